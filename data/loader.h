@@ -1,0 +1,35 @@
+// data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
+//
+// Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their tokens; every
+// rank plans all blocks (lengths only), so that the step's token counts are known without communication.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "data/batch.h"
+#include "data/block_plan.h"
+
+namespace weft {
+
+class Loader {
+ public:
+  Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
+         const Cursor& start = {});
+  ~Loader();
+
+  Step next();            // waits for the reading thread; its Error is thrown here
+  Cursor cursor() const;  // after the last step that next() returned
+  int64_t dropped() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A held-out set in its own order, once through: rank r of dp gets blocks r, r + dp, ... of them.
+std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
+                                   int dp_size);
+
+}  // namespace weft

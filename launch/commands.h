@@ -1,0 +1,35 @@
+// launch/commands.h: the table of subcommands: name, one line, function, whether MPI is started. Help and usage errors
+// come from it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+class Communicator;
+
+struct CommandContext {
+  std::vector<std::string> args;  // after the subcommand's name
+  Communicator* world = nullptr;  // set if the command needs MPI
+};
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(const CommandContext&);  // returns the exit status; throws Error
+  bool needs_mpi;
+};
+
+std::span<const Command> commands();
+
+int run_pack(const CommandContext&);
+int run_train(const CommandContext&);
+int run_translate(const CommandContext&);
+int run_score(const CommandContext&);
+int run_evaluate(const CommandContext&);
+int run_bleu(const CommandContext&);
+int run_inspect(const CommandContext&);
+
+}  // namespace weft

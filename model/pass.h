@@ -1,0 +1,34 @@
+// model/pass.h: what a forward or backward pass needs besides its inputs.
+#pragma once
+
+#include <cstdint>
+
+#include "parallel/tensor_parallel.h"
+#include "tensor/context.h"
+#include "tensor/memory.h"
+#include "tensor/random.h"
+
+namespace weft {
+
+struct Pass {
+  Context& ctx;
+  Arena& arena;
+  const TensorParallel& tp;
+  uint64_t seed = 0;
+  int64_t step = 0;       // keys for counted randomness
+  int64_t block = 0;      // the block's index in its step
+  bool training = false;  // dropout applies
+
+  // Dropout on a [rows, width] tensor of which this rank holds columns from `first_col` on.
+  Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {
+    if (!training || rate <= 0) return {};
+    return {.rate = static_cast<float>(rate),
+            .seed = seed,
+            .step = static_cast<uint32_t>(step),
+            .purpose = purpose,
+            .first = static_cast<uint64_t>(block * rows * width + first_col),
+            .row_stride = width};
+  }
+};
+
+}  // namespace weft

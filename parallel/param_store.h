@@ -1,0 +1,72 @@
+// parallel/param_store.h: the parameters of a model: one declaration each, flat memory for all, views for the layers.
+//
+// A declaration says name, global shape, the dimension that tensor parallelism splits, initial value and weight decay;
+// nothing else in the program knows how a parameter is split. Fused tensors keep their true rank, so that a slice is
+// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "tensor/memory.h"
+#include "tensor/ops.h"
+
+namespace weft {
+
+struct InitSpec {
+  ops::Init::Kind kind = ops::Init::Kind::constant;
+  float value = 0;
+  static InitSpec constant(float c) { return {ops::Init::Kind::constant, c}; }
+  static InitSpec normal(float stddev) { return {ops::Init::Kind::normal, stddev}; }
+  static InitSpec xavier(int64_t fan_in,
+                         int64_t fan_out);  // U(-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010)
+};
+
+struct ParamSpec {
+  std::string name;
+  Shape shape;       // global
+  int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
+  bool pad = false;  // vocabulary tables only: rank r holds rows [r * ceil(n / tp), ...), the tail of the last is zero
+  InitSpec init;
+  bool decay = false;  // whether weight decay applies (matrices yes; biases and norms no)
+};
+
+struct Param {  // a layer's handle
+  ParamSpec spec;
+  Tensor value, grad;  // local slice; views into the flat buffers
+  int64_t offset = 0;  // elements from the start of the flat buffers
+  int64_t begin = 0;   // where the local slice starts in dimension tp_dim
+  int64_t numel() const { return value.numel(); }
+};
+
+class ParamStore {
+ public:
+  ParamStore(int tp_rank, int tp_size) : tp_rank_(tp_rank), tp_size_(tp_size) {}
+
+  const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
+  void allocate(Device device);          // makes the flat buffers; call once, after all declarations
+  void initialize(Context& ctx, uint64_t seed);
+
+  const std::deque<Param>& params() const { return params_; }
+  const Param* find(const std::string& name) const;  // nullptr if there is none
+  Tensor values() const { return values_.tensor({numel_}); }
+  Tensor grads() const { return grads_.tensor({numel_}); }
+  int64_t numel() const { return numel_; }  // of this rank, padding included
+  int64_t global_numel() const;             // of the whole model, each parameter once
+  int tp_rank() const { return tp_rank_; }
+  int tp_size() const { return tp_size_; }
+
+ private:
+  int tp_rank_, tp_size_;
+  std::deque<Param> params_;
+  Buffer values_, grads_;
+  int64_t numel_ = 0;
+};
+
+// Moves between a global tensor and a rank's slice, on the host. `local` and `global` are contiguous f32 buffers.
+void slice_from_global(const Param& p, const float* global, float* local);
+void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);
+
+}  // namespace weft

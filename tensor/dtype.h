@@ -1,0 +1,36 @@
+// tensor/dtype.h: the element types of tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Scalar formulas (math.h, random.h) run on host and device alike. This is the only line that knows of nvcc.
+#if defined(__CUDACC__)
+#define WEFT_HD __host__ __device__
+#else
+#define WEFT_HD
+#endif
+
+namespace weft {
+
+enum class DType : uint8_t { f32, f64, i32 };  // f64 for sums that are reported, i32 for ids and offsets
+
+constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : 4; }
+constexpr const char* name_of(DType t) { return t == DType::f32 ? "f32" : t == DType::f64 ? "f64" : "i32"; }
+
+template <typename T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+
+}  // namespace weft

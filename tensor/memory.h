@@ -1,0 +1,64 @@
+// tensor/memory.h: who owns memory: Buffer owns, Arena bumps inside one Buffer, Tensor only views.
+//
+// Blocks of data all have one shape, so a dry run of the real forward and backward pass on a measuring Arena
+// gives the exact size of the real one before the first step; nothing is allocated after it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace weft {
+
+class Buffer {  // move-only, zero-filled, aligned to 64 bytes
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t bytes, Device device = Device::cpu);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Device device_ = Device::cpu;
+};
+
+class Arena {
+ public:
+  Arena() = default;                                          // measuring: hands out null tensors, counts bytes
+  explicit Arena(size_t bytes, Device device = Device::cpu);  // real; asking for more than `bytes` is an Error
+
+  Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialised (NaN in debug builds)
+  Tensor like(const Tensor& t) { return tensor(t.shape, t.dtype); }
+
+  size_t mark() const { return used_; }
+  void reset(size_t mark = 0);  // everything handed out after `mark` is dead
+  size_t high_water() const { return high_water_; }
+  size_t capacity() const { return buffer_.bytes(); }
+  bool measuring() const { return buffer_.data() == nullptr; }
+
+ private:
+  Buffer buffer_;
+  size_t used_ = 0, high_water_ = 0;
+};
+
+class ArenaScope {  // temporaries of one function: freed at the end of the scope
+ public:
+  explicit ArenaScope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
+  ~ArenaScope() { arena_.reset(mark_); }
+  ArenaScope(const ArenaScope&) = delete;
+  ArenaScope& operator=(const ArenaScope&) = delete;
+
+ private:
+  Arena& arena_;
+  size_t mark_;
+};
+
+}  // namespace weft

@@ -1,0 +1,238 @@
+// tensor/ops.h: everything a backend can do, on one page.  Laws for all ops:
+//   row-major views, the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
+//   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
+//   storage is f32 (ids and offsets i32), arithmetic f32, statistics f32 or better; every op is deterministic.
+// Shapes are checked once, in ops.cpp, for all backends; a dry run returns after the checks.
+// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences.  "?" = may be
+// empty.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/context.h"
+#include "tensor/random.h"
+#include "tensor/tensor.h"
+
+namespace weft {
+
+enum class Activation : uint8_t { relu, gelu };  // gelu: the exact one, x * Phi(x) (Hendrycks & Gimpel 2016)
+
+namespace ops {
+
+struct Fill {
+  Tensor x;
+  float value = 0;
+};  // x: any, f32
+struct Add {
+  Tensor x, y;
+};  // y += x, equal shapes, f32
+
+struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
+  Tensor a;    // [M, K], or [K, M] if trans_a
+  Tensor b;    // [K, N], or [N, K] if trans_b
+  Tensor c;    // [M, N] out
+  bool trans_a = false, trans_b = false;
+  Tensor bias;              // [N]? added to every row
+  bool accumulate = false;  // add to c instead of overwriting it
+};
+
+struct ColumnSum {
+  Tensor x, y;
+};  // y[D] += sum over the rows of x [R, D] (bias gradient)
+
+struct ActivationForward {
+  Tensor x, y;
+  Activation kind;
+  Dropout dropout;
+};  // y [R, F] = dropout(act(x [R, F]))
+struct ActivationBackward {
+  Tensor x, d_y, d_x;
+  Activation kind;
+  Dropout dropout;
+};  // all [R, F]; d_x may be d_y
+
+struct DropoutAddForward {  // y = residual + dropout(x + bias)
+  Tensor residual;          // [R, D]?
+  Tensor x;                 // [R, D]
+  Tensor bias;              // [D]?
+  Tensor y;                 // [R, D] out; may be x or residual
+  Dropout dropout;
+};
+struct DropoutBackward {
+  Tensor d_y, d_x;
+  Dropout dropout;
+};  // [R, D]; d_x may be d_y
+
+struct LayerNormForward {  // Ba, Kiros, Hinton 2016; biased variance
+  Tensor x;                // [R, D]
+  Tensor gamma, beta;      // [D]
+  Tensor y;                // [R, D] out
+  Tensor mean, rstd;       // [R] out, saved for backward
+  float eps = 1e-5f;
+};
+struct LayerNormBackward {
+  Tensor d_y, x;           // [R, D]
+  Tensor gamma;            // [D]
+  Tensor mean, rstd;       // [R] as saved
+  Tensor d_residual;       // [R, D]? added to d_x: the gradient that by-passes the norm (pre-norm)
+  Tensor d_x;              // [R, D] out; may be d_y or d_residual
+  Tensor d_gamma, d_beta;  // [D] accumulated
+  Tensor partial;          // [kLayerNormPartials, 2, D] scratch
+};
+inline constexpr int64_t kLayerNormPartials =
+    16;  // row ranges summed apart, then in order: the same sum on any number of threads
+
+struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id that another rank holds
+  Tensor ids;              // [R] i32; negative ids give 0
+  Tensor table;            // [V, D] the rows this rank holds
+  int64_t first_id = 0;
+  float scale = 1;
+  Tensor y;  // [R, D] out
+};
+struct EmbeddingBackward {  // d_table[id - first_id] += scale * d_y
+  Tensor ids;               // [R] i32
+  Tensor d_y;               // [R, D]
+  int64_t first_id = 0;
+  float scale = 1;
+  Tensor d_table;  // [V, D] accumulated
+};
+struct AddPositions {  // y = dropout(x + table[position])
+  Tensor x;            // [R, D]
+  Tensor positions;    // [R] i32, below the table's rows
+  Tensor table;        // [P, D]
+  Tensor y;            // [R, D] out; may be x
+  Dropout dropout;
+};
+
+// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
+struct Segments {
+  Tensor begin, end;
+};  // [B] i32 each
+
+// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys:
+// self, causal and cross attention are this one op with other segments. Heads are consecutive groups of K columns.
+// Rows that belong to no sentence: y = 0, and their d_q, d_k, d_v = 0.
+struct AttentionForward {
+  Tensor q;                 // [Rq, N*K]  q, k, v may be column slices of one fused tensor
+  Tensor k, v;              // [Rk, N*K]
+  Segments q_rows, k_rows;  // B sentences each
+  Tensor y;                 // [Rq, N*K] out
+  Tensor lse;               // [N, Rq] out, log-sum-exp of a row's scaled scores; ? empty for inference
+  int64_t heads = 1;        // N, of this rank
+  bool causal = false;      // query j sees keys 0..j of its sentence
+  float scale = 1;          // usually K^-1/2
+  Dropout dropout;          // on probabilities. Global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
+};                          //   with `head` local, first = index of this rank's first head, row_stride = Rk
+struct AttentionBackward {
+  Tensor q, k, v;
+  Segments q_rows, k_rows;
+  Tensor y, lse;         // as forward wrote them
+  Tensor d_y;            // [Rq, N*K]
+  Tensor d_q, d_k, d_v;  // out (=); may be column slices of one fused tensor
+  int64_t heads = 1;
+  bool causal = false;
+  float scale = 1;
+  Dropout dropout;
+};
+
+// Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers a row;
+// the ranks gather them; then each has the row's global maximum, sum of exponentials, sum of logits and target logit.
+struct SoftmaxStats {
+  Tensor logits;         // [R, V] local columns
+  Tensor targets;        // [R] i32? global ids, negative = no target
+  int64_t first_id = 0;  // global id of column 0
+  int64_t valid = 0;     // columns that are real; the rest pads the last rank's shard and is never predicted
+  Tensor stats;          // [R, 4] out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
+};
+struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
+  Tensor logits;       // [R, V] in; out: d_loss/d_logits * grad_scale if `backward`; padding columns 0
+  Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
+  Tensor stats;        // [ranks, R, 4] gathered in rank order
+  int64_t first_id = 0, valid = 0;
+  int64_t vocabulary = 0;  // global V
+  float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
+  float grad_scale = 1;
+  bool backward = true;
+  Tensor loss, nll;  // [R] out: smoothed loss and plain negative log-likelihood
+};
+
+struct Sum {
+  Tensor x, y;
+};  // y [1] f64 = sum of x, f32
+struct SumSquares {
+  Tensor x, y;
+};  // y [1] f64 += sum of squares of x, f32; NaN and inf show
+
+// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root of the
+// bias-corrected second moment, as PyTorch has it.  All [n] f32.
+struct Adam {
+  Tensor param, grad, m, v;
+  float lr = 0, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
+  float grad_scale = 1;  // clipping
+  int64_t step = 1;      // counts from 1
+};
+
+// Initial values, counted by the element's index in the *global* tensor, so that every grid starts alike.
+// The local tensor is a slice of dimension d: element (o, i, r) of [outer, dim, inner], dim beginning at `begin` of
+// `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past global_dim are 0.
+struct Init {
+  enum class Kind : uint8_t { constant, uniform, normal };
+  Tensor x;  // [outer * dim * inner] out
+  int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
+  Kind kind = Kind::constant;
+  float value = 0;  // the constant; the bound of U(-value, value]; the standard deviation
+  uint64_t seed = 0;
+  uint32_t purpose = 0;
+};
+
+// Decoding.
+struct GatherRows {
+  Tensor x, rows, y;
+};  // y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W], f32
+struct ScatterRows {
+  Tensor x, rows, y;
+};             // y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W], f32
+struct TopK {  // the k largest of the first `valid` columns of a row, largest first, ties by lower column
+  Tensor x;    // [R, V]
+  int64_t valid = 0;
+  Tensor values;   // [R, k] out f32
+  Tensor columns;  // [R, k] out i32
+};
+
+#define WEFT_OPS(OP)                          \
+  OP(fill, Fill)                              \
+  OP(add, Add)                                \
+  OP(gemm, Gemm)                              \
+  OP(column_sum, ColumnSum)                   \
+  OP(activation_forward, ActivationForward)   \
+  OP(activation_backward, ActivationBackward) \
+  OP(dropout_add_forward, DropoutAddForward)  \
+  OP(dropout_backward, DropoutBackward)       \
+  OP(layer_norm_forward, LayerNormForward)    \
+  OP(layer_norm_backward, LayerNormBackward)  \
+  OP(embedding_forward, EmbeddingForward)     \
+  OP(embedding_backward, EmbeddingBackward)   \
+  OP(add_positions, AddPositions)             \
+  OP(attention_forward, AttentionForward)     \
+  OP(attention_backward, AttentionBackward)   \
+  OP(softmax_stats, SoftmaxStats)             \
+  OP(cross_entropy, CrossEntropy)             \
+  OP(sum, Sum)                                \
+  OP(sum_squares, SumSquares)                 \
+  OP(adam, Adam)                              \
+  OP(init, Init)                              \
+  OP(gather_rows, GatherRows)                 \
+  OP(scatter_rows, ScatterRows)               \
+  OP(top_k, TopK)
+
+#define WEFT_DECLARE_OP(function, Arguments) void function(Context& ctx, const Arguments& a);
+WEFT_OPS(WEFT_DECLARE_OP)
+
+}  // namespace ops
+
+namespace cpu {  // the same list again: what tensor/cpu/*.cpp defines
+#define WEFT_DECLARE_CPU_OP(function, Arguments) void function(Context& ctx, const ops::Arguments& a);
+WEFT_OPS(WEFT_DECLARE_CPU_OP)
+}  // namespace cpu
+
+}  // namespace weft

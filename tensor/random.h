@@ -1,0 +1,59 @@
+// tensor/random.h: counted random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+// 3", SC 2011), so that a number is a pure function of (seed, step, purpose, global element index) on every device and
+// grid.
+//
+// Key = seed. Counter = {group low, group high, step, purpose}; an element's group is index / 4 and its lane index % 4.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace weft {
+
+struct PhiloxBits {
+  uint32_t v[4];
+};
+
+WEFT_HD inline PhiloxBits philox(uint64_t seed, uint64_t group, uint32_t step, uint32_t purpose) {
+  constexpr uint32_t kMul0 = 0xD2511F53u, kMul1 = 0xCD9E8D57u, kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
+  uint32_t c0 = static_cast<uint32_t>(group), c1 = static_cast<uint32_t>(group >> 32), c2 = step, c3 = purpose;
+  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = static_cast<uint64_t>(kMul0) * c0, p1 = static_cast<uint64_t>(kMul1) * c2;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<uint32_t>(p1);
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<uint32_t>(p0);
+    k0 += kWeyl0;
+    k1 += kWeyl1;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step, uint32_t purpose) {
+  return philox(seed, index >> 2, step, purpose).v[index & 3];
+}
+
+// (0, 1]: never zero, so its logarithm exists.
+WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
+
+// A dropout site: which element is dropped is decided by its index in the *unsharded* tensor, so that masks are the
+// same on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col.
+// Kept elements are scaled by 1 / (1 - rate).
+struct Dropout {
+  float rate = 0.0f;  // 0 = off: the op then reads nothing else here
+  uint64_t seed = 0;
+  uint32_t step = 0, purpose = 0;
+  uint64_t first = 0;
+  int64_t row_stride = 0;
+
+  WEFT_HD float keep_scale() const { return 1.0f / (1.0f - rate); }
+  WEFT_HD uint32_t threshold() const { return static_cast<uint32_t>(static_cast<double>(rate) * 4294967296.0); }
+  WEFT_HD uint64_t index(int64_t row, int64_t col) const {
+    return first + static_cast<uint64_t>(row * row_stride + col);
+  }
+  WEFT_HD bool keeps(uint64_t index) const { return random_bits(seed, index, step, purpose) >= threshold(); }
+};
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// trainer/optimizer.h: Adam over the flat parameters; the gradient norm that every rank agrees on.
+#pragma once
+
+#include <cstdint>
+
+#include "parallel/mesh.h"
+#include "parallel/param_store.h"
+
+namespace weft {
+
+struct OptimizerConfig {
+  double beta1 = 0.9, beta2 = 0.98, eps = 1e-9, weight_decay = 0, clip_norm = 0;
+
+  template <typename V>
+  void fields(V& v) {
+    v("beta1", beta1, "Adam: decay of the first moment");
+    v("beta2", beta2, "Adam: decay of the second moment");
+    v("eps", eps, "Adam: added to the root of the second moment");
+    v("weight_decay", weight_decay,
+      "decoupled decay of matrices, times the learning rate; biases and norms never decay");
+    v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never");
+  }
+};
+
+struct GradNorm {
+  double value = 0;
+  bool finite = true;
+  double clip_scale(
+      double clip_norm) const;  // min(1, clip_norm / (norm + 1e-6)), as PyTorch has it; 1 if clip_norm is 0
+};
+
+class Optimizer {
+ public:
+  Optimizer(const ParamStore& params, const OptimizerConfig& config, Device device);
+
+  GradNorm grad_norm(Context& ctx, const Mesh& mesh) const;  // split parameters summed over tp, whole ones counted once
+  void step(Context& ctx, double lr, double grad_scale);
+  int64_t steps() const { return steps_; }
+  void set_steps(int64_t n) { steps_ = n; }
+  Tensor first_moment() const { return m_.tensor({params_.numel()}); }
+  Tensor second_moment() const { return v_.tensor({params_.numel()}); }
+
+ private:
+  const ParamStore& params_;
+  OptimizerConfig config_;
+  Buffer m_, v_, norm_;
+  int64_t steps_ = 0;  // Adam's own count: skipped steps are not in it
+};
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+// trainer/run_config.h: a whole run: the options of each part, put together under section names.
+//
+// Each struct stands beside its owner; one list of fields (`fields(v)`: name, member, sentence) feeds the command line,
+// the .cfg file, --help, and the saved config (launch/config_io.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "data/block_plan.h"
+#include "model/config.h"
+#include "parallel/mesh.h"
+#include "trainer/optimizer.h"
+#include "trainer/schedule.h"
+
+namespace weft {
+
+struct DataConfig {
+  std::string train, valid;
+  template <typename V>
+  void fields(V& v) {
+    v("train", train, "folder that `weft pack` made");
+    v("valid", valid, "the same for validation, packed with the training set's tokenizer; empty = no validation");
+  }
+};
+
+enum class BestMetric : uint8_t { loss, bleu };
+
+struct TrainConfig {
+  int64_t steps = 100000;
+  double minutes = 0;
+  uint64_t seed = 1;
+  double label_smoothing = 0.1;
+  std::string output;
+  int64_t validate_every = 1000, save_every = 1000, log_every = 10;
+  int64_t validate_bleu = 500;
+  int64_t keep_last = 3;
+  BestMetric keep_best = BestMetric::bleu;
+  int64_t patience = 0;
+  bool fresh = false;
+
+  template <typename V>
+  void fields(V& v) {
+    v("steps", steps, "optimizer steps to train in all");
+    v("minutes", minutes, "stop after this much training time, saved and validated; 0 = no limit");
+    v("seed", seed, "of initial values, order of sentences and dropout");
+    v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry");
+    v("output", output, "the run's folder: config, log, checkpoints; the same folder again goes on where it stopped");
+    v("validate_every", validate_every, "steps between validations; 0 = never");
+    v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
+    v("log_every", log_every, "steps between progress lines on a pipe");
+    v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
+    v("keep_last", keep_last, "checkpoints to keep beside the best");
+    v("keep_best", keep_best, "what makes a checkpoint the best: bleu or loss, of the validation set");
+    v("patience", patience, "stop after this many validations without a better one; 0 = never");
+    v("fresh", fresh, "begin anew although the folder holds checkpoints: they are moved aside first");
+  }
+};
+
+struct DecodeConfig {
+  int64_t beam = 5;
+  double length_penalty = 0.6;
+  double max_length_factor = 2.0;
+  int64_t max_length_extra = 10;
+  int64_t nbest = 1;
+
+  template <typename V>
+  void fields(V& v) {
+    v("beam", beam, "hypotheses kept; 1 = greedy");
+    v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha; 0 = none (Wu et al. 2016)");
+    v("max_length_factor", max_length_factor, "a translation has at most factor * source pieces + extra pieces");
+    v("max_length_extra", max_length_extra, "see max_length_factor");
+    v("nbest", nbest, "translations to give for each sentence, at most the beam");
+  }
+};
+
+struct RunConfig {
+  ModelConfig model;
+  DataConfig data;
+  BatchConfig batch;
+  ParallelConfig parallel;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  DecodeConfig decode;
+
+  template <typename V>
+  void sections(V& v) {
+    v("model", model);
+    v("data", data);
+    v("batch", batch);
+    v("parallel", parallel);
+    v("optimizer", optimizer);
+    v("schedule", schedule);
+    v("train", train);
+    v("decode", decode);
+  }
+};
+
+}  // namespace weft
