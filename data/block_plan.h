@@ -1,19 +1,24 @@
 // data/block_plan.h: the global order of sentences, cut into blocks: a pure function of (seed, epoch, cursor), never of
 // the grid.
 //
-// Two-level shuffle: pages of consecutive pairs are permuted over the corpus, then sentences within a window of pages,
-// so that reading stays nearly sequential and memory bounded at any corpus size. A block takes the next sentence that
-// fits, looking ahead a little to keep both sides in balance. What was looked at and not taken stays pending, in the
-// cursor. The stream runs on over the end of an epoch: no step is ever partial.
+// The order is the two-level shuffle of data/pair_order.h; what is held in memory is one window of lengths. A block
+// takes, of the next `look_ahead` pairs, those that keep both sides in balance, and at its end exchanges one of them
+// for a candidate that fills it better. What was looked at and not taken stays pending, in the cursor. Each block
+// begins with the oldest pending pair, so none waits for more than look_ahead + 1 blocks. The stream runs on over the
+// end of an epoch: no step is ever partial.
+//
+// Without shuffle the pairs come in the corpus' order, once: nothing is chosen, a block ends at the first pair that
+// does not fit, and after the last pair the cursor stands at epoch 1 and next() returns blocks without pairs.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-namespace weft {
+#include "data/corpus.h"
+#include "data/pair_order.h"
 
-class Corpus;
+namespace weft {
 
 struct BatchConfig {
   int64_t rows = 2048;
@@ -50,6 +55,7 @@ class BlockPlan {
  public:
   // `config.source_rows` resolved (not 0). Pairs longer than a block are passed over, and counted.
   BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, bool shuffle = true);
+  BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true);
   ~BlockPlan();
 
   PlannedBlock next();

@@ -1,12 +1,14 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
 // Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their tokens; every
-// rank plans all blocks (lengths only), so that the step's token counts are known without communication.
+// rank plans all blocks (lengths only), so that the step's token counts are known without communication. The thread
+// plans about a window of pairs at a time, so that it reads their tokens in long runs, and keeps a few steps ready.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/batch.h"
 #include "data/block_plan.h"
@@ -15,20 +17,22 @@ namespace weft {
 
 class Loader {
  public:
+  // `config.source_rows` 0 is resolved by the corpus. `blocks` must be a multiple of `dp_size`.
   Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
          const Cursor& start = {});
   ~Loader();
 
-  Step next();            // waits for the reading thread; its Error is thrown here
-  Cursor cursor() const;  // after the last step that next() returned
-  int64_t dropped() const;
+  Step next();              // waits for the reading thread; its Error is thrown here, after the steps before it
+  Cursor cursor() const;    // after the last step that next() returned
+  int64_t dropped() const;  // pairs passed over on the way to it, because they do not fit a block
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// A held-out set in its own order, once through: rank r of dp gets blocks r, r + dp, ... of them.
+// A held-out set in its own order, once through: rank r of dp gets blocks r, r + dp, ... of them; a block's index is
+// its place among all. The last block is partly filled. All pairs must fit a block: none is left out of a score.
 std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
                                    int dp_size);
 

@@ -1,4 +1,7 @@
-// data/tokenizer.h: text to pieces and back: SentencePiece (Kudo & Richardson 2018), trained or loaded.
+// data/tokenizer.h: text to pieces and back by a SentencePiece model (Kudo & Richardson 2018).
+//
+// A model that is unreadable, or whose ids 0, 1, 2 are not unknown, begin and end of sentence, is an Error of kind
+// data. Training one: data/train_tokenizer.h.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@ class Tokenizer {  // encode and decode are const and may be called by several t
   std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string piece(int32_t id) const;
+  bool is_byte(int32_t id) const;  // a byte of a character that the vocabulary lacks (byte fallback)
 
  private:
   struct Impl;

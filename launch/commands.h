@@ -1,5 +1,7 @@
 // launch/commands.h: the table of subcommands: name, one line, function, whether MPI is started. Help and usage errors
 // come from it.
+//
+// A command reads its options first (launch/options.h) and returns 0 if --help was asked for: then `world` is not set.
 #pragma once
 
 #include <span>
@@ -23,6 +25,8 @@ struct Command {
 };
 
 std::span<const Command> commands();
+const Command& find_command(const std::string& name);  // an Error of kind usage with the nearest name
+std::string program_help();
 
 int run_pack(const CommandContext&);
 int run_train(const CommandContext&);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tensor/math.h"
 #include "tensor/ops.h"
 
 namespace weft {
@@ -16,7 +17,6 @@ enum class Tying : uint8_t {
   output,
   all
 };  // output: target embedding = output matrix (Press & Wolf 2017); all: source too
-enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
 enum class EmbeddingInit : uint8_t { normal, xavier };
 
 struct ModelConfig {

@@ -6,9 +6,12 @@
 #include "parallel/tensor_parallel.h"
 #include "tensor/context.h"
 #include "tensor/memory.h"
+#include "tensor/ops.h"
 #include "tensor/random.h"
 
 namespace weft {
+
+using ops::Segments;
 
 struct Pass {
   Context& ctx;

@@ -22,6 +22,8 @@ class GradSync {
   void wait();
 
  private:
+  void send(int64_t count);  // the last `count` gradients not yet sent
+
   Communicator& dp_;
   Tensor grads_;
   int64_t bucket_elements_;

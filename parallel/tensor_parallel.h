@@ -2,7 +2,7 @@
 //
 // A column-parallel layer takes a whole input: forward identity, backward sum (reduce_input_grad).
 // A row-parallel layer gives a partial output: forward sum (reduce_output), backward identity.
-// On a group of one all of these return at once. On a dry run nothing is sent.
+// On a group of one the sums return at once and the gathers copy. On a dry run nothing is sent.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
 // tensor/context.h: what an op needs besides its arguments: the device, whether this is a dry run, cached plans.
 //
 // One Context a rank. Not thread-safe; ops called on it are ordered. On a dry run ops return after their checks.
+// CPU ops use as many threads as the calling thread was given by set_num_threads.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tensor/tensor.h"
 
@@ -19,7 +21,9 @@ class Context {
   Device device() const { return device_; }
   bool dry_run() const { return dry_run_; }
 
-  struct Runtime;  // the backend's own state (GEMM plans, streams); defined in tensor/cpu or tensor/cuda
+  struct Runtime {  // the backend's own state (GEMM plans, scratch, streams); each backend derives its own
+    virtual ~Runtime() = default;
+  };
   Runtime& runtime() const { return *runtime_; }
 
   void synchronize() const;  // waits for everything enqueued; nothing to do on the CPU
@@ -29,5 +33,11 @@ class Context {
   bool dry_run_;
   std::unique_ptr<Runtime> runtime_;
 };
+
+void set_num_threads(int count);  // of ops called by this thread
+int num_threads();
+
+std::string cpu_description();  // "Intel(R) Xeon(R) Processor, kernels for AVX-512"
+void require_cpu_features();    // an Error naming the way out if the kernels use instructions this processor lacks
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tensor/dtype.h"
 
@@ -29,6 +30,13 @@ WEFT_HD inline PhiloxBits philox(uint64_t seed, uint64_t group, uint32_t step, u
     k1 += kWeyl1;
   }
   return {{c0, c1, c2, c3}};
+}
+
+// What a number is for, as a number: the 32-bit FNV-1a hash of a stable name such as "encoder.0.feed_forward.dropout".
+constexpr uint32_t purpose_of(std::string_view name) {
+  uint32_t hash = 2166136261u;
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
 }
 
 WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step, uint32_t purpose) {

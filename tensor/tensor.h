@@ -32,6 +32,12 @@ class Shape {
     for (int i = 0; i < rank_; ++i) n *= dims_[i];
     return n;
   }
+  constexpr Shape appended(int64_t dim) const {
+    assert(rank_ < kMaxRank);
+    Shape s = *this;
+    s.dims_[s.rank_++] = dim;
+    return s;
+  }
   constexpr bool operator==(const Shape&) const = default;
   std::string str() const {  // "[3, 8, 64]"
     std::string s = "[";

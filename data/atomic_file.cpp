@@ -1,0 +1,100 @@
+// data/atomic_file.cpp: the system calls behind whole-or-nothing files.
+#include "data/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
+  const char* hint = error == ENOSPC || error == EDQUOT || error == EFBIG ? "; free some space and run it again" : "";
+  fail(ErrorKind::io, fmt::format("cannot {} {}: {}{}", what, name, std::strerror(error), hint));
+}
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+void sync_descriptor(int descriptor, const std::string& name) {
+  if (fsync(descriptor) != 0) fail_io("write to disk (fsync)", name, errno);
+}
+
+}  // namespace
+
+void FileDescriptor::reset() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
+}
+
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, getpid())) {
+  unlink(temporary_.c_str());  // left by a killed process that had our number
+  file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file_) fail_io("create", temporary_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_) unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* bytes, size_t count) { write_all(file_.get(), bytes, count, path_); }
+
+void AtomicFile::commit() {
+  sync_descriptor(file_.get(), path_);
+  rename_durably(temporary_, path_);
+  file_.reset();
+}
+
+void write_all(int descriptor, const void* bytes, size_t count, const std::string& name) {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_io("write", name, errno);
+    next += written;
+    count -= static_cast<size_t>(written);
+  }
+}
+
+void write_file_atomically(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+std::string read_file(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) fail_io("open", path, errno);
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_io("read", path, errno);
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+void sync_folder(const std::string& folder) {
+  const FileDescriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor) fail_io("open folder", folder, errno);
+  sync_descriptor(descriptor.get(), folder);
+}
+
+void rename_durably(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail_io("rename to", to, errno);
+  sync_folder(parent_of(to));
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+// data/batch.cpp: laying pairs end to end in a block.
+#include "data/batch.h"
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+
+namespace weft {
+namespace {
+
+Block empty_block(int64_t source_rows, int64_t target_rows) {
+  const auto num_source = static_cast<size_t>(source_rows), num_target = static_cast<size_t>(target_rows);
+  Block block;
+  block.source.reserve(num_source);
+  block.source_positions.reserve(num_source);
+  block.target_in.reserve(num_target);
+  block.target_out.reserve(num_target);
+  block.target_positions.reserve(num_target);
+  block.source_offsets = {0};
+  block.target_offsets = {0};
+  return block;
+}
+
+void append_positions(std::vector<int32_t>& positions, size_t length) {
+  for (size_t i = 0; i < length; ++i) positions.push_back(static_cast<int32_t>(i));
+}
+
+}  // namespace
+
+BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows)
+    : source_rows_(source_rows), target_rows_(target_rows), block_(empty_block(source_rows, target_rows)) {}
+
+void BlockBuilder::add(const std::vector<int32_t>& source_pieces, const std::vector<int32_t>& target_pieces) {
+  Block& b = block_;
+  b.source.insert(b.source.end(), source_pieces.begin(), source_pieces.end());
+  b.source.push_back(SpecialIds::eos);
+  append_positions(b.source_positions, source_pieces.size() + 1);
+  b.source_offsets.push_back(static_cast<int32_t>(b.source.size()));
+
+  b.target_in.push_back(SpecialIds::bos);
+  b.target_in.insert(b.target_in.end(), target_pieces.begin(), target_pieces.end());
+  b.target_out.insert(b.target_out.end(), target_pieces.begin(), target_pieces.end());
+  b.target_out.push_back(SpecialIds::eos);
+  append_positions(b.target_positions, target_pieces.size() + 1);
+  b.target_offsets.push_back(static_cast<int32_t>(b.target_in.size()));
+  assert(b.source_tokens() <= source_rows_ && b.target_tokens() <= target_rows_);
+}
+
+Block BlockBuilder::finish(int64_t index) {
+  Block block = std::exchange(block_, empty_block(source_rows_, target_rows_));
+  block.index = index;
+  block.source.resize(static_cast<size_t>(source_rows_), 0);
+  block.source_positions.resize(static_cast<size_t>(source_rows_), 0);
+  block.target_in.resize(static_cast<size_t>(target_rows_), 0);
+  block.target_out.resize(static_cast<size_t>(target_rows_), -1);
+  block.target_positions.resize(static_cast<size_t>(target_rows_), 0);
+  return block;
+}
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+# data/corpora/lib/Sentences.pm: aligned paragraphs to aligned sentences, and which of them are kept.
+#
+# A collection is a list of pairs {source, target, kind, document}, unique as (source, target): the first occurrence
+# keeps the document. Texts are Perl character strings with single spaces.
+package Sentences;
+use v5.28;
+use warnings;
+use utf8;
+use Exporter 'import';
+our @EXPORT_OK = qw(new_collection add_paragraphs split_sentences tidy num_words has_enough_letters);
+
+use constant MAX_WORDS => 80;
+
+# After these a sentence goes on. One list for all languages: both sides of a pair must be cut alike.
+my %abbreviation = map { $_ => 1 } qw(
+    e.g. i.e. etc. vs. cf. al. no. St. Dr. Mr. Inc. p. ex. approx.
+    z.B. d.h. bzw. usw. ca. u.a. z. d. e. i. B. h. o. a. Nr. ggf. evtl. inkl. resp.);
+
+sub new_collection { return { pairs => [], seen => {} } }
+
+# White space of every kind to one space; zero width spaces away.
+sub tidy {
+    my ($text) = @_;
+    $text =~ s/\x{200B}//g;
+    $text =~ s/\s+/ /g;
+    $text =~ s/^ | $//g;
+    return $text;
+}
+
+sub num_words { return 1 + ($_[0] =~ tr/ //) }
+
+sub split_sentences {
+    my ($text) = @_;
+    my @tokens = split / /, $text;
+    my (@sentences, @open);
+    for my $i (0 .. $#tokens) {
+        push @open, $tokens[$i];
+        next if $i < $#tokens && !_ends_sentence($tokens[$i], $tokens[$i + 1]);
+        push @sentences, join ' ', @open;
+        @open = ();
+    }
+    return @sentences;
+}
+
+sub _ends_sentence {
+    my ($token, $next) = @_;
+    return $token =~ /[.!?]["')»“]?$/
+        && !$abbreviation{$token}
+        && $token !~ /^\(?[A-Za-z]\.$/
+        && $next =~ /^["(»„]?[0-9A-ZÄÖÜÉÀ]/;
+}
+
+# Half of the characters are letters: no formulas, tables of keys or paths.
+sub has_enough_letters {
+    my ($source) = @_;
+    my $letters = () = $source =~ /\p{L}/g;
+    return 2 * $letters >= length $source;
+}
+
+# Adds a paragraph's sentences if both sides have as many, else the paragraph as one pair. `accepts` judges a source.
+sub add_paragraphs {
+    my ($collection, $kind, $document, $source, $target, $accepts) = @_;
+    my @sources = split_sentences($source);
+    my @targets = split_sentences($target);
+    if (@sources != @targets) {
+        @sources = ($source);
+        @targets = ($target);
+    }
+    for my $i (0 .. $#sources) {
+        my ($s, $t) = ($sources[$i], $targets[$i]);
+        next unless _keep($s, $t) && $accepts->($s);
+        next if $collection->{seen}{"$s\t$t"}++;
+        push @{ $collection->{pairs} }, { source => $s, target => $t, kind => $kind, document => $document };
+    }
+}
+
+sub _keep {
+    my ($source, $target) = @_;
+    return 0 if $source eq $target || $source eq '' || $target eq '';
+    my ($n, $m) = (num_words($source), num_words($target));
+    return $n <= MAX_WORDS && $m <= MAX_WORDS
+        && $n <= 3 * $m + 3 && $m <= 3 * $n + 3
+        && index("$source$target", "\x{FFFD}") < 0;
+}
+
+1;

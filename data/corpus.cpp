@@ -1,0 +1,128 @@
+// data/corpus.cpp: pair numbers to shards: the ones used last stay open, and pages of pairs stay in memory, so that
+// single pairs out of a shuffled window cost a copy, not a read.
+#include "data/corpus.h"
+
+#include <algorithm>
+#include <list>
+#include <map>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kPage = 256;        // pairs read at once
+constexpr size_t kOpenShards = 64;    // each holds a descriptor and up to 0.5 MB of chunk cache
+constexpr size_t kCachedPages = 192;  // twice a shuffle window and some
+
+// The values used last; making a new one forgets the one not used for longest.
+template <typename Key, typename Value>
+class RecentlyUsed {
+ public:
+  explicit RecentlyUsed(size_t capacity) : capacity_(capacity) {}
+
+  template <typename Make>
+  Value& get(const Key& key, Make make) {
+    const auto found = places_.find(key);
+    if (found != places_.end()) {
+      entries_.splice(entries_.begin(), entries_, found->second);
+    } else {
+      if (entries_.size() == capacity_) {
+        places_.erase(entries_.back().first);
+        entries_.pop_back();
+      }
+      entries_.emplace_front(key, make());
+      places_[key] = entries_.begin();
+    }
+    return entries_.front().second;
+  }
+
+ private:
+  size_t capacity_;
+  std::list<std::pair<Key, Value>> entries_;
+  std::map<Key, typename std::list<std::pair<Key, Value>>::iterator> places_;
+};
+
+std::vector<int32_t> sentence(const PairRun::Side& side, int64_t i) {
+  return {side.ids.begin() + static_cast<int64_t>(side.offsets[i]),
+          side.ids.begin() + static_cast<int64_t>(side.offsets[i + 1])};
+}
+
+}  // namespace
+
+struct Corpus::Impl {
+  explicit Impl(const std::string& folder) : folder(folder), manifest(read_manifest(folder)) {
+    for (const ShardEntry& shard : manifest.shards) starts.push_back(starts.back() + shard.num_pairs);
+    verified.resize(manifest.shards.size());
+  }
+
+  ShardReader& open_shard(size_t shard) {
+    return shards.get(shard, [&] {
+      const ErrorFrame frame(fmt::format("while opening shard {} of {}", shard + 1, manifest.shards.size()));
+      return ShardReader(folder, manifest.shards[shard],
+                         {.source_vocabulary = manifest.source_vocabulary,
+                          .target_vocabulary = manifest.target_vocabulary,
+                          .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
+                          .target_tokenizer_sha256 = manifest.target_tokenizer_sha256},
+                         verified[shard]);
+    });
+  }
+
+  const PairRun& page(size_t shard, int64_t number) {
+    return pages.get({shard, number}, [&] {
+      const int64_t first = number * kPage;
+      return open_shard(shard).read(first, std::min(kPage, manifest.shards[shard].num_pairs - first));
+    });
+  }
+
+  // Calls visit(shard, first pair within it, count) for each shard that pairs [first, first + count) lie in.
+  template <typename Visit>
+  void for_each_shard(int64_t first, int64_t count, Visit visit) {
+    if (first < 0 || count < 0 || first > manifest.num_pairs || count > manifest.num_pairs - first)
+      fail(ErrorKind::internal, fmt::format("pairs {} to {} asked for of {}, which has {}", first, first + count,
+                                            folder, manifest.num_pairs));
+    const int64_t end = first + count;
+    while (first < end) {
+      const auto after = std::upper_bound(starts.begin(), starts.end(), first);
+      const int64_t part = std::min(end, *after) - first;
+      const size_t shard = static_cast<size_t>(after - starts.begin()) - 1;
+      visit(shard, first - starts[shard], part);
+      first += part;
+    }
+  }
+
+  std::string folder;
+  Manifest manifest;
+  std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
+  std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was found right
+  RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
+  RecentlyUsed<std::pair<size_t, int64_t>, PairRun> pages{kCachedPages};
+};
+
+Corpus::Corpus(const std::string& folder) : impl_(std::make_unique<Impl>(folder)) {}
+Corpus::~Corpus() = default;
+Corpus::Corpus(Corpus&&) noexcept = default;
+
+const std::string& Corpus::folder() const { return impl_->folder; }
+const Manifest& Corpus::manifest() const { return impl_->manifest; }
+
+void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out) {
+  out.resize(static_cast<size_t>(std::max<int64_t>(count, 0)));
+  PairLength* next = out.data();
+  impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
+    impl_->open_shard(shard).read_lengths(begin, part, next);
+    next += part;
+  });
+}
+
+void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out) {
+  out.clear();
+  impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
+    for (int64_t pair = begin; pair < begin + part; ++pair) {
+      const PairRun& page = impl_->page(shard, pair / kPage);
+      out.push_back({.source = sentence(page.source, pair % kPage), .target = sentence(page.target, pair % kPage)});
+    }
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+// data/disk_shuffle.cpp: buckets on disk. A record: pair number (8 bytes), two lengths (4 each), the ids (id_bytes
+// each); integers are little-endian, as the machine has them.
+#include "data/disk_shuffle.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <tuple>
+
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft {
+namespace {
+
+constexpr uint32_t kShufflePurpose = 0x7061636b;
+constexpr int64_t kBucketPairs = 100'000;  // sorted in memory at once, as long as there are at most
+constexpr int64_t kMaxBuckets = 512;       // open files
+constexpr size_t kBufferBytes = 64 << 10;  // of each
+
+template <typename T>
+void append(std::string& bytes, const T& value, size_t size = sizeof(T)) {
+  bytes.append(reinterpret_cast<const char*>(&value), size);
+}
+
+template <typename T>
+T take(const char*& bytes, size_t size = sizeof(T)) {
+  T value{};
+  std::memcpy(&value, bytes, size);
+  bytes += size;
+  return value;
+}
+
+struct Record {  // where a pair lies in its bucket
+  uint64_t key;
+  int64_t number;
+  const char* lengths;
+  bool operator<(const Record& other) const { return std::tie(key, number) < std::tie(other.key, other.number); }
+};
+
+std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_t id_bytes) {
+  std::vector<Record> records;
+  for (const char *next = bytes.data(), *end = next + bytes.size(); next < end;) {
+    const int64_t number = take<int64_t>(next);
+    records.push_back({.key = DiskShuffle::key(seed, number), .number = number, .lengths = next});
+    const size_t source = take<uint32_t>(next), target = take<uint32_t>(next);
+    next += (source + target) * id_bytes;
+  }
+  return records;
+}
+
+void read_pair(const char* next, size_t id_bytes, PairIds& pair) {
+  pair.source.resize(take<uint32_t>(next));
+  pair.target.resize(take<uint32_t>(next));
+  for (std::vector<int32_t>* side : {&pair.source, &pair.target})
+    for (int32_t& id : *side) id = take<int32_t>(next, id_bytes);
+}
+
+}  // namespace
+
+uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
+  const PhiloxBits bits = philox(seed, static_cast<uint64_t>(number), 0, kShufflePurpose);
+  return uint64_t{bits.v[0]} << 32 | bits.v[1];
+}
+
+DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int id_bytes)
+    : seed_(seed), id_bytes_(id_bytes) {
+  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs + kBucketPairs - 1) / kBucketPairs, 1, kMaxBuckets);
+  for (int64_t i = 0; i < num_buckets; ++i) {
+    Bucket bucket{.path = (std::filesystem::path(folder) / fmt::format("bucket-{:03d}", i)).string(),
+                  .file = FileDescriptor(),
+                  .buffer = {}};
+    bucket.file = FileDescriptor(open(bucket.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!bucket.file) fail(ErrorKind::io, fmt::format("cannot create {}: {}", bucket.path, std::strerror(errno)));
+    buckets_.push_back(std::move(bucket));
+  }
+}
+
+void DiskShuffle::add(int64_t number, const PairIds& pair) {
+  const unsigned __int128 scaled = static_cast<unsigned __int128>(key(seed_, number)) * buckets_.size();
+  Bucket& bucket = buckets_[static_cast<size_t>(scaled >> 64)];
+  append(bucket.buffer, number);
+  append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
+  append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
+  for (const std::vector<int32_t>* side : {&pair.source, &pair.target})
+    for (const int32_t id : *side) append(bucket.buffer, id, static_cast<size_t>(id_bytes_));
+  if (bucket.buffer.size() >= kBufferBytes) flush(bucket);
+}
+
+void DiskShuffle::flush(Bucket& bucket) {
+  write_all(bucket.file.get(), bucket.buffer.data(), bucket.buffer.size(), bucket.path);
+  bucket.buffer.clear();
+}
+
+void DiskShuffle::drain(const std::function<void(const PairIds&)>& sink) {
+  const size_t id_bytes = static_cast<size_t>(id_bytes_);
+  PairIds pair;
+  for (Bucket& bucket : buckets_) {
+    flush(bucket);
+    bucket.file.reset();
+    const std::string bytes = read_file(bucket.path);
+    std::filesystem::remove(bucket.path);
+    std::vector<Record> records = index_records(bytes, seed_, id_bytes);
+    std::sort(records.begin(), records.end());
+    for (const Record& record : records) {
+      read_pair(record.lengths, id_bytes, pair);
+      sink(pair);
+    }
+  }
+  buckets_.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// data/disk_shuffle.h: a global shuffle of any number of pairs in bounded memory.
+//
+// Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of rising (key, i). Pairs
+// are scattered into temporary files by the upper part of the key (one digit of a radix sort), and each file is then
+// sorted in memory. The result does not depend on the number of files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/shard.h"
+
+namespace weft {
+
+class DiskShuffle {
+ public:
+  // Files go to `folder`, which exists; about `expected_pairs` will come; ids are stored in `id_bytes` bytes each.
+  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int id_bytes);
+
+  void add(int64_t number, const PairIds& pair);  // `number` unique
+  // All pairs in shuffled order; the temporary files are removed on the way.
+  void drain(const std::function<void(const PairIds&)>& sink);
+
+  static uint64_t key(uint64_t seed, int64_t number);
+
+ private:
+  struct Bucket {
+    std::string path;
+    FileDescriptor file;
+    std::string buffer;  // not yet written
+  };
+  void flush(Bucket& bucket);
+
+  uint64_t seed_;
+  int id_bytes_;
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace weft

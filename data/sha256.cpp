@@ -1,0 +1,67 @@
+// data/sha256.cpp: SHA-256 by OpenSSL's EVP interface, which uses the processor's SHA instructions where it has them.
+#include "data/sha256.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+struct Sha256::Impl {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~Impl() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
+  require(impl_->context && EVP_DigestInit_ex(impl_->context, EVP_sha256(), nullptr) == 1, ErrorKind::internal,
+          "OpenSSL offers no SHA-256");
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+
+void Sha256::update(const void* bytes, size_t count) {
+  require(EVP_DigestUpdate(impl_->context, bytes, count) == 1, ErrorKind::internal, "SHA-256 failed");
+}
+
+std::string Sha256::hex() {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  require(EVP_DigestFinal_ex(impl_->context, digest, &size) == 1, ErrorKind::internal, "SHA-256 failed");
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+std::string sha256_of(std::string_view bytes) {
+  Sha256 sha;
+  sha.update(bytes.data(), bytes.size());
+  return sha.hex();
+}
+
+std::string sha256_of_descriptor(int descriptor, const std::string& name) {
+  Sha256 sha;
+  std::vector<char> buffer(1 << 20);
+  for (off_t position = 0;;) {
+    const ssize_t got = pread(descriptor, buffer.data(), buffer.size(), position);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(ErrorKind::io, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    if (got == 0) return sha.hex();
+    sha.update(buffer.data(), static_cast<size_t>(got));
+    position += got;
+  }
+}
+
+std::string sha256_of_file(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) fail(ErrorKind::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return sha256_of_descriptor(file.get(), path);
+}
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// data/sha256.h: SHA-256 of bytes, of files and of open descriptors, as lower-case hex.
+//
+// The digests in manifests stop accidents (damage, a wrong file), not attackers.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+
+  void update(const void* bytes, size_t count);
+  std::string hex();  // 64 digits; ends the computation
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+std::string sha256_of(std::string_view bytes);
+std::string sha256_of_file(const std::string& path);  // Error of kind io if it cannot be read
+
+// The whole file behind `descriptor`, from its start, without moving its position; `name` is for the error message.
+std::string sha256_of_descriptor(int descriptor, const std::string& name);
+
+}  // namespace weft

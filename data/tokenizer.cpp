@@ -1,0 +1,65 @@
+// data/tokenizer.cpp: a SentencePiece processor behind our interface.
+#include "data/tokenizer.h"
+
+#include <sentencepiece_processor.h>
+
+#include "data/atomic_file.h"
+#include "data/batch.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+struct Tokenizer::Impl {
+  sentencepiece::SentencePieceProcessor processor;
+};
+
+namespace {
+
+void check(const sentencepiece::util::Status& status) {
+  if (!status.ok()) fail(ErrorKind::data, fmt::format("SentencePiece: {}", status.error_message()));
+}
+
+void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
+  if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
+  fail(
+      ErrorKind::data,
+      fmt::format("tokenizer {} does not match: its unknown, begin and end of sentence are {}, {}, {}, must be {}, {}, "
+                  "{} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
+                  model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
+  const std::string model = read_file(model_file);
+  // An empty text parses as a model without pieces, which the library answers by ending the process.
+  if (model.empty() || !impl_->processor.LoadFromSerializedProto(model).ok())
+    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
+  check_special_ids(impl_->processor, model_file);
+}
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+
+int64_t Tokenizer::size() const { return impl_->processor.GetPieceSize(); }
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<int> ids;
+  check(impl_->processor.Encode({text.data(), text.size()}, &ids));
+  return ids;
+}
+
+std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
+  for (const int32_t id : ids) piece(id);  // in range, or an Error
+  std::string text;
+  check(impl_->processor.Decode(ids, &text));
+  return text;
+}
+
+std::string Tokenizer::piece(int32_t id) const {
+  if (id < 0 || id >= size()) fail(ErrorKind::internal, fmt::format("no piece {} in a vocabulary of {}", id, size()));
+  return impl_->processor.IdToPiece(id);
+}
+
+bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); }
+
+}  // namespace weft

@@ -1,0 +1,137 @@
+// launch/config_io.cpp: .cfg text through Boost.Program_options into a RunConfig, and back.
+#include "launch/config_io.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "launch/nearest.h"
+#include "launch/options.h"
+
+namespace weft {
+namespace {
+
+namespace po = boost::program_options;
+
+std::vector<Field> fields_of(RunConfig& config) {
+  std::vector<Field> fields;
+  FieldCollector all(fields, "");
+  config.sections(all);
+  return fields;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Boost does not say where a key stands; this finds its last place. 0 if there is none.
+int line_of(const std::string& text, const std::string& key) {
+  std::istringstream in(text);
+  std::string line, section;
+  int found = 0;
+  for (int number = 1; std::getline(in, line); ++number) {
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.size() > 1 && line.front() == '[' && line.back() == ']') section = line.substr(1, line.size() - 2) + ".";
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos && section + trimmed(line.substr(0, equals)) == key) found = number;
+  }
+  return found;
+}
+
+// What to_cfg cannot write so that it reads back: a value with `#` would lose its end without a word.
+void refuse_unwritable(const Field& field) {
+  const std::string value = field.get();
+  if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
+    fail(ErrorKind::usage, fmt::format("{} = '{}': '#', line ends and outer spaces cannot stand in a .cfg; choose "
+                                       "another path",
+                                       field.key, value));
+}
+
+std::string unknown_key(const std::string& key, const std::vector<Field>& fields) {
+  std::vector<std::string> keys;
+  for (const Field& field : fields) keys.push_back(field.key);
+  const std::string nearest = nearest_name(key, keys);
+  return fmt::format(
+      "unknown key '{}'{}", key,
+      nearest.empty() ? "; `weft train --help` lists them all" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+}  // namespace
+
+void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+  std::vector<Field> fields = fields_of(config);
+  std::istringstream in(text);
+  po::options_description none;
+  po::parsed_options parsed(&none);
+  try {
+    parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
+  } catch (const po::error& e) {
+    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, e.what()));
+  }
+  std::set<std::string> seen;
+  for (const po::option& option : parsed.options) {
+    const std::string where = fmt::format("{}:{}", file_name, line_of(text, option.string_key));
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == option.string_key; });
+    if (field == fields.end())
+      fail(ErrorKind::usage, fmt::format("{}: {}", where, unknown_key(option.string_key, fields)));
+    if (!seen.insert(field->key).second)
+      fail(ErrorKind::usage, fmt::format("{}: {} is given twice", where, field->key));
+    try {
+      field->set(option.value.at(0));
+    } catch (const Error& e) {
+      fail(ErrorKind::usage, fmt::format("{}: {}", where, e.what()));
+    }
+  }
+}
+
+void apply_cfg_file(const std::string& path, RunConfig& config) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  if (!in || !text) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
+  apply_cfg(text.str(), path, config);
+}
+
+bool read_run_config(const std::vector<std::string>& args, RunConfig& config) {
+  const auto parse = [&args](RunConfig& into, std::string& file) {
+    Options options("train --config FILE [--section.key=value ...]");
+    options.add("config", file, "a .cfg file; the options beside it on the command line win");
+    options.sections(into);
+    return options.parse(args);
+  };
+  std::string file;
+  RunConfig looked_at;  // the first pass only finds the file
+  if (!parse(looked_at, file)) return false;
+  if (!file.empty()) apply_cfg_file(file, config);
+  parse(config, file);
+  for (const Field& field : fields_of(config)) refuse_unwritable(field);
+  return true;
+}
+
+std::string to_cfg(const RunConfig& config) {
+  RunConfig copy = config;
+  std::string text, section;
+  for (const Field& field : fields_of(copy)) {
+    refuse_unwritable(field);
+    const size_t dot = field.key.find('.');
+    if (field.key.substr(0, dot) != section) {
+      section = field.key.substr(0, dot);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
+    }
+    text += fmt::format("# {}\n{} = {}\n", field.sentence, field.key.substr(dot + 1), field.get());
+  }
+  return text;
+}
+
+std::string describe(const RunConfig& config) {
+  RunConfig copy = config;
+  return describe_fields(fields_of(copy));
+}
+
+}  // namespace weft

@@ -1,0 +1,10 @@
+// launch/mpi_environment.h: what Open MPI must be told before it starts in this process.
+#pragma once
+
+namespace weft {
+
+// Lets a program that was not started by mpirun be a group of one, in a container and as root too. Settings that the
+// user made stay.
+void prepare_mpi_environment();
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// launch/report.cpp: an exception as text on stderr.
+#include "launch/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <new>
+#include <thread>
+
+#include "parallel/communicator.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+int exit_code_of(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  return error != nullptr ? error->exit_code() : static_cast<int>(ErrorKind::internal);
+}
+
+std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  const bool out_of_memory = dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
+  std::string text = world_size > 1 ? fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host) : "weft: ";
+  text += out_of_memory ? "out of memory" : e.what();
+  text += "\n";
+  if (error != nullptr) {
+    for (auto frame = error->frames().rbegin(); frame != error->frames().rend(); ++frame)
+      text += fmt::format("  {}\n", *frame);
+    if (error->kind() == ErrorKind::internal)
+      text += fmt::format("  at {}:{}\n", error->where().file_name(), error->where().line());
+  }
+  return text;
+}
+
+int report_failure(const std::exception& e, const Communicator* world) {
+  const int rank = world != nullptr ? world->rank() : 0;
+  const int size = world != nullptr ? world->size() : 1;
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300 + 20 * std::min(rank, 50)));
+  std::fflush(stdout);
+  fmt::print(stderr, "{}", failure_text(e, rank, size, host_name()));
+  std::fflush(stderr);
+  return exit_code_of(e);
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// launch/train.cpp: `weft train`: a configuration from a file and the command line, trained on all ranks.
+#include <algorithm>
+
+#include "launch/commands.h"
+#include "launch/config_io.h"
+#include "parallel/communicator.h"
+#include "trainer/run.h"
+
+namespace weft {
+
+int run_train(const CommandContext& context) {
+  std::vector<std::string> args = context.args;
+  const bool dry_run = std::erase(args, "--dry-run") > 0;
+  RunConfig config;
+  if (!read_run_config(args, config)) return 0;
+  if (dry_run) {
+    if (context.world->rank() == 0) print_plan(config);
+    return 0;
+  }
+  return run_training(config, *context.world, to_cfg);
+}
+
+}  // namespace weft

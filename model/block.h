@@ -1,0 +1,73 @@
+// model/block.h: encoder block and decoder block: sublayers with their norms, forward and backward.
+//
+// backward(d): d holds the gradient of the block's output on entry and of its input on return.
+#pragma once
+
+#include <string>
+
+#include "model/attention.h"
+#include "model/feed_forward.h"
+#include "model/normalization.h"
+
+namespace weft {
+
+class EncoderBlock {
+ public:
+  struct Saved {
+    ResidualNorm::Saved norm1, norm2;
+    SelfAttention::Saved self;
+    FeedForward::Saved feed_forward;
+  };
+  EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
+
+  void forward(Pass& p, const Tensor& x, const Segments& rows, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d, const Segments& rows, const Saved& saved) const;
+  int64_t first_offset() const { return first_->offset; }  // where its parameters begin in the flat buffers
+
+ private:
+  SelfAttention self_;
+  ResidualNorm norm1_;
+  FeedForward feed_forward_;
+  ResidualNorm norm2_;
+  const Param* first_;
+};
+
+class DecoderBlock {
+ public:
+  struct Saved {
+    ResidualNorm::Saved norm1, norm2, norm3;
+    SelfAttention::Saved self;
+    CrossAttention::Saved cross;
+    FeedForward::Saved feed_forward;
+  };
+  struct Cache {  // of decoding
+    KeyValueCache self, cross;
+  };
+  struct StepRows {                  // which rows one decoding step reads and writes
+    Tensor cache_rows;               // [slots] i32: where each slot's new key and value go
+    Segments queries;                // slot i's query is row i
+    Segments self_keys, cross_keys;  // its rows in the self cache and of the encoder's output
+  };
+  DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
+
+  void forward(Pass& p, const Tensor& x, const Tensor& memory, const Segments& target, const Segments& source,
+               const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& saved,
+                const Tensor& d_memory) const;  // d_memory accumulates this rank's part
+  int64_t first_offset() const { return first_->offset; }
+
+  void fill_cross_cache(Pass& p, const Tensor& memory, const Cache& cache) const;
+  void step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const;
+  int64_t cache_columns(const TensorParallel& tp) const { return self_.cache_columns(tp); }
+
+ private:
+  SelfAttention self_;
+  ResidualNorm norm1_;
+  CrossAttention cross_;
+  ResidualNorm norm2_;
+  FeedForward feed_forward_;
+  ResidualNorm norm3_;
+  const Param* first_;
+};
+
+}  // namespace weft

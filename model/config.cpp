@@ -1,0 +1,55 @@
+// model/config.cpp: which models can be built on which grid, said with numbers before anything starts.
+#include "model/config.h"
+
+#include <string>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+void require_positive(int64_t value, const char* option) {
+  if (value <= 0) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 1", option, value));
+}
+
+void require_divides(int64_t whole, const char* whole_option, int64_t parts, const char* parts_option) {
+  if (whole % parts == 0) return;
+  fail(ErrorKind::usage, fmt::format("{} = {} does not divide by {} = {}: change one of the two", whole_option, whole,
+                                     parts_option, parts));
+}
+
+void resolve_rate(double& rate, double common, const char* option) {
+  if (rate == -1) rate = common;
+  if (!(rate >= 0 && rate < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, rate));
+}
+
+}  // namespace
+
+void ModelConfig::resolve(int64_t tp) {
+  require_positive(width, "model.width");
+  require_positive(heads, "model.heads");
+  require_positive(feed_forward, "model.feed_forward");
+  require_positive(encoder_layers, "model.encoder_layers");
+  require_positive(decoder_layers, "model.decoder_layers");
+  require_positive(source_vocabulary, "model.source_vocabulary");
+  require_positive(target_vocabulary, "model.target_vocabulary");
+  require_positive(tp, "parallel.tp");
+  require_divides(width, "model.width", heads, "model.heads");
+  require_divides(heads, "model.heads", tp, "parallel.tp");
+  require_divides(feed_forward, "model.feed_forward", tp, "parallel.tp");
+  if (target_vocabulary < tp)
+    fail(ErrorKind::usage,
+         fmt::format("a vocabulary of {} entries cannot be split over parallel.tp = {}", target_vocabulary, tp));
+  if (tying == Tying::all && source_vocabulary != target_vocabulary)
+    fail(ErrorKind::usage,
+         fmt::format("model.tying = all needs one joint vocabulary, but the source has {} entries and the target {}: "
+                     "use model.tying = output, or pack without --separate-vocabularies",
+                     source_vocabulary, target_vocabulary));
+  resolve_rate(dropout, dropout, "model.dropout");
+  resolve_rate(dropout_embedding, dropout, "model.dropout_embedding");
+  resolve_rate(dropout_residual, dropout, "model.dropout_residual");
+  resolve_rate(dropout_attention, dropout, "model.dropout_attention");
+  resolve_rate(dropout_feed_forward, dropout, "model.dropout_feed_forward");
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// model/embedding.cpp: embedding tables, sinusoidal positions, output projection.
+#include "model/embedding.h"
+
+#include <cmath>
+
+#include "tensor/math.h"
+
+namespace weft {
+
+const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& c) {
+  const InitSpec init = c.embedding_init == EmbeddingInit::normal
+                            ? InitSpec::normal(1.0f / std::sqrt(static_cast<float>(c.width)))
+                            : InitSpec::xavier(vocabulary, c.width);
+  return params.declare(
+      {.name = name, .shape = {vocabulary, c.width}, .tp_dim = 0, .pad = true, .init = init, .decay = true});
+}
+
+PositionTable::PositionTable(const ModelConfig& c, int64_t max_positions)
+    : buffer_(static_cast<size_t>(max_positions * c.width) * sizeof(float)),
+      rows_(buffer_.tensor({max_positions, c.width})) {
+  for (int64_t row = 0; row < max_positions; ++row)
+    for (int64_t col = 0; col < c.width; ++col)
+      rows_.ptr<float>()[row * c.width + col] =
+          static_cast<float>(sinusoid(c.positions, row + c.position_offset, col, c.width));
+}
+
+Embedding::Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& c)
+    : table_(table),
+      positions_(positions),
+      width_(c.width),
+      scale_(c.scale_embeddings ? std::sqrt(static_cast<float>(c.width)) : 1.0f),
+      rate_(c.dropout_embedding),
+      purpose_(purpose_of(name + ".dropout")) {}
+
+void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const {
+  ops::embedding_forward(p.ctx,
+                         {.ids = ids, .table = table_->value, .first_id = table_->begin, .scale = scale_, .y = y});
+  p.tp.reduce_output(p.ctx, y);
+  ops::add_positions(p.ctx, {.x = y,
+                             .positions = positions,
+                             .table = positions_.rows(),
+                             .y = y,
+                             .dropout = p.dropout(rate_, purpose_, y.rows(), width_)});
+}
+
+void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& d_y) const {
+  const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
+  if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
+  ops::embedding_backward(
+      p.ctx, {.ids = ids, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+}
+
+OutputProjection::OutputProjection(ParamStore& params, const Param* table, const ModelConfig& c)
+    : table_(table), vocabulary_(c.target_vocabulary) {
+  if (c.bias_output) bias_ = params.declare({.name = "output.bias", .shape = {vocabulary_}, .tp_dim = 0, .pad = true});
+}
+
+void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
+  ops::gemm(p.ctx, {.a = x, .b = table_->value, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor{}});
+}
+
+void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
+  ops::gemm(p.ctx, {.a = d_logits, .b = table_->value, .c = d_x});
+  ops::gemm(p.ctx, {.a = d_logits, .b = x, .c = table_->grad, .trans_a = true, .accumulate = true});
+  if (bias_) ops::column_sum(p.ctx, {.x = d_logits, .y = bias_->grad});
+  p.tp.reduce_input_grad(p.ctx, d_x);
+}
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// model/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output projection that may
+// share it.
+//
+// A table [V, D] is split by rows over tp; a rank looks up its own ids, the sum over tp completes the rows. Embeddings
+// are scaled by sqrt(D) (Vaswani et al. 2017, section 3.4), positions are added after that, then dropout.
+#pragma once
+
+#include <string>
+
+#include "model/config.h"
+#include "model/pass.h"
+#include "parallel/param_store.h"
+
+namespace weft {
+
+const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& config);
+
+class PositionTable {  // sinusoids [max_positions, D], the same on every rank; no parameters
+ public:
+  PositionTable(const ModelConfig& config, int64_t max_positions);
+  const Tensor& rows() const { return rows_; }
+
+ private:
+  Buffer buffer_;
+  Tensor rows_;
+};
+
+class Embedding {
+ public:
+  Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& config);
+  void forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const;  // [R] -> [R, D]
+  void backward(Pass& p, const Tensor& ids, const Tensor& d_y) const;                        // d_y is overwritten
+
+ private:
+  const Param* table_;
+  const PositionTable& positions_;
+  int64_t width_;
+  float scale_;
+  double rate_;
+  uint32_t purpose_;
+};
+
+class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); W may be an embedding's table
+ public:
+  OutputProjection(ParamStore& params, const Param* table, const ModelConfig& config);
+  int64_t columns() const { return table_->value.rows(); }
+  VocabularyRange range(const TensorParallel& tp) const {
+    return VocabularyRange::of(vocabulary_, tp.rank(), tp.size());
+  }
+  int64_t vocabulary() const { return vocabulary_; }
+  void forward(Pass& p, const Tensor& x, const Tensor& logits) const;
+  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // d_x summed over tp
+
+ private:
+  const Param *table_, *bias_ = nullptr;
+  int64_t vocabulary_;
+};
+
+}  // namespace weft

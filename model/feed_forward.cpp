@@ -1,0 +1,38 @@
+// model/feed_forward.cpp: position-wise feed-forward sublayer.   R rows of a block, D width, F hidden (F/tp on this
+// rank)
+#include "model/feed_forward.h"
+
+namespace weft {
+
+FeedForward::FeedForward(ParamStore& params, const std::string& name, const ModelConfig& c)
+    : up_(params, name + ".up", {c.feed_forward}, /*split=*/0, c.width, c.feed_forward, c.bias_feed_forward),
+      down_(params, name + ".down", {c.feed_forward}, c.width, c.bias_feed_forward, c.dropout_residual),
+      activation_(c.activation),
+      width_(c.feed_forward),
+      rate_(c.dropout_feed_forward),
+      purpose_(purpose_of(name + ".activation.dropout")) {}
+
+Dropout FeedForward::dropout(const Pass& p, int64_t rows) const {
+  return p.dropout(rate_, purpose_, rows, width_, p.tp.rank() * up_.out());
+}
+
+void FeedForward::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y, Saved* saved) const {
+  const Tensor hidden = p.arena.tensor({x.rows(), up_.out()});
+  const Tensor act = p.arena.like(hidden);
+  up_.forward(p, x, hidden);  // [R, F/tp]
+  ops::activation_forward(p.ctx, {.x = hidden, .y = act, .kind = activation_, .dropout = dropout(p, x.rows())});
+  down_.forward(p, act, residual, y);  // [R, D]  sum over tp
+  if (saved) *saved = {.x = x, .hidden = hidden, .act = act};
+}
+
+void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Tensor& d_x) const {
+  ArenaScope scope(p.arena);
+  const Tensor d_hidden = p.arena.like(s.hidden);
+  down_.backward(p, d_y, s.act, d_hidden);
+  ops::activation_backward(
+      p.ctx, {.x = s.hidden, .d_y = d_hidden, .d_x = d_hidden, .kind = activation_, .dropout = dropout(p, s.x.rows())});
+  up_.backward(p, d_hidden, s.x, d_x);
+  p.tp.reduce_input_grad(p.ctx, d_x);  // [R, D]  sum over tp
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// model/feed_forward.h: position-wise feed-forward sublayer, split over the tp axis.
+//
+// y = residual + dropout(down(dropout(act(up(x))))).  up is column-parallel, down is row-parallel: forward ends with
+// one sum over tp, backward ends with one.  Reads: linear.h.  Paper: Vaswani et al. 2017, section 3.3.
+#pragma once
+
+#include <string>
+
+#include "model/config.h"
+#include "model/linear.h"
+
+namespace weft {
+
+class FeedForward {
+ public:
+  struct Saved {
+    Tensor x, hidden, act;  // [R, D], [R, F/tp] before and after activation and dropout
+  };
+  FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
+
+  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_x) const;
+
+ private:
+  Dropout dropout(const Pass& p, int64_t rows) const;
+  ColumnLinear up_;
+  ResidualLinear down_;
+  Activation activation_;
+  int64_t width_;  // F, global
+  double rate_;
+  uint32_t purpose_;
+};
+
+}  // namespace weft

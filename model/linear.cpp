@@ -1,0 +1,77 @@
+// model/linear.cpp: column-parallel and row-parallel linear layers.
+#include "model/linear.h"
+
+#include "tensor/ops.h"
+
+namespace weft {
+namespace {
+
+Shape joined(const Shape& a, const Shape& b) {
+  Shape s;
+  for (int i = 0; i < a.rank(); ++i) s = s.appended(a[i]);
+  for (int i = 0; i < b.rank(); ++i) s = s.appended(b[i]);
+  return s;
+}
+
+Tensor matrix(const Tensor& t, int64_t rows) { return t.with_shape({rows, t.numel() / rows}); }
+Tensor vector(const Param* p, bool grad = false) {
+  if (!p) return {};
+  const Tensor& t = grad ? p->grad : p->value;
+  return t.with_shape({t.numel()});
+}
+
+}  // namespace
+
+ColumnLinear::ColumnLinear(ParamStore& params, const std::string& name, Shape out, int split, int64_t in,
+                           int64_t fan_out, bool bias)
+    : in_(in) {
+  weight_ = params.declare({.name = name + ".weight",
+                            .shape = joined(out, {in}),
+                            .tp_dim = split,
+                            .init = InitSpec::xavier(in, fan_out),
+                            .decay = true});
+  if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out, .tp_dim = split});
+}
+
+void ColumnLinear::forward(Pass& p, const Tensor& x, const Tensor& y) const {
+  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->value, out()), .c = y, .trans_b = true, .bias = vector(bias_)});
+}
+
+void ColumnLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate_d_x) const {
+  ops::gemm(p.ctx, {.a = d_y, .b = matrix(weight_->value, out()), .c = d_x, .accumulate = accumulate_d_x});
+  ops::gemm(p.ctx, {.a = d_y, .b = x, .c = matrix(weight_->grad, out()), .trans_a = true, .accumulate = true});
+  if (bias_) ops::column_sum(p.ctx, {.x = d_y, .y = vector(bias_, true)});
+}
+
+ResidualLinear::ResidualLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, bool bias,
+                               double dropout)
+    : out_(out), rate_(dropout), purpose_(purpose_of(name + ".dropout")) {
+  weight_ = params.declare({.name = name + ".weight",
+                            .shape = joined({out}, in),
+                            .tp_dim = 1,
+                            .init = InitSpec::xavier(in.numel(), out),
+                            .decay = true});
+  if (bias) bias_ = params.declare({.name = name + ".bias", .shape = {out}});
+}
+
+void ResidualLinear::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const {
+  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->value, out_), .c = y, .trans_b = true});
+  p.tp.reduce_output(p.ctx, y);
+  ops::dropout_add_forward(
+      p.ctx, {.residual = residual, .x = y, .bias = vector(bias_), .y = y, .dropout = dropout(p, x.rows())});
+}
+
+void ResidualLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const {
+  ArenaScope scope(p.arena);
+  Tensor d_sum = d_y;
+  if (const Dropout drop = dropout(p, x.rows()); drop.rate > 0) {
+    d_sum = p.arena.like(d_y);
+    ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_sum, .dropout = drop});
+  }
+  ops::gemm(p.ctx, {.a = d_sum, .b = matrix(weight_->value, out_), .c = d_x});
+  ops::gemm(p.ctx, {.a = d_sum, .b = x, .c = matrix(weight_->grad, out_), .trans_a = true, .accumulate = true});
+  if (bias_)
+    ops::column_sum(p.ctx, {.x = d_sum, .y = vector(bias_, true)});  // whole on every rank: d_sum is the same there
+}
+
+}  // namespace weft

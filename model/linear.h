@@ -1,0 +1,48 @@
+// model/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019), each with explicit backward.
+//
+// Column-parallel: every rank sees the whole input and makes its own columns; no communication forward, and the caller
+// sums the input's gradient over tp. Row-parallel with residual: every rank has a part of the input; forward ends with
+// one sum over tp, then y = residual + dropout(sum + bias). Weights are [out, in]: y = x W^T + b.
+#pragma once
+
+#include <string>
+
+#include "model/pass.h"
+#include "parallel/param_store.h"
+
+namespace weft {
+
+class ColumnLinear {
+ public:
+  // `out` is the true shape of the output features, e.g. {3, heads, head_size}; dimension `split` of it is split.
+  ColumnLinear(ParamStore& params, const std::string& name, Shape out, int split, int64_t in, int64_t fan_out,
+               bool bias);
+
+  int64_t out() const { return weight_->numel() / in_; }                         // local features
+  void forward(Pass& p, const Tensor& x, const Tensor& y) const;                 // [R, in] -> [R, out()]
+  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,  // d_x: this rank's part of the sum
+                bool accumulate_d_x = false) const;
+
+ private:
+  const Param *weight_, *bias_ = nullptr;
+  int64_t in_;
+};
+
+class ResidualLinear {
+ public:
+  // `in` is the true shape of the input features, e.g. {heads, head_size}; its first dimension is split.
+  ResidualLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, bool bias, double dropout);
+
+  int64_t in() const { return weight_->numel() / out_; }  // local features
+  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const;
+  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;  // d_residual is d_y itself
+
+ private:
+  Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, out_); }
+  const Param *weight_, *bias_ = nullptr;
+  int64_t out_;
+  double rate_;
+  uint32_t purpose_;
+};
+
+}  // namespace weft

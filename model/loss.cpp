@@ -1,0 +1,43 @@
+// model/loss.cpp: smoothed cross-entropy over the global vocabulary.
+#include "model/loss.h"
+
+namespace weft {
+
+Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets) {
+  const VocabularyRange range = output.range(p.tp);
+  const Tensor all = p.arena.tensor({p.tp.size(), logits.rows(), 4});
+  const Tensor mine = p.tp.size() == 1 ? all.with_shape({logits.rows(), 4}) : p.arena.tensor({logits.rows(), 4});
+  ops::softmax_stats(
+      p.ctx, {.logits = logits, .targets = targets, .first_id = range.first, .valid = range.valid, .stats = mine});
+  if (p.tp.size() > 1) p.tp.gather_stats(p.ctx, mine, all);
+  return all;
+}
+
+RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets,
+                      double smoothing, double grad_scale, bool backward) {
+  const VocabularyRange range = output.range(p.tp);
+  const RowLoss rows{.loss = p.arena.tensor({logits.rows()}), .nll = p.arena.tensor({logits.rows()})};
+  ops::cross_entropy(p.ctx, {.logits = logits,
+                             .targets = targets,
+                             .stats = gathered_stats(p, output, logits, targets),
+                             .first_id = range.first,
+                             .valid = range.valid,
+                             .vocabulary = output.vocabulary(),
+                             .smoothing = static_cast<float>(smoothing),
+                             .grad_scale = static_cast<float>(grad_scale),
+                             .backward = backward,
+                             .loss = rows.loss,
+                             .nll = rows.nll});
+  return rows;
+}
+
+BlockLoss sum_of(Pass& p, const RowLoss& rows) {
+  const Tensor sums = p.arena.tensor({2}, DType::f64);
+  ops::sum(p.ctx, {.x = rows.loss, .y = sums.slice_rows(0, 1)});
+  ops::sum(p.ctx, {.x = rows.nll, .y = sums.slice_rows(1, 1)});
+  if (p.ctx.dry_run()) return {};
+  p.ctx.synchronize();
+  return {.loss = sums.ptr<double>()[0], .nll = sums.ptr<double>()[1]};
+}
+
+}  // namespace weft

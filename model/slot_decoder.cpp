@@ -1,0 +1,198 @@
+// model/slot_decoder.cpp: one encoder window, one decoding step, and copies of cache rows, as tensors.
+#include "model/slot_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tensor/error.h"
+#include "tensor/math.h"
+
+namespace weft {
+namespace {
+
+Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
+  const int64_t n = static_cast<int64_t>(values.size());
+  const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32);
+  if (!p.ctx.dry_run()) std::copy(values.begin(), values.end(), t.ptr<int32_t>());
+  return t.slice_rows(0, n);
+}
+
+// One value of each slot as a tensor [slots].
+template <typename Slot, typename F>
+Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
+  std::vector<int32_t> values;
+  values.reserve(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) values.push_back(static_cast<int32_t>(value(slots[i], i)));
+  return upload(p, values);
+}
+
+}  // namespace
+
+// Behind the rows that are given out, one row a slot takes the keys and values of idle slots.
+SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp,
+                         const SlotDecoderShape& shape)
+    : ctx_(ctx),
+      model_(model),
+      tp_(tp),
+      shape_(shape),
+      state_(model, tp, 1, shape.cache_rows + shape.slots, shape.windows * shape.window_rows),
+      window_(model, tp, 0, 0, 0),
+      arena_(measure(), ctx.device()) {}
+
+size_t SlotDecoder::measure() {
+  Context dry(ctx_.device(), /*dry_run=*/true);
+  Arena arena;
+  encode(pass(dry, arena), {}, 0);
+  step(pass(dry, arena), std::vector<Slot>(static_cast<size_t>(shape_.slots)));
+  copy_rows(pass(dry, arena), {}, {}, shape_.cache_rows);
+  return arena.high_water();
+}
+
+std::vector<SlotDecoder::Rows> SlotDecoder::encode(const std::vector<const std::vector<int32_t>*>& sources,
+                                                   int64_t window) {
+  encode(pass(ctx_, arena_), sources, window);
+  std::vector<Rows> rows;
+  auto begin = static_cast<int32_t>(window * shape_.window_rows);
+  for (const auto* source : sources) {
+    const auto end = begin + static_cast<int32_t>(source->size()) + 1;
+    rows.push_back({begin, end});
+    begin = end;
+  }
+  return rows;
+}
+
+void SlotDecoder::encode(Pass p, const std::vector<const std::vector<int32_t>*>& sources, int64_t window) {
+  p.arena.reset();
+  std::vector<int32_t> ids, positions, offsets{0};
+  for (const auto* source : sources) {
+    ids.insert(ids.end(), source->begin(), source->end());
+    ids.push_back(SpecialIds::eos);
+    for (int32_t i = 0; i <= static_cast<int32_t>(source->size()); ++i) positions.push_back(i);
+    offsets.push_back(static_cast<int32_t>(ids.size()));
+  }
+  assert(static_cast<int64_t>(ids.size()) <= shape_.window_rows);
+  ids.resize(static_cast<size_t>(shape_.window_rows), -1);
+  positions.resize(static_cast<size_t>(shape_.window_rows), 0);
+  const int64_t sentences = static_cast<int64_t>(sources.size());
+  const Tensor bounds = upload(p, offsets, shape_.window_rows + 1);
+  for (size_t i = 0; i < state_.blocks.size(); ++i) {
+    const KeyValueCache& all = state_.blocks[i].cross;
+    window_.blocks[i].cross = {.k = all.k.slice_rows(window * shape_.window_rows, shape_.window_rows),
+                               .v = all.v.slice_rows(window * shape_.window_rows, shape_.window_rows)};
+  }
+  model_.start_decoding(p, upload(p, ids), upload(p, positions),
+                        {.begin = bounds.slice_rows(0, sentences), .end = bounds.slice_rows(1, sentences)}, window_);
+}
+
+// bos may be among a rank's best, so one more than is wanted.
+int64_t SlotDecoder::offered() const {
+  return std::min(shape_.candidates + 1, VocabularyRange::of(model_.output().vocabulary(), 0, tp_.size()).valid);
+}
+
+// This rank's best columns as global ids, then those of all ranks. The last rank may have fewer columns than it should
+// offer; what is missing is id -1.
+void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& ids) const {
+  const VocabularyRange range = model_.output().range(tp_);
+  const int64_t slots = shape_.slots, wanted = offered(), here = std::min(wanted, range.valid);
+  const Tensor my_values = p.arena.tensor({slots, wanted}), my_ids = p.arena.tensor({slots, wanted}, DType::i32);
+  const Tensor top = p.arena.tensor({slots, wanted}), columns = p.arena.tensor({slots, wanted}, DType::i32);
+  const Shape found{slots, here};
+  if (here > 0)
+    ops::top_k(p.ctx, {.x = logits,
+                       .valid = range.valid,
+                       .values = Tensor(top.data, found, DType::f32, top.device),
+                       .columns = Tensor(columns.data, found, DType::i32, columns.device)});
+  if (!p.ctx.dry_run()) {
+    p.ctx.synchronize();
+    for (int64_t i = 0; i < slots * wanted; ++i) {
+      const int64_t at = i / wanted * here + i % wanted;
+      const bool is_real = i % wanted < here;
+      my_values.ptr<float>()[i] = is_real ? top.ptr<float>()[at] : -std::numeric_limits<float>::infinity();
+      my_ids.ptr<int32_t>()[i] = is_real ? static_cast<int32_t>(range.first) + columns.ptr<int32_t>()[at] : -1;
+    }
+  }
+  p.tp.gather(p.ctx, my_values, values);
+  p.tp.gather(p.ctx, my_ids, ids);
+}
+
+SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
+  p.arena.reset();
+  const auto idle = [](const Slot& s) { return s.id < 0; };
+  const Tensor ids = upload_each(p, slots, [](const Slot& s, size_t) { return s.id; });
+  const Tensor positions = upload_each(p, slots, [](const Slot& s, size_t) { return s.position; });
+  const auto upload_rows = [&](auto&& begin, auto&& end) {
+    return Segments{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end)};
+  };
+  const DecoderBlock::StepRows rows{
+      .cache_rows = upload_each(p, slots,
+                                [&](const Slot& s, size_t i) {
+                                  return idle(s) ? shape_.cache_rows + static_cast<int64_t>(i)
+                                                 : s.first_row + s.position;
+                                }),
+      .queries = upload_rows([](const Slot&, size_t i) { return i; },
+                             [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
+      .self_keys = upload_rows([](const Slot& s, size_t) { return s.first_row; },
+                               [&](const Slot& s, size_t) { return s.first_row + (idle(s) ? 0 : s.position + 1); }),
+      .cross_keys = upload_rows([](const Slot& s, size_t) { return s.source.begin; },
+                                [](const Slot& s, size_t) { return s.source.end; })};
+
+  const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()});
+  model_.decode_step(p, ids, positions, rows, state_, logits);
+  const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
+  const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
+                  .ids = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),
+                  .stats = gathered_stats(p, model_.output(), logits, ends)};
+  gather_best(p, logits, all.values, all.ids);
+  return all;
+}
+
+std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
+  assert(static_cast<int64_t>(slots.size()) == shape_.slots);
+  const Offer all = step(pass(ctx_, arena_), slots);
+  ctx_.synchronize();
+  std::vector<Next> next(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].id < 0) continue;
+    SoftmaxRow<double> row;
+    for (int64_t rank = 0; rank < tp_.size(); ++rank) {
+      const float* s = all.stats.ptr<float>() + (rank * shape_.slots + static_cast<int64_t>(i)) * 4;
+      row = merge(row, SoftmaxRow<double>{s[0], s[1], s[2], s[3]});
+    }
+    const double lse = log_sum_exp(row);
+    if (!std::isfinite(lse))
+      fail(ErrorKind::diverged, "the model's predictions are not finite: it has diverged; use an earlier checkpoint");
+    next[i].end = row.target - lse;
+    for (int64_t rank = 0; rank < tp_.size(); ++rank) {
+      for (int64_t k = 0; k < offered(); ++k) {
+        const int64_t at = (rank * shape_.slots + static_cast<int64_t>(i)) * offered() + k;
+        const int32_t id = all.ids.ptr<int32_t>()[at];
+        if (id < 0 || id == SpecialIds::bos) continue;
+        next[i].best.push_back({.id = id, .log_prob = static_cast<double>(all.values.ptr<float>()[at]) - lse});
+      }
+    }
+  }
+  return next;
+}
+
+void SlotDecoder::copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to) {
+  if (!from.empty()) copy_rows(pass(ctx_, arena_), from, to, 0);
+}
+
+void SlotDecoder::copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to,
+                            int64_t capacity) const {
+  p.arena.reset();
+  const int64_t count = std::max(static_cast<int64_t>(from.size()), capacity);
+  const Tensor sources = upload(p, from, capacity), targets = upload(p, to, capacity);
+  const Tensor rows = p.arena.tensor({count, state_.blocks.front().self.k.cols()});
+  const Tensor copied = rows.slice_rows(0, static_cast<int64_t>(from.size()));
+  for (const DecoderBlock::Cache& block : state_.blocks) {
+    for (const Tensor& cache : {block.self.k, block.self.v}) {
+      ops::gather_rows(p.ctx, {.x = cache, .rows = sources, .y = copied});
+      ops::scatter_rows(p.ctx, {.x = copied, .rows = targets, .y = cache});
+    }
+  }
+}
+
+}  // namespace weft

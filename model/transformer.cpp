@@ -1,0 +1,205 @@
+// model/transformer.cpp: the graph in the order it runs.   S source rows, T target rows, D width, V vocabulary
+#include "model/transformer.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// Host integers to a tensor of at least `capacity` elements, so that the arena's size does not depend on the sentences.
+Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity) {
+  const int64_t n = static_cast<int64_t>(values.size());
+  const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32);
+  if (!p.ctx.dry_run()) std::copy(values.begin(), values.end(), t.ptr<int32_t>());
+  return t.slice_rows(0, n);
+}
+
+Segments upload_segments(Pass& p, const std::vector<int32_t>& offsets, int64_t rows) {
+  const Tensor t = upload(p, offsets, rows + 1);
+  const int64_t sentences = static_cast<int64_t>(offsets.size()) - 1;
+  return {.begin = t.slice_rows(0, sentences), .end = t.slice_rows(1, sentences)};
+}
+
+template <typename Block>
+std::vector<Block> make_blocks(ParamStore& params, const std::string& side, int64_t count, const ModelConfig& c) {
+  std::vector<Block> blocks;
+  for (int64_t i = 0; i < count; ++i) blocks.emplace_back(params, fmt::format("{}.{}", side, i), c);
+  return blocks;
+}
+
+std::optional<LayerNorm> make_final_norm(ParamStore& params, const std::string& side, const ModelConfig& c) {
+  if (!c.final_norm) return std::nullopt;
+  return LayerNorm(params, side + ".norm", c.width);
+}
+
+const Param* target_table(ParamStore& params, const ModelConfig& c, const Param* source) {
+  return c.tying == Tying::all ? source : declare_table(params, "target_embedding.weight", c.target_vocabulary, c);
+}
+
+const char* source_name(const ModelConfig& c) {
+  return c.tying == Tying::all ? "embedding.weight" : "source_embedding.weight";
+}
+
+const Param* output_table(ParamStore& params, const ModelConfig& c, const Param* target) {
+  return c.tying == Tying::none ? declare_table(params, "output.weight", c.target_vocabulary, c) : target;
+}
+
+}  // namespace
+
+// The order of declaration is the order of the forward pass, so that the backward pass completes gradients from the
+// end.
+Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t max_positions)
+    : config_(c),
+      positions_(c, max_positions),
+      source_table_(declare_table(params, source_name(c), c.source_vocabulary, c)),
+      target_table_(target_table(params, c, source_table_)),
+      output_table_(nullptr),
+      source_embedding_("source_embedding", source_table_, positions_, c),
+      target_embedding_("target_embedding", target_table_, positions_, c),
+      encoder_(make_blocks<EncoderBlock>(params, "encoder", c.encoder_layers, c)),
+      encoder_norm_(make_final_norm(params, "encoder", c)),
+      decoder_(make_blocks<DecoderBlock>(params, "decoder", c.decoder_layers, c)),
+      decoder_norm_(make_final_norm(params, "decoder", c)),
+      output_(params, output_table_ = output_table(params, c, target_table_), c) {
+  saved_.encoder.resize(encoder_.size());
+  saved_.decoder.resize(decoder_.size());
+}
+
+BlockLoss Transformer::loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale,
+                                          GradSync* sync) {
+  p.arena.reset();
+  const Tensor logits = forward(p, block, &saved_);
+  const RowLoss rows = cross_entropy(p, output_, logits, saved_.target_out, smoothing, grad_scale, /*backward=*/true);
+  backward(p, /*d_logits=*/logits, sync);
+  return sum_of(p, rows);
+}
+
+BlockLoss Transformer::loss(Pass& p, const Block& block, double smoothing) {
+  p.arena.reset();
+  const Tensor logits = forward(p, block, nullptr);
+  return sum_of(p, cross_entropy(p, output_, logits, saved_.target_out, smoothing, 0, /*backward=*/false));
+}
+
+Tensor Transformer::row_nll(Pass& p, const Block& block) {
+  p.arena.reset();
+  const Tensor logits = forward(p, block, nullptr);
+  const RowLoss rows = cross_entropy(p, output_, logits, saved_.target_out, 0, 0, /*backward=*/false);
+  p.ctx.synchronize();
+  return rows.nll;
+}
+
+Tensor Transformer::forward(Pass& p, const Block& block, Saved* saved) {
+  const int64_t S = static_cast<int64_t>(block.source.size()), T = static_cast<int64_t>(block.target_in.size());
+  saved_.source = upload(p, block.source, S);
+  saved_.target_in = upload(p, block.target_in, T);
+  saved_.target_out = upload(p, block.target_out, T);
+  saved_.source_rows = upload_segments(p, block.source_offsets, S);
+  saved_.target_rows = upload_segments(p, block.target_offsets, T);
+  const Tensor source_positions = upload(p, block.source_positions, S);
+  const Tensor target_positions = upload(p, block.target_positions, T);
+
+  const Tensor memory = encode(p, saved_.source, source_positions, saved_.source_rows, saved);  // [S, D]
+  const Tensor output =
+      decode(p, saved_.target_in, target_positions, memory, saved_.target_rows, saved_.source_rows, saved);
+  const Tensor logits = p.arena.tensor({T, output_.columns()});
+  output_.forward(p, output, logits);  // [T, V/tp]
+  if (saved) saved->memory = memory, saved->output = output;
+  return logits;
+}
+
+Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows,
+                           Saved* saved) const {
+  Tensor x = p.arena.tensor({ids.rows(), config_.width});
+  source_embedding_.forward(p, ids, positions, x);
+  for (size_t i = 0; i < encoder_.size(); ++i) {
+    const Tensor y = p.arena.like(x);
+    encoder_[i].forward(p, x, rows, y, saved ? &saved->encoder[i] : nullptr);
+    x = y;
+  }
+  if (!encoder_norm_) return x;
+  const Tensor y = p.arena.like(x);
+  encoder_norm_->forward(p, x, y, saved ? &saved->encoder_norm : nullptr);
+  return y;
+}
+
+Tensor Transformer::decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory,
+                           const Segments& target, const Segments& source, Saved* saved) const {
+  Tensor x = p.arena.tensor({ids.rows(), config_.width});
+  target_embedding_.forward(p, ids, positions, x);
+  for (size_t i = 0; i < decoder_.size(); ++i) {
+    const Tensor y = p.arena.like(x);
+    decoder_[i].forward(p, x, memory, target, source, y, saved ? &saved->decoder[i] : nullptr);
+    x = y;
+  }
+  if (!decoder_norm_) return x;
+  const Tensor y = p.arena.like(x);
+  decoder_norm_->forward(p, x, y, saved ? &saved->decoder_norm : nullptr);
+  return y;
+}
+
+void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
+  const Saved& s = saved_;
+  const auto complete_from = [&](int64_t offset) {
+    if (sync) sync->ready(offset);
+  };
+  const Tensor d = p.arena.like(s.output);         // gradient of the decoder's rows, block by block
+  const Tensor d_memory = p.arena.like(s.memory);  // of the encoder's output, then of its rows
+  output_.backward(p, d_logits, s.output, d);
+  ops::fill(p.ctx, {.x = d_memory});
+  if (decoder_norm_) decoder_norm_->backward(p, d, s.decoder_norm, {}, d);
+  for (size_t i = decoder_.size(); i-- > 0;) {
+    decoder_[i].backward(p, d, s.target_rows, s.source_rows, s.decoder[i], d_memory);
+    complete_from(decoder_[i].first_offset());
+  }
+  target_embedding_.backward(p, s.target_in, d);
+  p.tp.reduce_input_grad(p.ctx, d_memory);  // all decoder blocks' parts at once: the sum is linear
+  if (encoder_norm_) encoder_norm_->backward(p, d_memory, s.encoder_norm, {}, d_memory);
+  for (size_t i = encoder_.size(); i-- > 0;) {
+    encoder_[i].backward(p, d_memory, s.source_rows, s.encoder[i]);
+    complete_from(encoder_[i].first_offset());
+  }
+  source_embedding_.backward(p, s.source, d_memory);
+  complete_from(0);
+}
+
+Transformer::DecodeState::DecodeState(const Transformer& model, const TensorParallel& tp, int64_t slots,
+                                      int64_t max_length, int64_t source_rows)
+    : slots(slots), max_length(max_length) {
+  const int64_t columns = model.decoder_.front().cache_columns(tp);
+  const int64_t self = slots * max_length * columns, cross = source_rows * columns;
+  buffer = Buffer(model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * sizeof(float));
+  size_t at = 0;
+  const auto take = [&](int64_t rows) {
+    const Tensor t = buffer.tensor({rows, columns}, DType::f32, at);
+    at += t.bytes();
+    return t;
+  };
+  for (size_t i = 0; i < model.decoder_.size(); ++i)
+    blocks.push_back({.self = {.k = take(slots * max_length), .v = take(slots * max_length)},
+                      .cross = {.k = take(source_rows), .v = take(source_rows)}});
+}
+
+void Transformer::start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& sentences,
+                                 DecodeState& state) const {
+  ArenaScope scope(p.arena);
+  const Tensor memory = encode(p, ids, positions, sentences, nullptr);
+  for (size_t i = 0; i < decoder_.size(); ++i) decoder_[i].fill_cross_cache(p, memory, state.blocks[i]);
+}
+
+void Transformer::decode_step(Pass& p, const Tensor& ids, const Tensor& positions, const DecoderBlock::StepRows& rows,
+                              const DecodeState& state, const Tensor& logits) const {
+  ArenaScope scope(p.arena);
+  Tensor x = p.arena.tensor({ids.rows(), config_.width}), y = p.arena.like(x);
+  target_embedding_.forward(p, ids, positions, x);
+  for (size_t i = 0; i < decoder_.size(); ++i) {
+    decoder_[i].step(p, x, state.blocks[i], rows, y);
+    std::swap(x, y);
+  }
+  if (decoder_norm_) {
+    decoder_norm_->forward(p, x, y, nullptr);
+    std::swap(x, y);
+  }
+  output_.forward(p, x, logits);
+}
+
+}  // namespace weft

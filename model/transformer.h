@@ -1,0 +1,85 @@
+// model/transformer.h: the whole encoder-decoder graph: forward, then backward, a screen each; and decoding step by
+// step.
+//
+// Reads: block.h, embedding.h, loss.h. One Transformer a rank; its parameters live in the ParamStore given to it.
+// Communication: over tp at the marked lines of linear.cpp, attention.cpp, embedding.cpp, loss.cpp and for the encoder
+// output's gradient here, once; over dp only through the GradSync that is passed in.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/batch.h"
+#include "model/block.h"
+#include "model/embedding.h"
+#include "model/loss.h"
+#include "parallel/grad_sync.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+class Transformer {
+ public:
+  // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Positions go from 0 to
+  // max_positions - 1.
+  Transformer(const ModelConfig& config, ParamStore& params, int64_t max_positions);
+
+  const ModelConfig& config() const { return config_; }
+  int64_t max_positions() const { return positions_.rows().rows(); }
+
+  // Loss sums of the block; gradients of grad_scale * (sum of smoothed loss) are added to the store's. `sync`, if
+  // given, learns which gradients are complete as the backward pass goes. The arena is reset.
+  BlockLoss loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale, GradSync* sync);
+
+  // The same sums without gradients and without dropout.
+  BlockLoss loss(Pass& p, const Block& block, double smoothing);
+  // Plain negative log-likelihood of each target row of the block: [T rows], 0 in unused rows. Host memory, valid until
+  // the arena is reset.
+  Tensor row_nll(Pass& p, const Block& block);
+
+  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output.
+  struct DecodeState {
+    DecodeState(const Transformer& model, const TensorParallel& tp, int64_t slots, int64_t max_length,
+                int64_t source_rows);
+    int64_t slots, max_length;
+    Buffer buffer;
+    std::vector<DecoderBlock::Cache> blocks;
+  };
+  // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the cross-attention caches.
+  void start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& sentences,
+                      DecodeState& state) const;
+  // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Takes arena memory only
+  // within.
+  void decode_step(Pass& p, const Tensor& ids, const Tensor& positions, const DecoderBlock::StepRows& rows,
+                   const DecodeState& state, const Tensor& logits) const;
+  const OutputProjection& output() const { return output_; }
+
+ private:
+  struct Saved {                           // what one forward pass leaves for the backward pass
+    Tensor source, target_in, target_out;  // ids
+    Segments source_rows, target_rows;
+    std::vector<EncoderBlock::Saved> encoder;
+    std::vector<DecoderBlock::Saved> decoder;
+    LayerNorm::Saved encoder_norm, decoder_norm;
+    Tensor memory, output;  // [S, D] encoder's, [T, D] decoder's
+  };
+  Tensor forward(Pass& p, const Block& block, Saved* saved);  // logits [T, V/tp]
+  Tensor encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows, Saved* saved) const;
+  Tensor decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory, const Segments& target,
+                const Segments& source, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d_logits, GradSync* sync);
+
+  ModelConfig config_;
+  PositionTable positions_;
+  const Param *source_table_, *target_table_, *output_table_;
+  Embedding source_embedding_, target_embedding_;
+  std::vector<EncoderBlock> encoder_;
+  std::optional<LayerNorm> encoder_norm_;
+  std::vector<DecoderBlock> decoder_;
+  std::optional<LayerNorm> decoder_norm_;
+  OutputProjection output_;
+  Saved saved_;
+};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// parallel/collective.h: what all communicators share: checks, chunks and pieces of a tensor, sums in rank order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "parallel/communicator.h"
+#include "tensor/tensor.h"
+
+namespace weft {
+
+struct Chunk {
+  int64_t begin = 0, count = 0;
+};
+
+// Chunk `index` of `num_chunks` nearly equal ones; the first of them are one element longer where it does not divide.
+Chunk chunk_of(int64_t numel, int index, int num_chunks);
+
+// Calls f(begin, count) for consecutive pieces of at most `limit` elements; not at all for 0 elements.
+template <typename F>
+void for_each_piece(int64_t numel, int64_t limit, F&& f) {
+  for (int64_t begin = 0; begin < numel; begin += limit) f(begin, std::min(limit, numel - begin));
+}
+
+// out[i] = parts[0][i] + parts[1][i] + ..., added in this order; `out` may be one of the parts. For max a NaN wins.
+void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
+
+void check_collective(const Tensor& x);                                     // contiguous host memory
+void check_gather(const Tensor& part, const Tensor& whole, int num_parts);  // whole = [num_parts, ...part]
+
+}  // namespace weft

@@ -1,0 +1,102 @@
+// parallel/communicator.cpp: what follows from the collectives alone: host values, strings, and agreement on errors.
+#include "parallel/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kWord = sizeof(int32_t);  // bytes travel as i32
+
+Tensor words(std::vector<int32_t>& v) { return Tensor(v.data(), {static_cast<int64_t>(v.size())}, DType::i32); }
+
+std::vector<int64_t> all_gather_values(Communicator& group, int64_t value) {
+  std::vector<int64_t> all(static_cast<size_t>(group.size()));
+  group.all_gather(Tensor(&value, {2}, DType::i32), Tensor(all.data(), {group.size(), 2}, DType::i32));
+  return all;
+}
+
+std::vector<int32_t> pack(const std::string& text, int64_t num_words) {
+  std::vector<int32_t> v(static_cast<size_t>(num_words));
+  if (!text.empty()) std::memcpy(v.data(), text.data(), text.size());
+  return v;
+}
+
+int64_t words_for(int64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
+// An Error with its kind and frames as text, and back.
+std::string serialize(const std::exception_ptr& error) {
+  ErrorKind kind = ErrorKind::internal;
+  std::string message = "unknown exception", frames;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    kind = e.kind(), message = e.what();
+    for (const std::string& frame : e.frames()) frames += frame + '\0';
+  } catch (const std::exception& e) {
+    message = e.what();
+  } catch (...) {
+  }
+  return static_cast<char>(kind) + frames + '\0' + message;
+}
+
+[[noreturn]] void throw_serialized(const std::string& text, int rank) {
+  std::vector<std::string> frames;
+  size_t at = 1;
+  for (size_t end; (end = text.find('\0', at)) != at; at = end + 1) frames.push_back(text.substr(at, end - at));
+  std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are alive: here those of the other rank
+  Error error(static_cast<ErrorKind>(text[0]), fmt::format("rank {}: {}", rank, text.substr(at + 1)));
+  std::swap(ErrorFrame::frames(), frames);
+  throw error;
+}
+
+}  // namespace
+
+double Communicator::sum(double value) {
+  all_reduce(Tensor(&value, {1}, DType::f64));
+  return value;
+}
+
+int64_t Communicator::max(int64_t value) {
+  const std::vector<int64_t> all = all_gather_values(*this, value);
+  return *std::max_element(all.begin(), all.end());
+}
+
+std::string Communicator::broadcast_string(const std::string& text, int root) {
+  int64_t length = static_cast<int64_t>(text.size());
+  broadcast(Tensor(&length, {2}, DType::i32), root);
+  std::vector<int32_t> buffer =
+      rank() == root ? pack(text, words_for(length)) : std::vector<int32_t>(static_cast<size_t>(words_for(length)));
+  broadcast(words(buffer), root);
+  return std::string(reinterpret_cast<const char*>(buffer.data()), static_cast<size_t>(length));
+}
+
+std::vector<std::string> Communicator::all_gather_strings(const std::string& text) {
+  const std::vector<int64_t> lengths = all_gather_values(*this, static_cast<int64_t>(text.size()));
+  const int64_t each = words_for(*std::max_element(lengths.begin(), lengths.end()));
+  std::vector<int32_t> mine = pack(text, each), all(static_cast<size_t>(each * size()));
+  all_gather(words(mine), words(all));
+  std::vector<std::string> texts;
+  for (int r = 0; r < size(); ++r) {
+    texts.emplace_back(reinterpret_cast<const char*>(all.data() + r * each),
+                       static_cast<size_t>(lengths[static_cast<size_t>(r)]));
+  }
+  return texts;
+}
+
+void agree(Communicator& world, const std::exception_ptr& error) {
+  if (world.size() == 1) {
+    if (error) std::rethrow_exception(error);
+    return;
+  }
+  const int64_t first = world.size() - world.max(error ? world.size() - world.rank() : 0);
+  if (first == world.size()) return;
+  const int failing = static_cast<int>(first);
+  throw_serialized(world.broadcast_string(world.rank() == failing ? serialize(error) : "", failing), failing);
+}
+
+}  // namespace weft

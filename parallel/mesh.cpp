@@ -1,0 +1,44 @@
+// parallel/mesh.cpp: the grid resolved against the number of ranks, and its two families of groups.
+#include "parallel/mesh.h"
+
+#include <cassert>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
+  const int64_t dp = wanted.dp, tp = wanted.tp;
+  if (dp < 0 || tp < 1) {
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: as many as "
+                                       "the ranks allow) and tp at least 1",
+                                       dp, tp));
+  }
+  if (dp == 0) {
+    if (ranks % tp != 0) {
+      fail(ErrorKind::usage,
+           fmt::format("{} ranks cannot be divided into groups of parallel.tp = {}: change parallel.tp "
+                       "or start a multiple of {} ranks (mpirun -n)",
+                       ranks, tp, tp));
+    }
+    return {.dp = ranks / tp, .tp = tp};
+  }
+  if (dp != ranks / tp || ranks % tp != 0) {
+    const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // cannot overflow
+    fail(ErrorKind::usage,
+         fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: use mpirun -n "
+                     "{:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
+                     dp, tp, needed, ranks, needed));
+  }
+  return wanted;
+}
+
+Mesh::Mesh(Communicator& world, const ParallelConfig& grid) : world_(world) {
+  assert(grid.dp * grid.tp == world.size());
+  const int tp = static_cast<int>(grid.tp);
+  const int dp_rank = world.rank() / tp, tp_rank = world.rank() % tp;
+  dp_ = world.split(tp_rank, dp_rank);
+  tp_ = world.split(dp_rank, tp_rank);
+}
+
+}  // namespace weft

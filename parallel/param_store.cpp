@@ -1,0 +1,140 @@
+// parallel/param_store.cpp: declarations to flat memory, initial values, and slices of global tensors.
+#include "parallel/param_store.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kAlignment = 16;  // elements; 64 bytes, a cache line
+
+// FNV-1a, 32 bits: stable on every machine, unlike std::hash, so that initial values depend on names, not on order.
+uint32_t hash_of(const std::string& name) {
+  uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+void check(const ParamSpec& spec, int tp_size) {
+  if (spec.tp_dim < -1 || spec.tp_dim >= spec.shape.rank() || spec.shape.numel() <= 0) {
+    fail(ErrorKind::internal,
+         fmt::format("parameter {} {} cannot be declared with tp_dim {}", spec.name, spec.shape.str(), spec.tp_dim));
+  }
+  if (spec.tp_dim >= 0 && !spec.pad && spec.shape[spec.tp_dim] % tp_size != 0) {
+    fail(ErrorKind::usage,
+         fmt::format("parameter {} {}: dimension {} ({} entries) cannot be split over parallel.tp = {} ranks; change "
+                     "parallel.tp, model.heads or model.feed_forward",
+                     spec.name, spec.shape.str(), spec.tp_dim, spec.shape[spec.tp_dim], tp_size));
+  }
+}
+
+// How a rank's slice lies in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from `begin` on. A
+// tensor that is not split is its own slice, of a single dimension.
+struct SliceView {
+  int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
+
+  int64_t valid() const { return std::clamp<int64_t>(global_dim - begin, 0, dim); }  // the rest of dim is padding
+  int64_t position(int64_t o) const { return (o * global_dim + std::min(begin, global_dim)) * inner; }  // global
+};
+
+int64_t local_dim(const ParamSpec& spec, int tp_size) {
+  return spec.tp_dim < 0 ? 0 : (spec.shape[spec.tp_dim] + tp_size - 1) / tp_size;
+}
+
+SliceView view_of(const ParamSpec& spec, int64_t begin, int64_t dim) {
+  if (spec.tp_dim < 0) return {.dim = spec.shape.numel(), .global_dim = spec.shape.numel()};
+  SliceView view{.dim = dim, .begin = begin, .global_dim = spec.shape[spec.tp_dim]};
+  for (int i = 0; i < spec.tp_dim; ++i) view.outer *= spec.shape[i];
+  for (int i = spec.tp_dim + 1; i < spec.shape.rank(); ++i) view.inner *= spec.shape[i];
+  return view;
+}
+
+SliceView view_of(const Param& p) {
+  return view_of(p.spec, p.begin, p.spec.tp_dim < 0 ? 0 : p.value.dim(p.spec.tp_dim));
+}
+
+}  // namespace
+
+InitSpec InitSpec::xavier(int64_t fan_in, int64_t fan_out) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(fan_in + fan_out));
+  return {ops::Init::Kind::uniform, static_cast<float>(bound)};
+}
+
+const Param* ParamStore::declare(ParamSpec spec) {
+  require(values_.data() == nullptr, ErrorKind::internal, "parameters are declared before they are allocated");
+  if (find(spec.name)) fail(ErrorKind::internal, fmt::format("parameter {} is declared twice", spec.name));
+  check(spec, tp_size_);
+
+  const int64_t dim = local_dim(spec, tp_size_);
+  Shape local = spec.shape;
+  if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
+  Param& p = params_.emplace_back();
+  p.spec = std::move(spec);
+  p.value = p.grad = Tensor(nullptr, local);
+  p.offset = numel_;
+  p.begin = tp_rank_ * dim;
+  numel_ += (p.numel() + kAlignment - 1) / kAlignment * kAlignment;
+  return &p;
+}
+
+void ParamStore::allocate(Device device) {
+  require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
+  const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
+  values_ = Buffer(bytes, device);
+  grads_ = Buffer(bytes, device);
+  for (Param& p : params_) {
+    const size_t offset = static_cast<size_t>(p.offset) * sizeof(float);
+    p.value = values_.tensor(p.value.shape, DType::f32, offset);
+    p.grad = grads_.tensor(p.grad.shape, DType::f32, offset);
+  }
+}
+
+void ParamStore::initialize(Context& ctx, uint64_t seed) {
+  for (const Param& p : params_) {
+    const SliceView view = view_of(p);
+    ops::init(ctx, {.x = p.value.with_shape({p.numel()}),
+                    .outer = view.outer,
+                    .dim = view.dim,
+                    .inner = view.inner,
+                    .begin = view.begin,
+                    .global_dim = view.global_dim,
+                    .kind = p.spec.init.kind,
+                    .value = p.spec.init.value,
+                    .seed = seed,
+                    .purpose = hash_of(p.spec.name)});
+  }
+}
+
+const Param* ParamStore::find(const std::string& name) const {
+  const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& p) { return p.spec.name == name; });
+  return it == params_.end() ? nullptr : &*it;
+}
+
+int64_t ParamStore::global_numel() const {
+  int64_t n = 0;
+  for (const Param& p : params_) n += p.spec.shape.numel();
+  return n;
+}
+
+void slice_from_global(const Param& p, const float* global, float* local) {
+  const SliceView view = view_of(p);
+  const int64_t valid = view.valid() * view.inner, padded = view.dim * view.inner;
+  for (int64_t o = 0; o < view.outer; ++o, local += padded) {
+    std::copy_n(global + view.position(o), valid, local);
+    std::fill(local + valid, local + padded, 0.0f);
+  }
+}
+
+void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global) {
+  const int64_t dim = local_dim(spec, tp_size);
+  const SliceView view = view_of(spec, tp_rank * dim, dim);
+  for (int64_t o = 0; o < view.outer; ++o, local += view.dim * view.inner) {
+    std::copy_n(local, view.valid() * view.inner, global + view.position(o));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+// parallel/tensor_parallel.cpp: the communication of tensor-parallel layers, and the split of a vocabulary.
+#include "parallel/tensor_parallel.h"
+
+#include <algorithm>
+
+namespace weft {
+
+VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
+  const int64_t columns = (size + ranks - 1) / ranks, first = rank * columns;
+  return {.first = first, .columns = columns, .valid = std::clamp<int64_t>(size - first, 0, columns)};
+}
+
+void TensorParallel::reduce_output(Context& ctx, const Tensor& y) const {
+  if (size() == 1 || ctx.dry_run()) return;
+  group_.all_reduce(y);
+}
+
+void TensorParallel::reduce_input_grad(Context& ctx, const Tensor& d_x) const {
+  if (size() == 1 || ctx.dry_run()) return;
+  group_.all_reduce(d_x);
+}
+
+void TensorParallel::gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const { gather(ctx, mine, all); }
+
+void TensorParallel::gather(Context& ctx, const Tensor& mine, const Tensor& all) const {
+  if (ctx.dry_run()) return;
+  group_.all_gather(mine, all);
+}
+
+}  // namespace weft

@@ -1,0 +1,229 @@
+// parallel/thread_communicator.cpp: ranks that are threads of one process, for tests.
+//
+// Every collective is one round: each rank deposits a copy of what it contributes, waits for the deposits of all, and
+// computes its own result from them. Nobody touches another rank's memory, so a rank may leave or fail at any time.
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "parallel/collective.h"
+#include "parallel/communicator.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+struct Deposit {
+  const char* call;  // the ranks must agree on it, and on the size
+  std::vector<std::byte> bytes;
+};
+using Deposits = std::vector<std::shared_ptr<const Deposit>>;  // in rank order
+
+struct World {  // shared by all groups: one lock, so that a failure wakes every waiting rank
+  explicit World(int size) : departed(static_cast<size_t>(size)) {}
+
+  void fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex);
+    if (!first_error) first_error = std::move(error);
+    changed.notify_all();
+  }
+  void depart(int world_rank) {
+    const std::lock_guard lock(mutex);
+    departed[static_cast<size_t>(world_rank)] = true;
+    changed.notify_all();
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::exception_ptr first_error;
+  std::vector<bool> departed;  // whose body has returned
+};
+
+class Group {
+ public:
+  Group(World& world, std::vector<int> members) : world_(world), members_(std::move(members)) {}
+  int size() const { return static_cast<int>(members_.size()); }
+
+  void deposit(int rank, int64_t round, const char* call, const void* data, size_t bytes) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    auto deposit = std::make_shared<const Deposit>(Deposit{call, {begin, begin + bytes}});
+    const std::lock_guard lock(world_.mutex);
+    Round& r = rounds_[round];
+    r.deposits.resize(members_.size());
+    r.deposits[static_cast<size_t>(rank)] = std::move(deposit);
+    if (++r.arrived == size()) world_.changed.notify_all();
+  }
+
+  Deposits collect(int64_t round) {  // after this rank's deposit
+    std::unique_lock lock(world_.mutex);
+    Round& r = rounds_[round];
+    world_.changed.wait(lock, [&] { return r.arrived == size() || world_.first_error || waits_for_departed(r); });
+    if (r.arrived < size()) {
+      fail(ErrorKind::peer, world_.first_error ? "another rank failed" : "another rank has left the group");
+    }
+    const Deposits deposits = r.deposits;
+    if (++r.collected == size()) rounds_.erase(round);
+    lock.unlock();
+    check_same(deposits);
+    return deposits;
+  }
+
+  // The group of `world_ranks` that the split in `round` makes; its first member to ask creates it.
+  std::shared_ptr<Group> child(int64_t round, int color, const std::vector<int>& ranks) {
+    const std::lock_guard lock(world_.mutex);
+    std::shared_ptr<Group>& group = children_[{round, color}];
+    if (!group) {
+      std::vector<int> members;
+      for (int r : ranks) members.push_back(members_[static_cast<size_t>(r)]);
+      group = std::make_shared<Group>(world_, std::move(members));
+    }
+    return group;
+  }
+
+ private:
+  struct Round {
+    Deposits deposits;
+    int arrived = 0, collected = 0;
+  };
+
+  bool waits_for_departed(const Round& r) const {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (!r.deposits[i] && world_.departed[static_cast<size_t>(members_[i])]) return true;
+    }
+    return false;
+  }
+
+  static void check_same(const Deposits& deposits) {
+    const Deposit& first = *deposits.front();
+    for (const auto& other : deposits) {
+      if (std::strcmp(first.call, other->call) == 0 && first.bytes.size() == other->bytes.size()) continue;
+      fail(ErrorKind::internal, fmt::format("ranks disagree: {} of {} bytes meets {} of {} bytes", first.call,
+                                            first.bytes.size(), other->call, other->bytes.size()));
+    }
+  }
+
+  World& world_;
+  std::vector<int> members_;  // world ranks
+  std::map<int64_t, Round> rounds_;
+  std::map<std::pair<int64_t, int>, std::shared_ptr<Group>> children_;
+};
+
+void reduce(const Deposits& deposits, ReduceOp op, const Tensor& x, size_t byte_offset = 0) {
+  std::vector<const void*> parts;
+  for (const auto& d : deposits) parts.push_back(d->bytes.data() + byte_offset);
+  reduce_in_rank_order(op, x.dtype, parts, x.numel(), x.data);
+}
+
+class ThreadWork : public PendingWork {
+ public:
+  ThreadWork(std::shared_ptr<Group> group, int64_t round, const Tensor& x)
+      : group_(std::move(group)), round_(round), x_(x) {}
+  void poll() override {}
+  void wait() override { reduce(group_->collect(round_), ReduceOp::sum, x_); }
+
+ private:
+  std::shared_ptr<Group> group_;
+  int64_t round_;
+  Tensor x_;
+};
+
+class ThreadCommunicator : public Communicator {
+ public:
+  ThreadCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size(); }
+
+  void all_reduce(const Tensor& x, ReduceOp op) override {
+    check_collective(x);
+    reduce(exchange("all_reduce", x.data, x.bytes()), op, x);
+  }
+
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
+    check_collective(x);
+    group_->deposit(rank_, round_, "start_all_reduce", x.data, x.bytes());
+    return std::make_unique<ThreadWork>(group_, round_++, x);
+  }
+
+  void all_gather(const Tensor& x, const Tensor& y) override {
+    check_gather(x, y, size());
+    auto* to = static_cast<std::byte*>(y.data);
+    for (const auto& d : exchange("all_gather", x.data, x.bytes())) {
+      to = std::copy(d->bytes.begin(), d->bytes.end(), to);
+    }
+  }
+
+  void reduce_scatter(const Tensor& x, const Tensor& y) override {
+    check_gather(y, x, size());
+    reduce(exchange("reduce_scatter", x.data, x.bytes()), ReduceOp::sum, y, static_cast<size_t>(rank_) * y.bytes());
+  }
+
+  void broadcast(const Tensor& x, int root) override {
+    check_collective(x);
+    const Deposits deposits = exchange("broadcast", x.data, x.bytes());
+    const auto& bytes = deposits[static_cast<size_t>(root)]->bytes;
+    if (rank_ != root) std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(x.data));
+  }
+
+  void barrier() override { exchange("barrier", nullptr, 0); }
+
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    const int64_t round = round_;
+    const int mine[2] = {color, key};
+    const Deposits deposits = exchange("split", mine, sizeof mine);
+    std::vector<std::pair<int, int>> members;  // (key, rank in this group), of my color
+    for (int r = 0; r < size(); ++r) {
+      int theirs[2];
+      std::memcpy(theirs, deposits[static_cast<size_t>(r)]->bytes.data(), sizeof theirs);
+      if (theirs[0] == color) members.emplace_back(theirs[1], r);
+    }
+    std::sort(members.begin(), members.end());
+    std::vector<int> ranks;
+    for (const auto& member : members) ranks.push_back(member.second);
+    const auto me = std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin();
+    return std::make_unique<ThreadCommunicator>(group_->child(round, color, ranks), static_cast<int>(me));
+  }
+
+ private:
+  Deposits exchange(const char* call, const void* data, size_t bytes) {
+    group_->deposit(rank_, round_, call, data, bytes);
+    return group_->collect(round_++);
+  }
+
+  std::shared_ptr<Group> group_;
+  int rank_;
+  int64_t round_ = 0;  // collectives started by this rank; equal on all, as all make the same calls in the same order
+};
+
+}  // namespace
+
+void run_thread_ranks(int size, const std::function<void(Communicator&)>& body) {
+  World world(size);
+  std::vector<int> members(static_cast<size_t>(size));
+  std::iota(members.begin(), members.end(), 0);
+  const auto group = std::make_shared<Group>(world, members);
+  const auto run = [&](int rank) {
+    try {
+      ThreadCommunicator communicator(group, rank);
+      body(communicator);
+      world.depart(rank);
+    } catch (...) {
+      world.fail(std::current_exception());
+    }
+  };
+  {
+    std::vector<std::jthread> threads;  // joined at the end of this scope, also when one cannot be started
+    try {
+      for (int rank = 0; rank < size; ++rank) threads.emplace_back(run, rank);
+    } catch (...) {
+      world.fail(std::current_exception());
+    }
+  }
+  if (world.first_error) std::rethrow_exception(world.first_error);
+}
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+// tensor/context.cpp: makes a device's runtime; threads and instruction sets of the CPU.
+#include "tensor/context.h"
+
+#include <omp.h>
+
+#include <fstream>
+
+#include "tensor/cpu/runtime.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+Context::Context(Device device, bool dry_run) : device_(device), dry_run_(dry_run) {
+  require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
+  runtime_ = cpu::make_runtime();
+}
+
+Context::~Context() = default;
+
+void Context::synchronize() const {}
+
+void set_num_threads(int count) {
+  require(count >= 1, ErrorKind::usage, "the number of threads must be at least 1");
+  omp_set_num_threads(count);
+}
+
+int num_threads() { return omp_get_max_threads(); }
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+  }
+  return "unnamed processor";
+}
+
+// This file is compiled with the same -march as the kernels, so the compiler's macros say what they were compiled for.
+#if defined(__AVX512F__)
+constexpr const char* kKernelInstructions = "AVX-512";
+#elif defined(__AVX2__)
+constexpr const char* kKernelInstructions = "AVX2";
+#else
+constexpr const char* kKernelInstructions = "baseline instructions";
+#endif
+
+// The instructions this file was compiled for and this processor lacks, or an empty string.
+std::string missing_features() {
+  std::string missing;
+  [[maybe_unused]] const auto need = [&](bool present, const char* name) {
+    if (!present) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  };
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+#if defined(__AVX__)
+  need(__builtin_cpu_supports("avx"), "AVX");
+#endif
+#if defined(__FMA__)
+  need(__builtin_cpu_supports("fma"), "FMA");
+#endif
+#if defined(__AVX2__)
+  need(__builtin_cpu_supports("avx2"), "AVX2");
+#endif
+#if defined(__BMI2__)
+  need(__builtin_cpu_supports("bmi2"), "BMI2");
+#endif
+#if defined(__AVX512F__)
+  need(__builtin_cpu_supports("avx512f"), "AVX-512F");
+#endif
+#if defined(__AVX512BW__)
+  need(__builtin_cpu_supports("avx512bw"), "AVX-512BW");
+#endif
+#if defined(__AVX512DQ__)
+  need(__builtin_cpu_supports("avx512dq"), "AVX-512DQ");
+#endif
+#if defined(__AVX512VL__)
+  need(__builtin_cpu_supports("avx512vl"), "AVX-512VL");
+#endif
+#if defined(__AVX512VBMI__)
+  need(__builtin_cpu_supports("avx512vbmi"), "AVX-512VBMI");
+#endif
+#endif
+  return missing;
+}
+
+}  // namespace
+
+std::string cpu_description() { return fmt::format("{}, kernels for {}", processor_name(), kKernelInstructions); }
+
+void require_cpu_features() {
+  const std::string missing = missing_features();
+  if (missing.empty()) return;
+  fail(ErrorKind::usage, fmt::format("this program was compiled for {}, which this processor ({}) lacks; configure it "
+                                     "with -DWEFT_MARCH=x86-64-v3 (or lower) and build again",
+                                     missing, processor_name()));
+}
+
+}  // namespace weft

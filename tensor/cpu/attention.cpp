@@ -1,0 +1,125 @@
+// tensor/cpu/attention.cpp: forward attention; a task is one head of one sentence, and owns what it writes.
+#include "tensor/cpu/attention.h"
+
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tensor/cpu/dropout.h"
+#include "tensor/math.h"
+
+namespace weft::cpu {
+
+float exp_scores(float* scores, int64_t visible, int64_t padded, float scale, float shift) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t c = 0; c < visible; ++c) {
+    scores[c] = exp_of(scores[c] * scale - shift);
+    sum += scores[c];
+  }
+  std::fill(scores + visible, scores + padded, 0.0f);
+  return sum;
+}
+
+void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tensor& t, const Tensor& per_row) {
+  std::vector<uint8_t>& covered = runtime.marks;
+  covered.assign(static_cast<size_t>(t.rows()), 0);
+  for (int64_t i = 0; i < segments.begin.numel(); ++i) {
+    const Rows rows = rows_of(segments, i);
+    if (rows.count() > 0) std::fill(covered.begin() + rows.begin, covered.begin() + rows.end, uint8_t{1});
+  }
+  for (int64_t r = 0; r < t.rows(); ++r) {
+    if (covered[static_cast<size_t>(r)]) continue;
+    std::fill_n(at(t, r, 0), t.cols(), 0.0f);
+    if (per_row.empty()) continue;
+    for (int64_t n = 0; n < per_row.rows(); ++n) *at(per_row, n, r) = 0.0f;
+  }
+}
+
+namespace {
+
+struct Scratch {
+  float *k_transposed, *v, *probabilities, *scales;
+  static size_t size(int64_t keys, int64_t head) {
+    const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
+    return static_cast<size_t>(head * ld_keys + keys * ld_head + 2 * kQueryTile * ld_keys);
+  }
+  Scratch(float* p, int64_t keys, int64_t head) {
+    const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
+    k_transposed = p;
+    v = k_transposed + head * ld_keys;
+    probabilities = v + keys * ld_head;
+    scales = probabilities + kQueryTile * ld_keys;
+  }
+};
+
+// Softmax of one row of scores in place; returns its log-sum-exp.
+float softmax_row(float* scores, int64_t visible, int64_t padded, float scale) {
+  float max = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : max)
+  for (int64_t c = 0; c < visible; ++c) max = scores[c] * scale > max ? scores[c] * scale : max;
+  const float sum = exp_scores(scores, visible, padded, scale, max), inverse = 1.0f / sum;
+#pragma omp simd
+  for (int64_t c = 0; c < visible; ++c) scores[c] *= inverse;
+  return max + std::log(sum);
+}
+
+void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
+  const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
+  const int64_t ld_keys = round_up_to_lanes(num_keys), ld_head = round_up_to_lanes(size);
+  const Scratch s(memory, num_keys, size);
+  pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
+  pack(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v, ld_head);
+
+  for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
+    const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
+    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded = round_up_to_lanes(keys);
+    small_gemm(rows, padded, size, {at(a.q, first, col), a.q.row_stride, 1}, s.k_transposed, ld_keys, s.probabilities,
+               ld_keys);
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
+      const float lse = softmax_row(s.probabilities + r * ld_keys, visible, padded, a.scale);
+      if (!a.lse.empty()) *at(a.lse, head, first + r) = lse;
+    }
+    if (a.dropout.rate > 0) {
+      DropoutScales(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), a.dropout.row_stride, rows,
+                                    keys, s.scales, ld_keys);
+      for (int64_t r = 0; r < rows; ++r) {
+#pragma omp simd
+        for (int64_t c = 0; c < keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
+      }
+    }
+    small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, s.v, ld_head, at(a.y, first, col), a.y.row_stride);
+  }
+}
+
+void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) {
+  const int64_t size = a.q.cols() / a.heads;
+  for (int64_t r = q.begin; r < q.end; ++r) {
+    std::fill_n(at(a.y, r, head * size), size, 0.0f);
+    if (!a.lse.empty()) *at(a.lse, head, r) = -std::numeric_limits<float>::infinity();
+  }
+}
+
+}  // namespace
+
+void attention_forward(Context& ctx, const ops::AttentionForward& a) {
+  Runtime& run = runtime(ctx);
+  const int64_t num_sentences = a.q_rows.begin.numel();
+  run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), a.q.cols() / a.heads));
+  zero_uncovered(run, a.q_rows, a.y, a.lse);
+#pragma omp parallel for collapse(2) schedule(dynamic, 4)
+  for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+    for (int64_t head = 0; head < a.heads; ++head) {
+      const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+      if (k.count() > 0) {
+        forward_head(a, head, q, k, run.scratch(omp_get_thread_num()));
+      } else {
+        forward_without_keys(a, head, q);
+      }
+    }
+  }
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,43 @@
+// tensor/cpu/attention.h: what attention's forward and backward share: segments, scratch sizes, uncovered rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/cpu/runtime.h"
+#include "tensor/cpu/small_gemm.h"
+#include "tensor/ops.h"
+
+namespace weft::cpu {
+
+inline constexpr int64_t kQueryTile = 32;  // queries whose probabilities are held at once
+
+struct Rows {
+  int64_t begin, end;
+  int64_t count() const { return end - begin; }
+};
+
+inline Rows rows_of(const ops::Segments& segments, int64_t sentence) {
+  return {segments.begin.ptr<int32_t>()[sentence], segments.end.ptr<int32_t>()[sentence]};
+}
+
+inline int64_t longest(const ops::Segments& segments) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < segments.begin.numel(); ++i) most = std::max(most, rows_of(segments, i).count());
+  return most;
+}
+
+inline float* at(const Tensor& t, int64_t row, int64_t col) { return t.ptr<float>() + row * t.row_stride + col; }
+
+// The keys a tile's last query sees, and those that query `q` of the sentence sees.
+inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
+  return causal ? std::min(q + 1, num_keys) : num_keys;
+}
+
+// scores[c] = softmax-ready probabilities exp(scale * score - shift) for c < visible, 0 up to `padded`; their sum.
+float exp_scores(float* scores, int64_t visible, int64_t padded, float scale, float shift);
+
+// Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
+void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tensor& t, const Tensor& per_row);
+
+}  // namespace weft::cpu

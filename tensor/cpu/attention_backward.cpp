@@ -1,0 +1,113 @@
+// tensor/cpu/attention_backward.cpp: gradients of attention; probabilities are computed again from the saved lse.
+//
+// With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
+// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q.
+#include <omp.h>
+
+#include "tensor/cpu/attention.h"
+#include "tensor/cpu/dropout.h"
+
+namespace weft::cpu {
+
+namespace {
+
+struct Scratch {
+  float *k_transposed, *v_transposed, *k, *q, *d_y, *p, *d_p, *scales;
+  static size_t size(int64_t keys, int64_t head) {
+    const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
+    return static_cast<size_t>(2 * head * ld_keys + keys * ld_head + 2 * kQueryTile * ld_head +
+                               3 * kQueryTile * ld_keys);
+  }
+  Scratch(float* memory, int64_t keys, int64_t head) {
+    const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
+    k_transposed = memory;
+    v_transposed = k_transposed + head * ld_keys;
+    k = v_transposed + head * ld_keys;
+    q = k + keys * ld_head;
+    d_y = q + kQueryTile * ld_head;
+    p = d_y + kQueryTile * ld_head;
+    d_p = p + kQueryTile * ld_keys;
+    scales = d_p + kQueryTile * ld_keys;
+  }
+};
+
+float dot(const float* a, const float* b, int64_t n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// From scores in p and dY V^T in d_p: the dropped probabilities P M in p, and dS in d_p.
+void score_gradients(float* p, float* d_p, const float* scales, int64_t n, float delta, float scale) {
+#pragma omp simd
+  for (int64_t c = 0; c < n; ++c) {
+    const float factor = scales ? scales[c] : 1.0f;
+    const float probability = p[c];
+    d_p[c] = scale * probability * (d_p[c] * factor - delta);
+    p[c] = probability * factor;
+  }
+}
+
+void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k, float* memory) {
+  const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
+  const int64_t ld_keys = round_up_to_lanes(num_keys), ld_head = round_up_to_lanes(size);
+  const Scratch s(memory, num_keys, size);
+  pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
+  pack_transposed(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v_transposed, ld_keys);
+  pack(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k, ld_head);
+
+  for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
+    const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
+    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded = round_up_to_lanes(keys);
+    pack(at(a.q, first, col), a.q.row_stride, rows, size, s.q, ld_head);
+    pack(at(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y, ld_head);
+    small_gemm(rows, padded, size, {s.q, ld_head, 1}, s.k_transposed, ld_keys, s.p, ld_keys);
+    small_gemm(rows, padded, size, {s.d_y, ld_head, 1}, s.v_transposed, ld_keys, s.d_p, ld_keys);
+    const bool dropping = a.dropout.rate > 0;
+    if (dropping) {
+      DropoutScales(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), a.dropout.row_stride, rows,
+                                    keys, s.scales, ld_keys);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
+      float* p = s.p + r * ld_keys;
+      exp_scores(p, visible, padded, a.scale, *at(a.lse, head, first + r));
+      const float delta = dot(s.d_y + r * ld_head, at(a.y, first + r, col), size);
+      score_gradients(p, s.d_p + r * ld_keys, dropping ? s.scales + r * ld_keys : nullptr, keys, delta, a.scale);
+    }
+    small_gemm(keys, size, rows, {s.p, 1, ld_keys}, s.d_y, ld_head, at(a.d_v, k.begin, col), a.d_v.row_stride, true);
+    small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, s.q, ld_head, at(a.d_k, k.begin, col), a.d_k.row_stride, true);
+    small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, s.k, ld_head, at(a.d_q, first, col), a.d_q.row_stride);
+  }
+}
+
+void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at(t, r, col), size, 0.0f);
+}
+
+}  // namespace
+
+void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
+  Runtime& run = runtime(ctx);
+  const int64_t num_sentences = a.q_rows.begin.numel(), size = a.q.cols() / a.heads;
+  run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), size));
+  zero_uncovered(run, a.q_rows, a.d_q, {});
+  zero_uncovered(run, a.k_rows, a.d_k, {});
+  zero_uncovered(run, a.k_rows, a.d_v, {});
+#pragma omp parallel for collapse(2) schedule(dynamic, 4)
+  for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+    for (int64_t head = 0; head < a.heads; ++head) {
+      const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+      zero_head(a.d_k, k, head * size, size);  // the tiles of queries add to it
+      zero_head(a.d_v, k, head * size, size);
+      if (k.count() > 0) {
+        backward_head(a, head, q, k, run.scratch(omp_get_thread_num()));
+      } else {
+        zero_head(a.d_q, q, head * size, size);
+      }
+    }
+  }
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,36 @@
+// tensor/cpu/init.cpp: initial values, each a function of the element's index in the global tensor.
+#include "tensor/math.h"
+#include "tensor/ops.h"
+
+namespace weft::cpu {
+
+namespace {
+
+float initial_value(const ops::Init& a, uint64_t index) {
+  const auto uniform = [&](uint64_t i) { return uniform_from_bits(random_bits(a.seed, i, 0, a.purpose)); };
+  switch (a.kind) {
+    case ops::Init::Kind::constant: return a.value;
+    case ops::Init::Kind::uniform: return a.value * (2.0f * uniform(index) - 1.0f);
+    case ops::Init::Kind::normal: return a.value * normal_from_uniforms(uniform(2 * index), uniform(2 * index + 1));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void init(Context&, const ops::Init& a) {
+  float* x = a.x.ptr<float>();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t o = 0; o < a.outer; ++o) {
+    for (int64_t i = 0; i < a.dim; ++i) {
+      float* run = x + (o * a.dim + i) * a.inner;
+      const bool exists = a.begin + i < a.global_dim;
+      const int64_t first = (o * a.global_dim + a.begin + i) * a.inner;
+      for (int64_t r = 0; r < a.inner; ++r) {
+        run[r] = exists ? initial_value(a, static_cast<uint64_t>(first + r)) : 0.0f;
+      }
+    }
+  }
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,171 @@
+// tensor/math.h: the scalar formulas that every backend shares, each written once, for float and double.
+//
+// The float versions of exp and of the normal distribution's cdf are polynomials without branches, so that a loop over
+// them becomes vector code; the double versions are the C library's and serve as their reference.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "tensor/dtype.h"
+
+namespace weft {
+
+WEFT_HD inline float float_from_bits(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+WEFT_HD inline uint32_t bits_from_float(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// e^x within 2 units in the last place. x = n ln 2 + r with |r| <= ln 2 / 2 (Cody & Waite 1980), e^r by its series.
+// Below -86.6 the result, smaller than 2.5e-38, is 0; infinities and NaN come out as they should.
+WEFT_HD inline float exp_of(float x) {
+  const float clamped = x > 89.0f ? 89.0f : x < -88.0f ? -88.0f : x;
+  const float shifted = clamped * 1.44269504f + 12582912.0f;  // + 1.5 * 2^23: the low bits of the sum are round(.)
+  const float n = shifted - 12582912.0f;
+  const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, the first one exact
+  float p = 1.0f / 5040;
+  p = p * r + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  const float half_power = float_from_bits((bits_from_float(shifted) - 0x4B400000u + 126u) << 23);  // 2^(n - 1)
+  const float y = p * half_power * 2.0f;
+  return x < -86.6f ? 0.0f : y;
+}
+WEFT_HD inline double exp_of(double x) { return std::exp(x); }
+
+template <typename T>
+WEFT_HD inline T relu(T x) {
+  return x > T(0) ? x : x == x ? T(0) : x;  // NaN stays visible
+}
+template <typename T>
+WEFT_HD inline T relu_derivative(T x) {
+  return x > T(0) ? T(1) : T(0);
+}
+
+// The cdf of the standard normal distribution, relative error below 3e-7 near 0 and growing with x^2 / 2 in the lower
+// tail: cdf(-a) = exp(-a^2 / 2) u P(u) with u = 1 / (1 + 0.27 a) and P fitted at Chebyshev points on 0 <= a <= 13.2.
+WEFT_HD inline float normal_cdf(float x) {
+  const float a = x < 0.0f ? -x : x;
+  const float u = 1.0f / (1.0f + 0.27f * a);
+  float p = 0.0289069805f;
+  p = p * u - 0.126257852f;
+  p = p * u + 0.169385955f;
+  p = p * u - 0.0688292012f;
+  p = p * u + 0.107608654f;
+  p = p * u + 0.0721262097f;
+  p = p * u + 0.101793602f;
+  p = p * u + 0.107545160f;
+  p = p * u + 0.107720509f;
+  const float tail = exp_of(-0.5f * a * a) * u * p;
+  return x < 0.0f ? tail : 1.0f - tail;
+}
+WEFT_HD inline double normal_cdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
+
+template <typename T>
+WEFT_HD inline T gelu(T x) {
+  return x * normal_cdf(x);
+}
+template <typename T>
+WEFT_HD inline T gelu_derivative(T x) {
+  return normal_cdf(x) + x * T(0.39894228040143267794) * exp_of(T(-0.5) * x * x);  // cdf + x pdf
+}
+
+// What the cross-entropy of a row needs to know of its logits, in parts that can be merged (online softmax,
+// Milakov & Gimelshein 2018).
+template <typename T>
+struct SoftmaxRow {
+  T max = -std::numeric_limits<T>::infinity();
+  T sum_exp = 0;     // sum of exp(logit - max)
+  T sum_logits = 0;  // sum of the logits
+  T target = 0;      // the target's logit, 0 in a part that does not hold it
+};
+
+template <typename T>
+WEFT_HD inline SoftmaxRow<T> merge(const SoftmaxRow<T>& a, const SoftmaxRow<T>& b) {
+  if (a.sum_exp == T(0)) return {b.max, b.sum_exp, a.sum_logits + b.sum_logits, a.target + b.target};
+  if (b.sum_exp == T(0)) return {a.max, a.sum_exp, a.sum_logits + b.sum_logits, a.target + b.target};
+  const T max = a.max > b.max ? a.max : b.max;
+  return {max, a.sum_exp * exp_of(a.max - max) + b.sum_exp * exp_of(b.max - max), a.sum_logits + b.sum_logits,
+          a.target + b.target};
+}
+
+// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, e / (V - 1) on each other.
+template <typename T>
+struct LabelSmoothing {
+  T on_target, elsewhere;
+  int64_t vocabulary;
+  WEFT_HD LabelSmoothing(T e, int64_t v)
+      : on_target(v > 1 ? T(1) - e : T(1)), elsewhere(v > 1 ? e / static_cast<T>(v - 1) : T(0)), vocabulary(v) {}
+};
+
+template <typename T>
+WEFT_HD inline T log_sum_exp(const SoftmaxRow<T>& row) {
+  return row.max + std::log(row.sum_exp);
+}
+template <typename T>
+WEFT_HD inline T negative_log_likelihood(const SoftmaxRow<T>& row) {
+  return log_sum_exp(row) - row.target;
+}
+template <typename T>
+WEFT_HD inline T smoothed_cross_entropy(const SoftmaxRow<T>& row, const LabelSmoothing<T>& s) {
+  const T nll = negative_log_likelihood(row);
+  const T sum_nll = static_cast<T>(s.vocabulary) * log_sum_exp(row) - row.sum_logits;  // of every entry
+  return s.on_target * nll + s.elsewhere * (sum_nll - nll);
+}
+// d loss / d logit = probability - wanted.
+template <typename T>
+WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wanted) {
+  return exp_of(logit - max) * inverse_sum_exp - wanted;
+}
+
+// One element's Adam step; the two corrections 1 - beta^step are computed once a step.
+struct AdamFactors {
+  float lr, beta1, beta2, eps, weight_decay, grad_scale;
+  float correction1, sqrt_correction2;
+};
+template <typename T>
+WEFT_HD inline void adam_update(const AdamFactors& f, T grad, T& param, T& m, T& v) {
+  const T g = grad * T(f.grad_scale);
+  m = T(f.beta1) * m + (T(1) - T(f.beta1)) * g;
+  v = T(f.beta2) * v + (T(1) - T(f.beta2)) * g * g;
+  const T denominator = std::sqrt(v) / T(f.sqrt_correction2) + T(f.eps);
+  param -= T(f.lr) * (m / T(f.correction1) / denominator + T(f.weight_decay) * param);
+}
+
+// Normal variate of two counted draws (Box & Muller 1958); in double, so that every device rounds alike.
+WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
+  return static_cast<float>(std::sqrt(-2.0 * std::log(static_cast<double>(u1))) *
+                            std::cos(6.283185307179586477 * static_cast<double>(u2)));
+}
+
+// Where a position table keeps its sines and cosines. interleaved: column 2i is sin(p / 10000^(2i / width)), column
+// 2i + 1 the cosine of the same (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves with
+// frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
+enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
+
+WEFT_HD inline double sinusoid(PositionLayout layout, int64_t position, int64_t column, int64_t width) {
+  const int64_t num_sines = layout == PositionLayout::tensor2tensor ? width / 2 : (width + 1) / 2;
+  const bool is_sine = layout == PositionLayout::interleaved ? column % 2 == 0 : column < num_sines;
+  const int64_t i = layout == PositionLayout::interleaved ? column / 2 : is_sine ? column : column - num_sines;
+  double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(width);
+  if (layout == PositionLayout::tensor2tensor) {
+    if (i >= num_sines) return 0.0;
+    exponent = static_cast<double>(i) / static_cast<double>(num_sines > 1 ? num_sines - 1 : 1);
+  }
+  const double angle = static_cast<double>(position) * std::pow(10000.0, -exponent);
+  return is_sine ? std::sin(angle) : std::cos(angle);
+}
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+// tensor/memory.cpp: allocation of Buffers and the Arena's bump pointer.
+#include "tensor/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+namespace {
+
+constexpr size_t kAlignment = 64;               // a cache line
+constexpr size_t kHugePage = size_t{2} << 20;  // large buffers lie on huge pages: fewer misses of the TLB
+
+constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+void* allocate(size_t bytes) {
+  const size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  const size_t rounded = round_up(bytes, alignment);
+  void* data = std::aligned_alloc(alignment, rounded);
+  if (data == nullptr) {
+    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks "
+                                       "(data.block_tokens) or a smaller model need less",
+                                       static_cast<double>(bytes) / (1 << 20)));
+  }
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish; without it only speed is lost
+  std::memset(data, 0, bytes);
+  return data;
+}
+
+// Debug builds fill what nobody has written yet with NaN, so that reading it shows.
+void poison([[maybe_unused]] const Tensor& t) {
+#ifndef NDEBUG
+  if (t.data == nullptr) return;
+  if (t.dtype == DType::i32) {
+    std::memset(t.data, 0x80, t.bytes());  // far out of any table
+  } else {
+    std::memset(t.data, 0xFF, t.bytes());  // NaN in f32 and f64
+  }
+#endif
+}
+
+}  // namespace
+
+Buffer::Buffer(size_t bytes, Device device) : bytes_(bytes), device_(device) {
+  require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
+  if (bytes > 0) data_ = allocate(bytes);
+}
+
+Buffer::~Buffer() { std::free(data_); }
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), device_(other.device_) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(device_, other.device_);
+  return *this;
+}
+
+Tensor Buffer::tensor(Shape shape, DType dtype, size_t byte_offset) const {
+  const Tensor t(static_cast<char*>(data_) + byte_offset, shape, dtype, device_);
+  if (byte_offset + t.bytes() > bytes_) {
+    fail(ErrorKind::internal, fmt::format("a {} tensor {} at byte {} ends beyond its buffer of {} bytes",
+                                          name_of(dtype), shape.str(), byte_offset, bytes_));
+  }
+  return t;
+}
+
+Arena::Arena(size_t bytes, Device device) : buffer_(bytes > 0 ? bytes : kAlignment, device) {}
+
+Tensor Arena::tensor(Shape shape, DType dtype) {
+  Tensor t(nullptr, shape, dtype, buffer_.device());
+  const size_t end = used_ + round_up(t.bytes(), kAlignment);
+  if (!measuring()) {
+    if (end > capacity()) {
+      fail(ErrorKind::internal,
+           fmt::format("the arena of {} bytes is too small: a {} tensor {} would end at byte {}", capacity(),
+                       name_of(dtype), shape.str(), end));
+    }
+    t.data = static_cast<char*>(buffer_.data()) + used_;
+  }
+  used_ = end;
+  if (used_ > high_water_) high_water_ = used_;
+  poison(t);
+  return t;
+}
+
+void Arena::reset(size_t mark) {
+  assert(mark <= used_);
+  used_ = mark;
+}
+
+}  // namespace weft

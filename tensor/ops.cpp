@@ -1,0 +1,264 @@
+// tensor/ops.cpp: checks the arguments of every op once, for all backends, and calls the backend.
+#include "tensor/ops.h"
+
+#include "tensor/error.h"
+
+namespace weft::ops {
+
+namespace {
+
+// Refuses with "op: name is f32 [3, 4] ..., expected ...". The message is built only on failure.
+class Checker {
+ public:
+  Checker(const Context& ctx, const char* op) : ctx_(ctx), op_(op) {}
+
+  void require_tensor(const Tensor& t, const char* name, DType dtype = DType::f32) const {
+    if (t.empty()) fail_op(fmt::format("{} is missing", name));
+    if (t.dtype != dtype) fail_op(fmt::format("{} is {}, expected {}", name, name_of(t.dtype), name_of(dtype)));
+    if (t.device != ctx_.device()) fail_op(fmt::format("{} lies on another device", name));
+    if (t.data == nullptr && t.numel() > 0 && !ctx_.dry_run()) fail_op(fmt::format("{} has no memory", name));
+  }
+  void require_contiguous(const Tensor& t, const char* name, DType dtype = DType::f32) const {
+    require_tensor(t, name, dtype);
+    if (!t.contiguous()) fail_op(fmt::format("{} is a column slice, expected contiguous rows", name));
+  }
+  void require_shape(const Tensor& t, const char* name, Shape shape, DType dtype = DType::f32) const {
+    require_tensor(t, name, dtype);
+    if (t.shape != shape) fail_op(fmt::format("{} is {}, expected {}", name, t.shape.str(), shape.str()));
+    if (t.rank() != 2) require_contiguous(t, name, dtype);
+  }
+  void require_matrix(const Tensor& t, const char* name) const {
+    require_tensor(t, name);
+    if (t.rank() != 2) fail_op(fmt::format("{} is {}, expected a matrix", name, t.shape.str()));
+  }
+  void require_dropout(const Dropout& d) const {
+    if (!(d.rate >= 0 && d.rate < 1)) fail_op(fmt::format("dropout rate {} is not in [0, 1)", d.rate));
+  }
+  void require_that(bool ok, const char* message) const {
+    if (!ok) fail_op(message);
+  }
+  // Both ends of B sentences; their rows lie within `rows` (seen only where there is memory).
+  void require_segments(const Segments& s, const char* name, int64_t sentences, int64_t rows) const {
+    require_shape(s.begin, name, {sentences}, DType::i32);
+    require_shape(s.end, name, {sentences}, DType::i32);
+    if (ctx_.dry_run() || ctx_.device() != Device::cpu) return;
+    for (int64_t i = 0; i < sentences; ++i) {
+      const int32_t begin = s.begin.ptr<int32_t>()[i], end = s.end.ptr<int32_t>()[i];
+      if (begin < 0 || begin > end || end > rows) {
+        fail_op(fmt::format("{}: sentence {} has rows {} to {} of {}", name, i, begin, end, rows));
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void fail_op(const std::string& message) const {
+    fail(ErrorKind::internal, fmt::format("{}: {}", op_, message));
+  }
+  const Context& ctx_;
+  const char* op_;
+};
+
+void check(const Checker& c, const Fill& a) { c.require_tensor(a.x, "x"); }
+
+void check(const Checker& c, const Add& a) {
+  c.require_tensor(a.x, "x");
+  c.require_shape(a.y, "y", a.x.shape);
+}
+
+void check(const Checker& c, const Gemm& a) {
+  c.require_matrix(a.a, "a");
+  c.require_matrix(a.b, "b");
+  const int64_t m = a.trans_a ? a.a.cols() : a.a.rows(), k = a.trans_a ? a.a.rows() : a.a.cols();
+  const int64_t n = a.trans_b ? a.b.rows() : a.b.cols();
+  c.require_shape(a.b, "b", a.trans_b ? Shape{n, k} : Shape{k, n});
+  c.require_shape(a.c, "c", {m, n});
+  c.require_that(k > 0, "the inner dimension is 0");
+  if (!a.bias.empty()) c.require_shape(a.bias, "bias", {n});
+}
+
+void check(const Checker& c, const ColumnSum& a) {
+  c.require_matrix(a.x, "x");
+  c.require_shape(a.y, "y", {a.x.cols()});
+}
+
+void check(const Checker& c, const ActivationForward& a) {
+  c.require_matrix(a.x, "x");
+  c.require_shape(a.y, "y", a.x.shape);
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const ActivationBackward& a) {
+  c.require_matrix(a.x, "x");
+  c.require_shape(a.d_y, "d_y", a.x.shape);
+  c.require_shape(a.d_x, "d_x", a.x.shape);
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const DropoutAddForward& a) {
+  c.require_matrix(a.x, "x");
+  if (!a.residual.empty()) c.require_shape(a.residual, "residual", a.x.shape);
+  if (!a.bias.empty()) c.require_shape(a.bias, "bias", {a.x.cols()});
+  c.require_shape(a.y, "y", a.x.shape);
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const DropoutBackward& a) {
+  c.require_matrix(a.d_y, "d_y");
+  c.require_shape(a.d_x, "d_x", a.d_y.shape);
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const LayerNormForward& a) {
+  c.require_matrix(a.x, "x");
+  c.require_shape(a.gamma, "gamma", {a.x.cols()});
+  c.require_shape(a.beta, "beta", {a.x.cols()});
+  c.require_shape(a.y, "y", a.x.shape);
+  c.require_shape(a.mean, "mean", {a.x.rows()});
+  c.require_shape(a.rstd, "rstd", {a.x.rows()});
+}
+
+void check(const Checker& c, const LayerNormBackward& a) {
+  c.require_matrix(a.x, "x");
+  const int64_t rows = a.x.rows(), width = a.x.cols();
+  c.require_shape(a.d_y, "d_y", a.x.shape);
+  c.require_shape(a.gamma, "gamma", {width});
+  c.require_shape(a.mean, "mean", {rows});
+  c.require_shape(a.rstd, "rstd", {rows});
+  if (!a.d_residual.empty()) c.require_shape(a.d_residual, "d_residual", a.x.shape);
+  c.require_shape(a.d_x, "d_x", a.x.shape);
+  c.require_shape(a.d_gamma, "d_gamma", {width});
+  c.require_shape(a.d_beta, "d_beta", {width});
+  c.require_shape(a.partial, "partial", {kLayerNormPartials, 2, width});
+}
+
+void check(const Checker& c, const EmbeddingForward& a) {
+  c.require_matrix(a.table, "table");
+  c.require_tensor(a.ids, "ids", DType::i32);
+  c.require_shape(a.ids, "ids", {a.ids.numel()}, DType::i32);
+  c.require_shape(a.y, "y", {a.ids.numel(), a.table.cols()});
+}
+
+void check(const Checker& c, const EmbeddingBackward& a) {
+  c.require_matrix(a.d_table, "d_table");
+  c.require_tensor(a.ids, "ids", DType::i32);
+  c.require_shape(a.ids, "ids", {a.ids.numel()}, DType::i32);
+  c.require_shape(a.d_y, "d_y", {a.ids.numel(), a.d_table.cols()});
+}
+
+void check(const Checker& c, const AddPositions& a) {
+  c.require_matrix(a.x, "x");
+  c.require_matrix(a.table, "table");
+  c.require_shape(a.positions, "positions", {a.x.rows()}, DType::i32);
+  c.require_shape(a.table, "table", {a.table.rows(), a.x.cols()});
+  c.require_shape(a.y, "y", a.x.shape);
+  c.require_dropout(a.dropout);
+}
+
+// What forward and backward of attention have in common.
+template <typename A>
+void check_attention(const Checker& c, const A& a) {
+  c.require_matrix(a.q, "q");
+  c.require_matrix(a.k, "k");
+  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()});
+  c.require_shape(a.v, "v", a.k.shape);
+  c.require_that(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
+  c.require_segments(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
+  c.require_segments(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
+  c.require_shape(a.y, "y", a.q.shape);
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const AttentionForward& a) {
+  check_attention(c, a);
+  if (!a.lse.empty()) c.require_shape(a.lse, "lse", {a.heads, a.q.rows()});
+}
+
+void check(const Checker& c, const AttentionBackward& a) {
+  check_attention(c, a);
+  c.require_shape(a.lse, "lse", {a.heads, a.q.rows()});
+  c.require_shape(a.d_y, "d_y", a.q.shape);
+  c.require_shape(a.d_q, "d_q", a.q.shape);
+  c.require_shape(a.d_k, "d_k", a.k.shape);
+  c.require_shape(a.d_v, "d_v", a.k.shape);
+}
+
+void check(const Checker& c, const SoftmaxStats& a) {
+  c.require_matrix(a.logits, "logits");
+  if (!a.targets.empty()) c.require_shape(a.targets, "targets", {a.logits.rows()}, DType::i32);
+  c.require_shape(a.stats, "stats", {a.logits.rows(), 4});
+  c.require_contiguous(a.stats, "stats");
+  c.require_that(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");
+}
+
+void check(const Checker& c, const CrossEntropy& a) {
+  c.require_matrix(a.logits, "logits");
+  const int64_t rows = a.logits.rows();
+  c.require_shape(a.targets, "targets", {rows}, DType::i32);
+  c.require_contiguous(a.stats, "stats");
+  c.require_that(a.stats.rank() == 3 && a.stats.dim(1) == rows && a.stats.dim(2) == 4, "stats is not [ranks, R, 4]");
+  c.require_shape(a.loss, "loss", {rows});
+  c.require_shape(a.nll, "nll", {rows});
+  c.require_that(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");
+  c.require_that(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part");
+  c.require_that(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");
+}
+
+void check(const Checker& c, const Sum& a) {
+  c.require_contiguous(a.x, "x");
+  c.require_shape(a.y, "y", {1}, DType::f64);
+}
+
+void check(const Checker& c, const SumSquares& a) {
+  c.require_contiguous(a.x, "x");
+  c.require_shape(a.y, "y", {1}, DType::f64);
+}
+
+void check(const Checker& c, const Adam& a) {
+  c.require_contiguous(a.param, "param");
+  for (const auto& [t, name] : {std::pair{a.grad, "grad"}, {a.m, "m"}, {a.v, "v"}}) {
+    c.require_contiguous(t, name);
+    c.require_shape(t, name, a.param.shape);
+  }
+  c.require_that(a.step >= 1, "steps count from 1");
+}
+
+void check(const Checker& c, const Init& a) {
+  c.require_contiguous(a.x, "x");
+  c.require_that(a.x.numel() == a.outer * a.dim * a.inner, "x does not have outer * dim * inner elements");
+}
+
+void check(const Checker& c, const GatherRows& a) {
+  c.require_matrix(a.x, "x");
+  c.require_tensor(a.rows, "rows", DType::i32);
+  c.require_shape(a.rows, "rows", {a.rows.numel()}, DType::i32);
+  c.require_shape(a.y, "y", {a.rows.numel(), a.x.cols()});
+}
+
+void check(const Checker& c, const ScatterRows& a) {
+  c.require_matrix(a.x, "x");
+  c.require_matrix(a.y, "y");
+  c.require_shape(a.rows, "rows", {a.x.rows()}, DType::i32);
+  c.require_shape(a.y, "y", {a.y.rows(), a.x.cols()});
+}
+
+void check(const Checker& c, const TopK& a) {
+  c.require_matrix(a.x, "x");
+  c.require_matrix(a.values, "values");
+  c.require_shape(a.values, "values", {a.x.rows(), a.values.cols()});
+  c.require_shape(a.columns, "columns", a.values.shape, DType::i32);
+  c.require_contiguous(a.values, "values");
+  c.require_contiguous(a.columns, "columns", DType::i32);
+  c.require_that(a.values.cols() <= a.valid && a.valid <= a.x.cols(), "k and `valid` do not fit the columns");
+}
+
+}  // namespace
+
+#define WEFT_DEFINE_OP(function, Arguments)        \
+  void function(Context& ctx, const Arguments& a) { \
+    check(Checker(ctx, #function), a);              \
+    if (ctx.dry_run()) return;                      \
+    cpu::function(ctx, a);                          \
+  }
+WEFT_OPS(WEFT_DEFINE_OP)
+
+}  // namespace weft::ops

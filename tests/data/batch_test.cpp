@@ -1,0 +1,70 @@
+// tests/data/batch_test.cpp: how pairs lie in a block.
+#include "data/batch.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+Block two_pairs() {
+  BlockBuilder builder(8, 10);
+  builder.add({10, 11}, {20, 21, 22});
+  builder.add({12, 13, 14}, {23});
+  return builder.finish(3);
+}
+
+TEST(BlockBuilder, EndsEachSourceWithEos) {
+  const Block block = two_pairs();
+  EXPECT_EQ(block.source, (Ids{10, 11, 2, 12, 13, 14, 2, 0}));
+  EXPECT_EQ(block.source_positions, (Ids{0, 1, 2, 0, 1, 2, 3, 0}));
+  EXPECT_EQ(block.source_offsets, (Ids{0, 3, 7}));
+}
+
+TEST(BlockBuilder, ShiftsTheTargetByOne) {
+  const Block block = two_pairs();
+  EXPECT_EQ(block.target_in, (Ids{1, 20, 21, 22, 1, 23, 0, 0, 0, 0}));
+  EXPECT_EQ(block.target_out, (Ids{20, 21, 22, 2, 23, 2, -1, -1, -1, -1}));
+  EXPECT_EQ(block.target_positions, (Ids{0, 1, 2, 3, 0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(block.target_offsets, (Ids{0, 4, 6}));
+}
+
+TEST(BlockBuilder, CountsSentencesAndRealRows) {
+  const Block block = two_pairs();
+  EXPECT_EQ(block.index, 3);
+  EXPECT_EQ(block.num_sentences(), 2);
+  EXPECT_EQ(block.source_tokens(), 7);
+  EXPECT_EQ(block.target_tokens(), 6);
+}
+
+TEST(BlockBuilder, BeginsAnEmptyBlockAfterFinish) {
+  BlockBuilder builder(3, 2);
+  builder.add({10, 11}, {20});
+  builder.finish(0);
+  const Block block = builder.finish(1);
+  EXPECT_EQ(block.num_sentences(), 0);
+  EXPECT_EQ(block.source, (Ids{0, 0, 0}));
+  EXPECT_EQ(block.target_in, (Ids{0, 0}));
+  EXPECT_EQ(block.target_out, (Ids{-1, -1}));
+}
+
+TEST(BlockBuilder, TakesAPairThatFillsItExactly) {
+  BlockBuilder builder(3, 2);
+  builder.add({10, 11}, {20});
+  const Block block = builder.finish(0);
+  EXPECT_EQ(block.source, (Ids{10, 11, 2}));
+  EXPECT_EQ(block.target_out, (Ids{20, 2}));
+}
+
+TEST(BlockBuilder, KeepsEmptySidesAsEosAlone) {
+  BlockBuilder builder(2, 2);
+  builder.add({}, {});
+  const Block block = builder.finish(0);
+  EXPECT_EQ(block.source, (Ids{2, 0}));
+  EXPECT_EQ(block.target_in, (Ids{1, 0}));
+  EXPECT_EQ(block.target_out, (Ids{2, -1}));
+}
+
+}  // namespace
+}  // namespace weft

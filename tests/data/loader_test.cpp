@@ -1,0 +1,214 @@
+// tests/data/loader_test.cpp: steps read ahead are the plan's, whatever the grid, and go on exactly from any cursor.
+#include "data/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <numeric>
+
+#include "data/corpus.h"
+#include "tensor/error.h"
+#include "tests/support/synthetic_corpus.h"
+#include "tests/support/synthetic_lengths.h"
+
+namespace weft {
+namespace {
+
+using testing::synthetic_lengths;
+using testing::SyntheticCorpus;
+
+constexpr uint64_t kSeed = 11;
+
+BatchConfig small_config() {
+  BatchConfig config;
+  config.rows = 96;
+  config.blocks = 4;
+  config.look_ahead = 16;
+  config.page = 16;
+  config.window = 4;
+  return config;
+}
+
+BatchConfig resolved(const SyntheticCorpus& corpus, BatchConfig config) {
+  config.source_rows = BlockPlan::source_rows_for(Corpus(corpus.folder()), config.rows);
+  return config;
+}
+
+// What the loader must give, put together from the plan and the known ids.
+Block expected_block(const SyntheticCorpus& corpus, const std::vector<int64_t>& pairs, int64_t index,
+                     const BatchConfig& config) {
+  BlockBuilder builder(config.source_rows, config.rows);
+  for (const int64_t number : pairs) builder.add(corpus.pair(number).source, corpus.pair(number).target);
+  return builder.finish(index);
+}
+
+void expect_equal(const Block& block, const Block& expected) {
+  ASSERT_EQ(block.index, expected.index);
+  ASSERT_EQ(block.source, expected.source);
+  ASSERT_EQ(block.source_positions, expected.source_positions);
+  ASSERT_EQ(block.source_offsets, expected.source_offsets);
+  ASSERT_EQ(block.target_in, expected.target_in);
+  ASSERT_EQ(block.target_out, expected.target_out);
+  ASSERT_EQ(block.target_positions, expected.target_positions);
+  ASSERT_EQ(block.target_offsets, expected.target_offsets);
+}
+
+TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
+  const SyntheticCorpus corpus(synthetic_lengths(300, 1), 90);
+  const BatchConfig config = resolved(corpus, small_config());
+  for (const int dp : {1, 2, 4}) {
+    Corpus lengths(corpus.folder());
+    BlockPlan plan(lengths, config, kSeed);
+    std::vector<std::unique_ptr<Loader>> ranks;
+    for (int rank = 0; rank < dp; ++rank)
+      ranks.push_back(std::make_unique<Loader>(corpus.folder(), small_config(), kSeed, rank, dp));
+    while (plan.cursor().epoch < 2) {
+      const int64_t epoch = plan.cursor().epoch;
+      int64_t index = 0, source_tokens = 0, target_tokens = 0;
+      std::vector<Step> steps;
+      for (const auto& rank : ranks) steps.push_back(rank->next());
+      for (const Step& step : steps)
+        for (const Block& block : step.blocks) {
+          expect_equal(block, expected_block(corpus, plan.next().pairs, index++, config));
+          source_tokens += block.source_tokens();
+          target_tokens += block.target_tokens();
+        }
+      ASSERT_EQ(index, config.blocks) << "dp " << dp;
+      for (const Step& step : steps) {
+        ASSERT_EQ(step.epoch, epoch);
+        ASSERT_EQ(step.num_source_tokens, source_tokens);
+        ASSERT_EQ(step.num_target_tokens, target_tokens);
+        ASSERT_DOUBLE_EQ(step.fill, static_cast<double>(source_tokens + target_tokens) /
+                                        static_cast<double>(4 * (config.source_rows + config.rows)));
+      }
+      for (const auto& rank : ranks) ASSERT_EQ(rank->cursor(), plan.cursor());
+    }
+  }
+}
+
+TEST(Loader, GoesOnFromTheCursorAfterAnyStep) {
+  const SyntheticCorpus corpus(synthetic_lengths(200, 2));
+  Loader undisturbed(corpus.folder(), small_config(), kSeed, 0, 1);
+  std::vector<Cursor> cursors = {undisturbed.cursor()};
+  std::vector<Step> steps;
+  while (undisturbed.cursor().epoch < 3) {
+    steps.push_back(undisturbed.next());
+    cursors.push_back(undisturbed.cursor());
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const int dp = 1 << (i % 3);  // also on another grid than the cursor's
+    Loader resumed(corpus.folder(), small_config(), kSeed, 0, dp, cursors[i]);
+    EXPECT_EQ(resumed.cursor(), cursors[i]);
+    for (size_t j = i; j < std::min(i + 3, steps.size()); ++j) {
+      const Step step = resumed.next();
+      ASSERT_EQ(step.epoch, steps[j].epoch);
+      ASSERT_EQ(step.blocks.size(), static_cast<size_t>(4 / dp));
+      for (size_t k = 0; k < step.blocks.size(); ++k) expect_equal(step.blocks[k], steps[j].blocks[k]);
+      ASSERT_EQ(resumed.cursor(), cursors[j + 1]);
+    }
+  }
+}
+
+TEST(Loader, CountsPairsPassedOverUpToTheStepItGave) {
+  std::vector<PairLength> lengths = synthetic_lengths(200, 3);
+  lengths[7] = lengths[80] = {5, 96};
+  const SyntheticCorpus corpus(lengths);
+  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  EXPECT_EQ(loader.dropped(), 0);
+  while (loader.cursor().epoch < 1) loader.next();
+  EXPECT_GE(loader.dropped(), 2);
+  EXPECT_LE(loader.dropped(), 4);
+}
+
+TEST(Loader, StopsWhenNobodyAsksForASecondStep) {
+  const SyntheticCorpus corpus(synthetic_lengths(200, 4));
+  for (int i = 0; i < 20; ++i) Loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  Loader(corpus.folder(), small_config(), kSeed, 0, 1).next();
+}
+
+TEST(Loader, HandsAnErrorOfTheReadingThreadToNextEachTime) {
+  const SyntheticCorpus corpus(synthetic_lengths(300, 5), 100);
+  std::ofstream(corpus.shard_file(1), std::ios::app) << "damage";
+  try {
+    Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+    EXPECT_THROW(while (true) loader.next(), Error);
+    loader.next();
+    FAIL() << "a damaged shard went unnoticed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_NE(std::string(error.what()).find("shard-1.h5"), std::string::npos) << error.what();
+    ASSERT_FALSE(error.frames().empty());
+    EXPECT_NE(error.frames().front().find(corpus.folder()), std::string::npos);
+  }
+}
+
+TEST(Loader, RefusesBlocksThatTheRanksCannotShare) {
+  const SyntheticCorpus corpus(synthetic_lengths(50, 6));
+  try {
+    Loader loader(corpus.folder(), small_config(), kSeed, 0, 3);
+    FAIL() << "4 blocks were divided among 3 ranks";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_NE(std::string(error.what()).find("batch.blocks is 4"), std::string::npos);
+  }
+}
+
+TEST(Loader, GoesRoundACorpusOfTwoPairs) {
+  const SyntheticCorpus corpus({{12, 12}, {12, 12}});
+  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  for (int i = 0; i < 30; ++i) {
+    const Step step = loader.next();
+    for (const Block& block : step.blocks) EXPECT_EQ(block.num_sentences(), 7);
+  }
+  EXPECT_GT(loader.cursor().epoch, 300);
+}
+
+TEST(SourceRows, FollowTheRatioOfTheCorpus) {
+  const SyntheticCorpus longer({{29, 9}, {29, 9}}), shorter({{2, 99}});
+  EXPECT_EQ(BlockPlan::source_rows_for(Corpus(longer.folder()), 1000), 3008);  // 3000, to a multiple of 16
+  EXPECT_EQ(BlockPlan::source_rows_for(Corpus(shorter.folder()), 1600), 48);
+  EXPECT_EQ(BlockPlan::source_rows_for(Corpus(shorter.folder()), 100), 16);
+}
+
+TEST(LoadAllBlocks, GivesEachPairOnceInTheCorpusOrder) {
+  const SyntheticCorpus corpus(synthetic_lengths(100, 7), 30);
+  const BatchConfig config = resolved(corpus, small_config());
+  const std::vector<Block> blocks = load_all_blocks(corpus.folder(), config, 0, 1);
+  int64_t next = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    std::vector<int64_t> pairs(static_cast<size_t>(blocks[i].num_sentences()));
+    std::iota(pairs.begin(), pairs.end(), next);
+    next += blocks[i].num_sentences();
+    expect_equal(blocks[i], expected_block(corpus, pairs, static_cast<int64_t>(i), config));
+  }
+  EXPECT_EQ(next, 100);
+}
+
+TEST(LoadAllBlocks, DealsBlocksToTheRanksInTurn) {
+  const SyntheticCorpus corpus(synthetic_lengths(100, 7));
+  const std::vector<Block> all = load_all_blocks(corpus.folder(), small_config(), 0, 1);
+  size_t num_blocks = 0;
+  for (int rank = 0; rank < 3; ++rank)
+    for (const Block& block : load_all_blocks(corpus.folder(), small_config(), rank, 3)) {
+      EXPECT_EQ(block.index % 3, rank);
+      expect_equal(block, all.at(static_cast<size_t>(block.index)));
+      ++num_blocks;
+    }
+  EXPECT_EQ(num_blocks, all.size());
+}
+
+TEST(LoadAllBlocks, RefusesToLeaveAPairOut) {
+  std::vector<PairLength> lengths = synthetic_lengths(100, 8);
+  lengths[40] = {5, 96};
+  const SyntheticCorpus corpus(lengths);
+  try {
+    load_all_blocks(corpus.folder(), small_config(), 0, 1);
+    FAIL() << "a pair that fits no block was left out of the held-out set";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("1 of 100 pairs do not fit"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("raise batch.rows"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace weft

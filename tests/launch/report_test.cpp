@@ -1,0 +1,43 @@
+// tests/launch/report_test.cpp: failures as text and exit status.
+#include "launch/report.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+TEST(Report, IsOneLineForAUsersMistake) {
+  const Error e(ErrorKind::usage, "a.cfg:2: model.heads = 3 does not divide model.width = 64");
+  EXPECT_EQ(failure_text(e, 0, 1, "host"), "weft: a.cfg:2: model.heads = 3 does not divide model.width = 64\n");
+}
+
+TEST(Report, NamesRankAndHostWhenThereAreSeveral) {
+  const Error e(ErrorKind::io, "disk full");
+  EXPECT_EQ(failure_text(e, 2, 4, "node7"), "weft[rank 2 of 4, node7]: disk full\n");
+}
+
+TEST(Report, ShowsWhatWasGoingOnInnermostFirst) {
+  ErrorFrame outer("while training step 1200");
+  ErrorFrame inner("while reading shard train-003.h5");
+  const Error e(ErrorKind::data, "SHA-256 differs");
+  EXPECT_EQ(failure_text(e, 0, 1, ""),
+            "weft: SHA-256 differs\n  while reading shard train-003.h5\n  while training step 1200\n");
+}
+
+TEST(Report, ShowsTheSourceLineOfOurOwnBugsOnly) {
+  EXPECT_NE(failure_text(Error(ErrorKind::internal, "x"), 0, 1, "").find("report_test.cpp:"), std::string::npos);
+  EXPECT_EQ(failure_text(Error(ErrorKind::data, "x"), 0, 1, "").find("report_test.cpp:"), std::string::npos);
+}
+
+TEST(Report, GivesEachKindItsExitStatus) {
+  EXPECT_EQ(exit_code_of(Error(ErrorKind::usage, "")), 2);
+  EXPECT_EQ(exit_code_of(Error(ErrorKind::diverged, "")), 7);
+  EXPECT_EQ(exit_code_of(std::bad_alloc()), 1);
+}
+
+}  // namespace
+}  // namespace weft

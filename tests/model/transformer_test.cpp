@@ -1,0 +1,149 @@
+// tests/model/transformer_test.cpp: the model's gradients against differences of its loss, and what may not influence
+// what.
+#include "model/transformer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/small_model.h"
+
+namespace weft::testing {
+namespace {
+
+double loss_of(SmallModel& m, const Block& block, double smoothing) {
+  Pass p = m.pass();
+  return m.model->loss_and_gradients(p, block, smoothing, 1, nullptr).loss;
+}
+
+// Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v.
+void check_gradients(const ModelConfig& config) {
+  const auto world = make_single_communicator();
+  SmallModel m(config, *world, 5);
+  const Block block = random_blocks(config, 1, 30, 34, 9, 2).front();
+  ops::fill(m.ctx, {.x = m.params.grads()});
+  loss_of(m, block, 0.1);
+  const auto gradients = gather(m.params, *world, true);
+  for (const Param& param : m.params.params()) {
+    const std::vector<float>& g = gradients.at(param.spec.name);
+    float* w = param.value.ptr<float>();
+    const std::vector<float> kept(w, w + g.size());
+    double norm = 0;
+    for (float x : g) norm += static_cast<double>(x) * x;
+    norm = std::sqrt(norm);
+    ASSERT_GT(norm, 0) << param.spec.name;
+    const double h = 5e-3;  // along the gradient itself: the derivative is its norm
+    const auto shifted = [&](double sign) {
+      for (size_t i = 0; i < g.size(); ++i) w[i] = static_cast<float>(kept[i] + sign * h * g[i] / norm);
+      const double loss = loss_of(m, block, 0.1);
+      std::copy(kept.begin(), kept.end(), w);
+      return loss;
+    };
+    const double derivative = (shifted(1) - shifted(-1)) / (2 * h);
+    EXPECT_NEAR(derivative, norm, 2e-3 * norm + 2e-3) << param.spec.name;
+  }
+}
+
+TEST(Transformer, GradientsMatchDifferencesOfTheLossPostNorm) {
+  ModelConfig c = small_config();
+  c.activation = Activation::gelu, c.bias_output = true, c.final_norm = true, c.tying = Tying::none;
+  check_gradients(c);
+}
+
+TEST(Transformer, GradientsMatchDifferencesOfTheLossPreNormTiedWithDropout) {
+  ModelConfig c = small_config();
+  c.norm = NormPosition::pre, c.final_norm = true, c.activation = Activation::gelu;
+  c.dropout = 0.2;
+  check_gradients(c);
+}
+
+TEST(Transformer, UnusedRowsChangeNoBit) {
+  const ModelConfig config = small_config();
+  const auto world = make_single_communicator();
+  const Block block = random_blocks(config, 1, 40, 44, 9, 2).front();
+  ASSERT_LT(block.source_tokens(), 40);
+  ASSERT_LT(block.target_tokens(), 44);
+  Block other = block;
+  for (size_t i = static_cast<size_t>(block.source_tokens()); i < other.source.size(); ++i) other.source[i] = 7;
+  for (size_t i = static_cast<size_t>(block.target_tokens()); i < other.target_in.size(); ++i) other.target_in[i] = 5;
+  const auto run = [&](const Block& b) {
+    SmallModel m(config, *world, 5);
+    ops::fill(m.ctx, {.x = m.params.grads()});
+    const double loss = loss_of(m, b, 0.1);
+    return std::pair{loss, gather(m.params, *world, true)};
+  };
+  EXPECT_EQ(run(block), run(other));
+}
+
+TEST(Transformer, ASentenceDoesNotSeeItsNeighbours) {
+  const ModelConfig config = small_config();
+  const auto world = make_single_communicator();
+  SmallModel m(config, *world, 5);
+  BlockBuilder builder(24, 24);
+  builder.add({3, 4, 5}, {6, 7});
+  builder.add({8, 9}, {3, 3, 4});
+  const Block first = builder.finish(0);
+  builder.add({3, 4, 5}, {6, 7});
+  builder.add({10, 3, 4, 5, 6}, {9});
+  const Block second = builder.finish(0);
+  const auto rows = [&](const Block& b) {
+    Pass p = m.pass(0, false);
+    const Tensor nll = m.model->row_nll(p, b);
+    return std::vector<float>(nll.ptr<float>(), nll.ptr<float>() + 3);
+  };
+  EXPECT_EQ(rows(first), rows(second));
+}
+
+TEST(Transformer, DropoutChangesWithStepAndBlockOnly) {
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  const auto world = make_single_communicator();
+  SmallModel m(config, *world, 5);
+  const Block block = random_blocks(config, 1, 30, 34, 9, 2).front();
+  const auto loss = [&](int64_t step, int64_t index, bool training) {
+    Pass p = m.pass(index, training);
+    p.step = step;
+    return training ? m.model->loss_and_gradients(p, block, 0, 1, nullptr).loss : m.model->loss(p, block, 0).loss;
+  };
+  EXPECT_EQ(loss(1, 0, true), loss(1, 0, true));
+  EXPECT_NE(loss(1, 0, true), loss(2, 0, true));
+  EXPECT_NE(loss(1, 0, true), loss(1, 1, true));
+  EXPECT_EQ(loss(1, 0, false), loss(2, 1, false));
+}
+
+TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
+  const ModelConfig config = small_config();
+  const auto world = make_single_communicator();
+  const Block block = random_blocks(config, 1, 30, 34, 9, 2).front();
+  SmallModel m(config, *world, 5);
+  loss_of(m, block, 0.1);
+
+  const TensorParallel tp(*world);
+  ParamStore params(0, 1);
+  ModelConfig resolved = config;
+  resolved.resolve(1);
+  Transformer model(resolved, params, 1);
+  Context dry(Device::cpu, /*dry_run=*/true);
+  Arena measuring;
+  Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
+  BlockBuilder builder(30, 34);
+  builder.add({}, {});
+  model.loss_and_gradients(p, builder.finish(0), 0.1, 1, nullptr);
+  EXPECT_EQ(measuring.high_water(), m.arena.high_water());
+}
+
+TEST(Transformer, DifferentInputsGiveDifferentLossesInEachPositionLayout) {
+  const auto world = make_single_communicator();
+  std::vector<double> losses;
+  for (PositionLayout layout : {PositionLayout::interleaved, PositionLayout::halves, PositionLayout::tensor2tensor}) {
+    ModelConfig config = small_config();
+    config.positions = layout;
+    SmallModel m(config, *world, 5);
+    losses.push_back(loss_of(m, random_blocks(config, 1, 30, 34, 9, 2).front(), 0));
+  }
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_NE(losses[1], losses[2]);
+}
+
+}  // namespace
+}  // namespace weft::testing

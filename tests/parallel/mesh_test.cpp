@@ -1,0 +1,51 @@
+// tests/parallel/mesh_test.cpp: which grids fit a number of ranks, and who is in which group.
+#include "parallel/mesh.h"
+
+#include <gtest/gtest.h>
+
+#include "communicator_cases.h"
+
+namespace weft {
+namespace {
+
+TEST(ResolveGrid, FillsInTheDataParallelRanks) {
+  EXPECT_EQ(resolve_grid({.dp = 0, .tp = 1}, 6).dp, 6);
+  EXPECT_EQ(resolve_grid({.dp = 0, .tp = 3}, 6).dp, 2);
+  EXPECT_EQ(resolve_grid({.dp = 2, .tp = 3}, 6).tp, 3);
+}
+
+std::string refusal(ParallelConfig wanted, int ranks) {
+  try {
+    resolve_grid(wanted, ranks);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(ResolveGrid, RefusesWhatDoesNotFitWithNumbersAndOptions) {
+  for (const ParallelConfig wanted :
+       {ParallelConfig{.dp = 3, .tp = 2}, ParallelConfig{.dp = 0, .tp = 5}, ParallelConfig{.dp = -1, .tp = 2},
+        ParallelConfig{.dp = 2, .tp = 0}, ParallelConfig{.dp = int64_t{1} << 40, .tp = int64_t{1} << 40}}) {
+    const std::string message = refusal(wanted, 4);
+    EXPECT_NE(message.find("parallel.tp"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::to_string(wanted.tp)), std::string::npos) << message;
+  }
+  EXPECT_NE(refusal({.dp = 3, .tp = 2}, 4).find("mpirun -n 6"), std::string::npos);
+}
+
+TEST(Mesh, TensorParallelRanksAreNeighbours) {
+  run_thread_ranks(6, [](Communicator& world) {
+    const Mesh mesh(world, {.dp = 3, .tp = 2});
+    EXPECT_EQ(mesh.dp().size(), 3);
+    EXPECT_EQ(mesh.tp().size(), 2);
+    EXPECT_EQ(world.rank(), mesh.dp().rank() * 2 + mesh.tp().rank());
+    EXPECT_EQ(mesh.tp().sum(world.rank()), mesh.dp().rank() * 4 + 1);  // the neighbour: 2d and 2d + 1
+    EXPECT_EQ(mesh.dp().sum(world.rank()), 6 + mesh.tp().rank() * 3);  // t, t + 2, t + 4
+    EXPECT_EQ(&mesh.world(), &world);
+  });
+}
+
+}  // namespace
+}  // namespace weft

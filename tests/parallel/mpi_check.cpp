@@ -1,0 +1,53 @@
+// tests/parallel/mpi_check.cpp: the shared communicator cases under mpirun, a line for each; exit status 0 if all hold.
+//
+// Started with the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "communicator_cases.h"
+#include "parallel/mpi_session.h"
+
+namespace weft {
+namespace {
+
+void run_cases(const MpiSession& session, const char* limits_name, MpiLimits limits) {
+  const auto world = session.world(limits);
+  for (const testing::CommunicatorCase& one : testing::kCommunicatorCases) {
+    try {
+      one.run(*world);
+    } catch (const std::exception& e) {
+      throw std::runtime_error(fmt::format("{} with {} limits: {}", one.name, limits_name, e.what()));
+    }
+    world->barrier();
+    if (world->rank() == 0) fmt::print("ok  {}  {} ranks, {} limits\n", one.name, world->size(), limits_name);
+  }
+}
+
+void fail_beside_waiting_ranks(const MpiSession& session) {
+  const auto world = session.world();
+  if (world->rank() == world->size() - 1) fail(ErrorKind::data, "this rank gives up");
+  world->barrier();
+}
+
+void check(const MpiSession& session, bool failing) {
+  testing::expect(session.local_rank() < session.local_size() && session.local_size() <= session.size(), "local rank");
+  if (failing) return fail_beside_waiting_ranks(session);
+  run_cases(session, "usual", {});
+  run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // every tensor goes in pieces
+  run_cases(session, "equal", {.message = 2048, .small_reduce = 0});
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  weft::MpiSession session;
+  try {
+    weft::check(session, argc > 1 && std::strcmp(argv[1], "fail") == 0);
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "FAILED  rank {}: {}\n", session.rank(), e.what());
+    session.abort(1);
+  }
+}

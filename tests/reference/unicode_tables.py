@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Writes trainer/unicode_tables.h: Python's own lower-casing as small range tables.
+
+Usage: tests/reference/unicode_tables.py > trainer/unicode_tables.h
+"""
+import sys
+import unicodedata
+
+CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+SIGMA = "\u03a3"
+
+
+def lower_ranges():
+    """(first, last, step, delta) of every one-to-one mapping; U+0130 (two characters) and sigma are left to the code."""
+    pairs = [(c, ord(chr(c).lower()) - c) for c in CODE_POINTS if len(chr(c).lower()) == 1 and chr(c).lower() != chr(c)]
+    ranges = []
+    for c, delta in pairs:
+        if ranges and ranges[-1][3] == delta:
+            first, last, step, _ = ranges[-1]
+            if (first == last and c - last in (1, 2)) or c - last == step:
+                ranges[-1] = (first, c, c - last, delta)
+                continue
+        ranges.append((c, c, 1, delta))
+    return ranges
+
+
+def runs(code_points):
+    out = []
+    for c in code_points:
+        if out and out[-1][1] == c - 1:
+            out[-1] = (out[-1][0], c)
+        else:
+            out.append((c, c))
+    return out
+
+
+def is_cased(c):  # stops the look-ahead after a sigma, and is a letter with case
+    return ("A" + SIGMA + chr(c)).lower()[1] == "\u03c3"
+
+
+def is_case_ignorable(c):  # the look-ahead goes on past it
+    return not is_cased(c) and ("A" + SIGMA + chr(c) + "A").lower()[1] == "\u03c3"
+
+
+def table(kind, name, comment, rows):
+    print(f"\n// {comment}\ninline constexpr {kind} {name}[] = {{")
+    line = "   "
+    for row in rows:
+        cell = " {" + ", ".join(row) + "},"
+        if len(line) + len(cell) > 118:
+            print(line)
+            line = "   "
+        line += cell
+    print(line + "\n};")
+
+
+def main():
+    several = [c for c in CODE_POINTS if len(chr(c).lower()) > 1]
+    assert several == [0x130], several
+    hexa = lambda c: f"0x{c:x}"
+    print("// trainer/unicode_tables.h: lower case of Unicode " + unicodedata.unidata_version +
+          " as ranges; made by tests/reference/unicode_tables.py.\n"
+          "// clang-format off\n#pragma once\n\nnamespace weft::unicode_tables {\n\n"
+          "struct LowerRange { char32_t first, last; int step, delta; };\n"
+          "struct Range { char32_t first, last; };")
+    table("LowerRange", "kLower", "Every step-th character from first to last maps to itself + delta.",
+          [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in lower_ranges()])
+    table("Range", "kCased", "Letters with case that are not ignorable (for the final sigma).",
+          [(hexa(f), hexa(l)) for f, l in runs([c for c in CODE_POINTS if is_cased(c)])])
+    table("Range", "kCaseIgnorable", "Marks and signs that do not end a word (for the final sigma).",
+          [(hexa(f), hexa(l)) for f, l in runs([c for c in CODE_POINTS if is_case_ignorable(c)])])
+    print("\n}  // namespace weft::unicode_tables")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

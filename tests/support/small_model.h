@@ -1,0 +1,124 @@
+// tests/support/small_model.h: small models, random blocks, and loss with gathered gradients on any dp x tp grid of
+// thread ranks.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "model/transformer.h"
+#include "parallel/mesh.h"
+
+namespace weft::testing {
+
+inline ModelConfig small_config() {
+  ModelConfig c;
+  c.width = 12, c.heads = 4, c.feed_forward = 20, c.encoder_layers = 2, c.decoder_layers = 2;
+  c.source_vocabulary = c.target_vocabulary = 11;
+  c.dropout = 0;
+  return c;
+}
+
+// Blocks of random sentences of 1 to max_length pieces; rows are rarely all used.
+inline std::vector<Block> random_blocks(const ModelConfig& c, int count, int64_t source_rows, int64_t target_rows,
+                                        int max_length, uint64_t seed) {
+  uint64_t n = 0;
+  const auto draw = [&](int64_t limit) {
+    return static_cast<int64_t>(random_bits(seed, n++, 0, purpose_of("test")) % static_cast<uint64_t>(limit));
+  };
+  const auto sentence = [&](int64_t vocabulary) {
+    std::vector<int32_t> ids(static_cast<size_t>(1 + draw(max_length)));
+    for (int32_t& id : ids) id = static_cast<int32_t>(3 + draw(vocabulary - 3));
+    return ids;
+  };
+  std::vector<Block> blocks;
+  for (int i = 0; i < count; ++i) {
+    BlockBuilder builder(source_rows, target_rows);
+    int64_t s = 0, t = 0;
+    for (;;) {
+      const auto source = sentence(c.source_vocabulary), target = sentence(c.target_vocabulary);
+      s += static_cast<int64_t>(source.size()) + 1, t += static_cast<int64_t>(target.size()) + 1;
+      if (s > source_rows || t > target_rows) break;
+      builder.add(source, target);
+    }
+    blocks.push_back(builder.finish(i));
+  }
+  return blocks;
+}
+
+struct GridResult {
+  BlockLoss loss;                                       // sums over all blocks
+  std::map<std::string, std::vector<float>> gradients;  // by parameter, global layout
+};
+
+// One rank's model with everything it needs.
+struct SmallModel {
+  SmallModel(ModelConfig config, Communicator& tp_group, uint64_t seed, size_t arena_bytes = 64 << 20)
+      : tp(tp_group), params(tp_group.rank(), tp_group.size()), arena(arena_bytes) {
+    config.resolve(tp_group.size());
+    model = std::make_unique<Transformer>(config, params, /*max_positions=*/64);
+    params.allocate(Device::cpu);
+    params.initialize(ctx, seed);
+  }
+  Pass pass(int64_t block = 0, bool training = true) {
+    return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .step = 3, .block = block, .training = training};
+  }
+
+  Context ctx;
+  TensorParallel tp;
+  ParamStore params;
+  Arena arena;
+  std::unique_ptr<Transformer> model;
+};
+
+inline std::map<std::string, std::vector<float>> gather(const ParamStore& params, Communicator& tp, bool gradients) {
+  std::map<std::string, std::vector<float>> result;
+  for (const Param& p : params.params()) {
+    const Tensor& local = gradients ? p.grad : p.value;
+    std::vector<float> all(static_cast<size_t>(local.numel() * tp.size()));
+    tp.all_gather(local.with_shape({local.numel()}), Tensor(all.data(), {tp.size(), local.numel()}));
+    std::vector<float>& global = result[p.spec.name];
+    global.resize(static_cast<size_t>(p.spec.shape.numel()));
+    for (int r = 0; r < (p.spec.tp_dim < 0 ? 1 : tp.size()); ++r)
+      slice_to_global(p.spec, r, tp.size(), all.data() + r * local.numel(), global.data());
+  }
+  return result;
+}
+
+inline GridResult run_on_grid(const ModelConfig& config, const std::vector<Block>& blocks, int dp, int tp,
+                              double smoothing) {
+  GridResult result;
+  run_thread_ranks(dp * tp, [&](Communicator& world) {
+    const Mesh mesh(world, {.dp = dp, .tp = tp});
+    SmallModel m(config, mesh.tp(), /*seed=*/5);
+    GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
+    sync.begin();
+    double tokens = 0;
+    for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
+    const size_t share = blocks.size() / static_cast<size_t>(dp), first = share * static_cast<size_t>(mesh.dp().rank());
+    BlockLoss loss;
+    for (size_t i = first; i < first + share; ++i) {
+      Pass p = m.pass(blocks[i].index);
+      loss +=
+          m.model->loss_and_gradients(p, blocks[i], smoothing, 1 / tokens, i + 1 == first + share ? &sync : nullptr);
+    }
+    sync.wait();
+    loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)};
+    auto gradients = gather(m.params, mesh.tp(), /*gradients=*/true);
+    if (world.rank() == 0) result = {.loss = loss, .gradients = std::move(gradients)};
+  });
+  return result;
+}
+
+// Norm of the difference over norm.
+inline double relative_error(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  return std::sqrt(difference / (norm > 0 ? norm : 1));
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,86 @@
+// tests/support/synthetic_corpus.h: a packed corpus in a temporary folder, whose every id is known without reading it.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/corpus.h"
+#include "data/manifest.h"
+#include "data/shard.h"
+#include "tensor/random.h"
+
+namespace weft::testing {
+
+class SyntheticCorpus {  // the folder lives as long as this object
+ public:
+  static constexpr int64_t kVocabulary = 1000;
+
+  explicit SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard = 1000)
+      : lengths_(std::move(lengths)), folder_(new_folder()) {
+    Manifest manifest;
+    manifest.source_vocabulary = manifest.target_vocabulary = kVocabulary;
+    manifest.source_tokenizer = manifest.target_tokenizer = "tokenizer.model";
+    manifest.source_tokenizer_sha256 = manifest.target_tokenizer_sha256 = std::string(64, '0');
+    for (int64_t first = 0; first < num_pairs(); first += pairs_per_shard) {
+      ShardBuilder builder({.source_vocabulary = kVocabulary,
+                            .target_vocabulary = kVocabulary,
+                            .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
+                            .target_tokenizer_sha256 = manifest.target_tokenizer_sha256});
+      for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i) builder.add(pair(i));
+      const ShardEntry entry = builder.write(folder_, "shard-" + std::to_string(manifest.shards.size()) + ".h5");
+      manifest.num_pairs += entry.num_pairs;
+      manifest.source_pieces += entry.source_pieces;
+      manifest.target_pieces += entry.target_pieces;
+      manifest.shards.push_back(entry);
+    }
+    for (const PairLength& length : lengths_) {
+      manifest.longest_source = std::max<int64_t>(manifest.longest_source, length.source);
+      manifest.longest_target = std::max<int64_t>(manifest.longest_target, length.target);
+    }
+    write_manifest(folder_, manifest, {});
+  }
+  ~SyntheticCorpus() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  SyntheticCorpus(const SyntheticCorpus&) = delete;
+  SyntheticCorpus& operator=(const SyntheticCorpus&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  int64_t num_pairs() const { return static_cast<int64_t>(lengths_.size()); }
+  PairLength length(int64_t number) const { return lengths_.at(static_cast<size_t>(number)); }
+  std::string shard_file(int64_t shard) const { return folder_ + "/shard-" + std::to_string(shard) + ".h5"; }
+
+  PairIds pair(int64_t number) const {
+    return {ids(number, length(number).source, /*side=*/0), ids(number, length(number).target, /*side=*/1)};
+  }
+
+ private:
+  static std::string new_folder() {
+    static std::atomic<int> count = 0;
+    const std::string name = "weft-synthetic-corpus-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / name;
+    std::filesystem::create_directories(folder);
+    return folder.string();
+  }
+
+  static std::vector<int32_t> ids(int64_t number, int32_t length, uint32_t side) {
+    std::vector<int32_t> ids;
+    for (int32_t i = 0; i < length; ++i) {
+      const uint32_t bits = random_bits(static_cast<uint64_t>(number), static_cast<uint64_t>(i), side, 0);
+      ids.push_back(static_cast<int32_t>(3 + bits % (kVocabulary - 3)));
+    }
+    return ids;
+  }
+
+  std::vector<PairLength> lengths_;
+  std::string folder_;
+};
+
+}  // namespace weft::testing

@@ -1,0 +1,34 @@
+// tests/support/synthetic_lengths.h: piece lengths distributed like a real corpus', without a corpus.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "data/corpus.h"
+#include "data/pair_order.h"
+#include "tensor/random.h"
+
+namespace weft::testing {
+
+// Source: 1 plus three throws of 0..8; target: within 5 of the source.
+inline PairLength synthetic_length(int64_t pair, uint64_t seed) {
+  const auto index = static_cast<uint64_t>(pair);
+  const PhiloxBits source = philox(seed, index, 0, 0), change = philox(seed, index, 1, 0);
+  const auto length = static_cast<int32_t>(1 + source.v[0] % 9 + source.v[1] % 9 + source.v[2] % 9);
+  return {length, std::max(1, length + static_cast<int32_t>(change.v[0] % 6 + change.v[1] % 6) - 5)};
+}
+
+inline std::vector<PairLength> synthetic_lengths(int64_t num_pairs, uint64_t seed) {
+  std::vector<PairLength> lengths;
+  for (int64_t i = 0; i < num_pairs; ++i) lengths.push_back(synthetic_length(i, seed));
+  return lengths;
+}
+
+inline LengthSource source_of(std::vector<PairLength> lengths) {
+  return [lengths = std::move(lengths)](int64_t first, int64_t count, std::vector<PairLength>& out) {
+    out.assign(lengths.begin() + first, lengths.begin() + first + count);
+  };
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,121 @@
+// trainer/plan.cpp: resolving a configuration against data and ranks; the one-screen plan.
+#include "trainer/plan.h"
+
+#include <algorithm>
+
+#include "data/corpus.h"
+#include "tensor/context.h"
+#include "tensor/error.h"
+#include "trainer/progress.h"
+
+namespace weft {
+namespace {
+
+void require_at_least(int64_t value, int64_t least, const char* option) {
+  if (value < least) fail(ErrorKind::usage, fmt::format("{} = {} must be at least {}", option, value, least));
+}
+
+void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const std::string& folder) {
+  if (wanted == 0) wanted = packed;
+  if (wanted != packed)
+    fail(ErrorKind::usage,
+         fmt::format("{} = {}, but {} was packed with {} entries: leave the option at 0, or pack again", option, wanted,
+                     folder, packed));
+}
+
+void match_validation(const Manifest& train, const RunConfig& c) {
+  const Manifest valid = Corpus(c.data.valid).manifest();
+  if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
+      valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
+    return;
+  fail(ErrorKind::usage,
+       fmt::format("data.valid = {} was packed with another tokenizer than data.train = {}: pack it again with "
+                   "--tokenizer {}/{}",
+                   c.data.valid, c.data.train, c.data.train, train.source_tokenizer));
+}
+
+void resolve_blocks(RunConfig& c) {
+  require_at_least(c.batch.rows, 2, "batch.rows");
+  require_at_least(c.batch.source_rows, 2, "batch.source_rows");
+  require_at_least(c.batch.blocks, 1, "batch.blocks");
+  require_at_least(c.batch.look_ahead, 1, "batch.look_ahead");
+  require_at_least(c.batch.page, 1, "batch.page");
+  require_at_least(c.batch.window, 1, "batch.window");
+  if (c.batch.blocks % c.parallel.dp != 0)
+    fail(ErrorKind::usage,
+         fmt::format("batch.blocks = {} does not divide by parallel.dp = {}: every data-parallel rank takes the "
+                     "same number of a step's blocks; change batch.blocks or the grid",
+                     c.batch.blocks, c.parallel.dp));
+}
+
+std::string bytes(size_t n) {
+  const double mib = static_cast<double>(n) / (1 << 20);
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
+}
+
+int64_t embedding_numel(const ParamStore& params) {
+  int64_t n = 0;
+  for (const Param& p : params.params())
+    if (p.spec.pad) n += p.spec.shape.numel();
+  return n;
+}
+
+}  // namespace
+
+RunConfig resolve(RunConfig c, int ranks) {
+  if (c.data.train.empty()) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
+  if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
+  require_at_least(c.train.steps, 1, "train.steps");
+  require_at_least(c.train.keep_last, 1, "train.keep_last");
+  const Corpus corpus(c.data.train);
+  const Manifest& data = corpus.manifest();
+  match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);
+  match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", c.data.train);
+  if (c.model.tying == Tying::all && !data.joint_vocabulary)
+    fail(ErrorKind::usage,
+         fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
+                     "model.tying = output, or pack without --separate-vocabularies",
+                     c.data.train));
+  if (!c.data.valid.empty()) match_validation(data, c);
+  c.parallel = resolve_grid(c.parallel, ranks);
+  c.model.resolve(c.parallel.tp);
+  if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
+  resolve_blocks(c);
+  return c;
+}
+
+std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory) {
+  const Corpus corpus(c.data.train);
+  const Manifest& data = corpus.manifest();
+  const int64_t all = params.global_numel(), tables = embedding_numel(params);
+  const double step_tokens = static_cast<double>(c.batch.rows * c.batch.blocks);
+  const double epoch_steps = static_cast<double>(data.target_pieces + data.num_pairs) / step_tokens;
+  std::string s;
+  const auto row = [&](const char* name, const std::string& text) { s += fmt::format("  {:<12} {}\n", name, text); };
+  row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} blocks, {}-norm, vocabulary {} / {}",
+                           c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers,
+                           c.model.decoder_layers, c.model.norm == NormPosition::pre ? "pre" : "post",
+                           c.model.source_vocabulary, c.model.target_vocabulary));
+  row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
+                                format_count(static_cast<double>(all - tables))));
+  row("grid",
+      fmt::format("dp {} x tp {} = {} ranks, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
+                  c.parallel.dp * c.parallel.tp, num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
+  row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
+                          format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
+                          format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
+  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} pieces", c.batch.source_rows, c.batch.rows,
+                           data.longest_source, data.longest_target));
+  row("step", fmt::format("{} block{}, {:.0f} target rows; about {:.0f} steps an epoch", c.batch.blocks,
+                          c.batch.blocks == 1 ? "" : "s", step_tokens, epoch_steps));
+  row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
+                              c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
+                              c.schedule.warmup));
+  row("memory",
+      fmt::format("{} a rank: parameters {}, gradients {}, moments {}, activations {}", bytes(memory.total()),
+                  bytes(memory.parameters), bytes(memory.gradients), bytes(memory.moments), bytes(memory.activations)));
+  row("output", c.train.output);
+  return s;
+}
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+// trainer/signals.cpp: handlers for SIGTERM, SIGINT and SIGUSR1.
+#include "trainer/signals.h"
+
+#include <csignal>
+
+namespace weft {
+namespace {
+
+volatile std::sig_atomic_t g_save = 0, g_stop = 0;
+
+void on_save(int) { g_save = 1; }
+void on_stop(int signal) {
+  g_stop = signal;
+  std::signal(signal, SIG_DFL);  // the second one is not asked, it is told
+}
+
+}  // namespace
+
+SignalWatch::SignalWatch() {
+  g_save = g_stop = 0;
+  std::signal(SIGUSR1, on_save);
+  std::signal(SIGTERM, on_stop);
+  std::signal(SIGINT, on_stop);
+}
+
+SignalWatch::~SignalWatch() {
+  for (int signal : {SIGUSR1, SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
+}
+
+Wish SignalWatch::take() {
+  if (g_stop) return Wish::stop;
+  const bool save = g_save;
+  g_save = 0;
+  return save ? Wish::save : Wish::none;
+}
+
+int SignalWatch::stop_signal() const { return g_stop; }
+
+}  // namespace weft

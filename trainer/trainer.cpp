@@ -1,0 +1,158 @@
+// trainer/trainer.cpp: the step, and what it is made of.
+#include "trainer/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "data/corpus.h"
+#include "data/sha256.h"
+#include "trainer/checkpoint.h"
+
+namespace weft {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
+
+// Declared by the model's constructor, so allocated between it and the optimizer's.
+Device allocated(ParamStore& params, Context& ctx, uint64_t seed) {
+  params.allocate(ctx.device());
+  params.initialize(ctx, seed);
+  return ctx.device();
+}
+
+DataOrder data_order(const RunConfig& c) {
+  return {.manifest_sha256 = sha256_of_file(c.data.train + "/manifest.json"),
+          .seed = c.train.seed,
+          .rows = c.batch.rows,
+          .source_rows = c.batch.source_rows,
+          .look_ahead = c.batch.look_ahead,
+          .page = c.batch.page,
+          .window = c.batch.window};
+}
+
+std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
+  const Corpus corpus(corpus_folder);
+  const Manifest& m = corpus.manifest();
+  std::vector<std::string> files{corpus_folder + "/" + m.source_tokenizer};
+  if (m.target_tokenizer != m.source_tokenizer) files.push_back(corpus_folder + "/" + m.target_tokenizer);
+  return files;
+}
+
+}  // namespace
+
+Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
+    : config_(config),
+      mesh_(mesh),
+      tp_(mesh.tp()),
+      params_(mesh.tp().rank(), mesh.tp().size()),
+      model_(config.model, params_, longest_row(config.batch)),
+      optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
+      grad_sync_(mesh.dp(), params_.grads()),
+      arena_(arena_bytes(config, tp_)),
+      order_(data_order(config)) {
+  start_loader({});
+  if (!config.data.valid.empty())
+    validation_ = load_all_blocks(config.data.valid, config.batch, mesh.dp().rank(), mesh.dp().size());
+}
+
+void Trainer::start_loader(const Cursor& cursor) {
+  loader_ = std::make_unique<Loader>(config_.data.train, config_.batch, config_.train.seed, mesh_.dp().rank(),
+                                     mesh_.dp().size(), cursor);
+}
+
+Pass Trainer::pass(int64_t block, bool training) {
+  return {.ctx = ctx_,
+          .arena = arena_,
+          .tp = tp_,
+          .seed = config_.train.seed,
+          .step = step_,
+          .block = block,
+          .training = training};
+}
+
+StepReport Trainer::step(Wish wish) {
+  const double begin = now();
+  const Step step = loader_->next();  // this rank's blocks; token counts of the whole step
+  const double scale = 1.0 / static_cast<double>(step.num_target_tokens);
+  ops::fill(ctx_, {.x = params_.grads()});
+  grad_sync_.begin();
+  BlockLoss sums;
+  for (const Block& block : step.blocks) {
+    GradSync* sync =
+        &block == &step.blocks.back() ? &grad_sync_ : nullptr;  // only complete gradients are summed over dp
+    Pass p = pass(block.index, /*training=*/true);
+    sums += model_.loss_and_gradients(p, block, config_.train.label_smoothing, scale, sync);
+  }
+  grad_sync_.wait();
+  const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_);  // the same on every rank
+  const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
+  if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm));
+
+  const auto strongest = static_cast<Wish>(mesh_.world().max(static_cast<int64_t>(wish)));
+  return {.step = step_++,
+          .epoch = step.epoch,
+          .loss = mesh_.dp().sum(sums.loss) * scale,
+          .nll = mesh_.dp().sum(sums.nll) * scale,
+          .lr = lr,
+          .grad_norm = norm.value,
+          .source_tokens = step.num_source_tokens,
+          .target_tokens = step.num_target_tokens,
+          .seconds = now() - begin,
+          .fill = step.fill,
+          .skipped = !norm.finite,
+          .wish = strongest};
+}
+
+BlockLoss Trainer::validate() {
+  BlockLoss sums;
+  double tokens = 0;
+  for (const Block& block : validation_) {
+    Pass p = pass(block.index, /*training=*/false);
+    sums += model_.loss(p, block, config_.train.label_smoothing);
+    tokens += static_cast<double>(block.target_tokens());
+  }
+  tokens = mesh_.dp().sum(tokens);
+  return {.loss = mesh_.dp().sum(sums.loss) / tokens, .nll = mesh_.dp().sum(sums.nll) / tokens};
+}
+
+void Trainer::update(TrainState& state) const {
+  state.step = step_;
+  state.optimizer_steps = optimizer_.steps();
+  state.cursor = loader_->cursor();
+  state.order = order_;
+}
+
+std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
+  return save_checkpoint(root, state.step, mesh_, params_,
+                         {{"model", "", params_.values()},
+                          {"optimizer", "adam.m.", optimizer_.first_moment()},
+                          {"optimizer", "adam.v.", optimizer_.second_moment()}},
+                         state.to_json(), {.config = config_text, .copied_files = tokenizer_files(config_.data.train)});
+}
+
+void Trainer::load(const std::string& checkpoint, TrainState& state) {
+  state = TrainState::from_json(load_checkpoint(checkpoint, params_,
+                                                {{"model", "", params_.values()},
+                                                 {"optimizer", "adam.m.", optimizer_.first_moment()},
+                                                 {"optimizer", "adam.v.", optimizer_.second_moment()}}));
+  require_same_order(state.order, order_);
+  step_ = state.step;
+  optimizer_.set_steps(state.optimizer_steps);
+  start_loader(state.cursor);
+}
+
+size_t arena_bytes(const RunConfig& config, const TensorParallel& tp) {
+  ParamStore params(tp.rank(), tp.size());
+  Transformer model(config.model, params, /*max_positions=*/1);
+  Context ctx(Device::cpu, /*dry_run=*/true);
+  Arena arena;
+  BlockBuilder builder(config.batch.source_rows, config.batch.rows);
+  builder.add({}, {});
+  Pass p{.ctx = ctx, .arena = arena, .tp = tp, .training = true};
+  model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
+  return arena.high_water();
+}
+
+}  // namespace weft

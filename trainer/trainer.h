@@ -1,0 +1,70 @@
+// trainer/trainer.h: one rank's model, optimizer and data, and the step that ties them together.
+//
+// Trainer::step is the page to read first. A step is a list of blocks, whatever the grid: data-parallel ranks divide
+// the blocks, tensor-parallel ranks divide each block's work; loss and gradients are sums over all blocks divided by
+// the step's target tokens.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/loader.h"
+#include "model/transformer.h"
+#include "parallel/mesh.h"
+#include "trainer/run_config.h"
+#include "trainer/signals.h"
+#include "trainer/train_state.h"
+
+namespace weft {
+
+struct StepReport {
+  int64_t step = 0, epoch = 0;  // step counts from 0
+  double loss = 0, nll = 0;     // a target token, in nats: smoothed and plain
+  double lr = 0, grad_norm = 0;
+  int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks
+  double seconds = 0, fill = 0;
+  bool skipped = false;    // a non-finite gradient: no rank took the step
+  Wish wish = Wish::none;  // the strongest wish of any rank
+};
+
+class Trainer {
+ public:
+  // `config` is resolved (trainer/plan.h). Parameters have their initial values. Communicates nothing.
+  Trainer(const RunConfig& config, const Mesh& mesh);
+
+  StepReport step(Wish wish = Wish::none);  // `wish`: what this rank was asked for
+  BlockLoss validate();                     // means a target token over the validation set, on all ranks
+
+  // Commits checkpoint `state.step` under `root`; returns its folder.
+  std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
+  void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
+  void update(TrainState& state) const;  // step, optimizer steps, cursor and order; the rest is the caller's
+
+  Transformer& model() { return model_; }
+  const ParamStore& params() const { return params_; }
+  Context& context() { return ctx_; }
+  TensorParallel& tensor_parallel() { return tp_; }
+
+ private:
+  Pass pass(int64_t block, bool training);
+  void start_loader(const Cursor& cursor);
+
+  RunConfig config_;
+  const Mesh& mesh_;
+  Context ctx_;
+  TensorParallel tp_;
+  ParamStore params_;
+  Transformer model_;
+  Optimizer optimizer_;
+  GradSync grad_sync_;
+  Arena arena_;
+  DataOrder order_;
+  std::unique_ptr<Loader> loader_;
+  std::vector<Block> validation_;  // this dp rank's blocks
+  int64_t step_ = 0;
+};
+
+// Bytes that the forward and backward pass of one block need on this rank, found by running them dry.
+size_t arena_bytes(const RunConfig& config, const TensorParallel& tp);
+
+}  // namespace weft
