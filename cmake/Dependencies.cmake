@@ -13,6 +13,7 @@ weft_require(PkgConfig_FOUND "pkg-config" pkg-config pkgconf-pkg-config)
 
 find_package(OpenMP QUIET COMPONENTS CXX)
 weft_require(OpenMP_CXX_FOUND "OpenMP" g++ gcc-c++)
+set(MPI_CXX_SKIP_MPICXX ON)  # the C interface is all we use; the C++ one left the standard in 2012
 find_package(MPI QUIET COMPONENTS CXX)
 weft_require(MPI_CXX_FOUND "MPI (Open MPI)" "libopenmpi-dev openmpi-bin" openmpi-devel)
 find_package(dnnl QUIET CONFIG)

@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
-  const char* hint = error == ENOSPC || error == EDQUOT || error == EFBIG ? "; free some space and run it again" : "";
+  const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run it again" : "";
   fail(ErrorKind::io, fmt::format("cannot {} {}: {}{}", what, name, std::strerror(error), hint));
 }
 

@@ -16,10 +16,9 @@
 namespace weft {
 namespace {
 
-constexpr uint32_t kShufflePurpose = 0x7061636b;
-constexpr int64_t kBucketPairs = 100'000;  // sorted in memory at once, as long as there are at most
-constexpr int64_t kMaxBuckets = 512;       // open files
-constexpr size_t kBufferBytes = 64 << 10;  // of each
+constexpr uint32_t kShufflePurpose = purpose_of("data.pack_order");
+constexpr int64_t kMaxBuckets = 512;       // open files; larger corpora have larger buckets
+constexpr size_t kBufferBytes = 16 << 10;  // of each
 
 template <typename T>
 void append(std::string& bytes, const T& value, size_t size = sizeof(T)) {
@@ -66,9 +65,9 @@ uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
   return uint64_t{bits.v[0]} << 32 | bits.v[1];
 }
 
-DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int id_bytes)
+DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes)
     : seed_(seed), id_bytes_(id_bytes) {
-  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs + kBucketPairs - 1) / kBucketPairs, 1, kMaxBuckets);
+  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, kMaxBuckets);
   for (int64_t i = 0; i < num_buckets; ++i) {
     Bucket bucket{.path = (std::filesystem::path(folder) / fmt::format("bucket-{:03d}", i)).string(),
                   .file = FileDescriptor(),

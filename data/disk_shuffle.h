@@ -17,8 +17,9 @@ namespace weft {
 
 class DiskShuffle {
  public:
-  // Files go to `folder`, which exists; about `expected_pairs` will come; ids are stored in `id_bytes` bytes each.
-  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int id_bytes);
+  // Files go to `folder`, which exists; at most `expected_pairs` will come; about `bucket_pairs` are sorted in memory
+  // at once; ids are stored in `id_bytes` bytes each.
+  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes);
 
   void add(int64_t number, const PairIds& pair);  // `number` unique
   // All pairs in shuffled order; the temporary files are removed on the way.

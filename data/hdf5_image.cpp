@@ -108,8 +108,8 @@ void Hdf5Image::add_ids(const char* name, const std::vector<int32_t>& values, in
 std::string_view Hdf5Image::finish() {
   const Hdf5Lock lock;
   check_hdf5(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), kName, "finish it");
-  hsize_t size = 0;
-  check_hdf5(H5Fget_filesize(impl_->file, &size), kName, "take its size");
+  const size_t size =
+      static_cast<size_t>(check_hdf5(H5Fget_file_image(impl_->file, nullptr, 0), kName, "take its size"));
   impl_->file.reset();
   require(impl_->buffer != nullptr, ErrorKind::internal, "HDF5 did not give the shard in memory back");
   return {static_cast<const char*>(impl_->buffer), size};

@@ -1,4 +1,4 @@
-// data/loader.cpp: planning in chapters, reading in runs, and handing steps over from the reading thread.
+// data/loader.cpp: planning in chapters, reading in the order of the corpus, handing steps over from the thread.
 #include "data/loader.h"
 
 #include <algorithm>

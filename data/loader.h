@@ -2,7 +2,8 @@
 //
 // Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their tokens; every
 // rank plans all blocks (lengths only), so that the step's token counts are known without communication. The thread
-// plans about a window of pairs at a time, so that it reads their tokens in long runs, and keeps a few steps ready.
+// plans about a window of pairs at a time and reads them in the order of the corpus, so that each page is read once;
+// it holds the ids of those pairs and a few finished steps.
 #pragma once
 
 #include <cstdint>

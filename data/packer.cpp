@@ -45,10 +45,10 @@ class Tokenizers {
     if (is_joint(options)) {
       std::vector<std::string> lines = source.lines();
       lines.insert(lines.end(), target.lines().begin(), target.lines().end());
-      source_ = make(options, folder, "tokenizer.model", options.tokenizer, lines);
+      source_.emplace(make(options, folder, "tokenizer.model", options.tokenizer, lines));
     } else {
-      source_ = make(options, folder, "source.model", options.source_tokenizer, source.lines());
-      target_ = make(options, folder, "target.model", options.target_tokenizer, target.lines());
+      source_.emplace(make(options, folder, "source.model", options.source_tokenizer, source.lines()));
+      target_.emplace(make(options, folder, "target.model", options.target_tokenizer, target.lines()));
     }
   }
 
@@ -79,12 +79,12 @@ class Tokenizers {
 
   static Model make(const PackOptions& options, const PackFolder& folder, const char* file, const std::string& given,
                     const std::vector<std::string>& lines) {
-    if (!given.empty()) Tokenizer refused_by_its_own_name(given);
     const std::string model = given.empty() ? train_tokenizer(lines, {.vocab_size = options.vocab_size,
                                                                       .character_coverage = options.character_coverage})
                                             : read_file(given);
     write_file_atomically(folder.working(file), model);
-    return {.file = file, .sha256 = sha256_of(model), .tokenizer = Tokenizer(folder.working(file))};
+    return {
+        .file = file, .sha256 = sha256_of(model), .tokenizer = Tokenizer(given.empty() ? folder.working(file) : given)};
   }
 
   std::optional<Model> source_, target_;
@@ -142,7 +142,7 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
         encoded);
 
   const int64_t larger = std::max(tokenizers.source().size(), tokenizers.target().size());
-  DiskShuffle shuffle(folder.working(), options.seed, num_lines, narrow_bytes(larger));
+  DiskShuffle shuffle(folder.working(), options.seed, num_lines, options.shard_pairs, narrow_bytes(larger));
   const EncodeCounts counts = encode_pairs(
       encode, tokenizers.source(), tokenizers.target(),
       [&](int64_t number, const PairIds& pair) { shuffle.add(number, pair); }, encoded);
@@ -169,8 +169,10 @@ PackSummary pack(const PackOptions& options, const PackProgress& progress) {
       scan_pairs(options.source, options.target, train ? &source_lines : nullptr, train ? &target_lines : nullptr,
                  [&](int64_t done, int64_t total) { progress("checking", done, total); });
 
-  if (train) progress("training the tokenizer", 0, 0);
+  const int64_t num_sampled = static_cast<int64_t>(source_lines.lines().size() + target_lines.lines().size());
+  if (train) progress("training the tokenizer", 0, num_sampled);
   const Tokenizers tokenizers(options, folder, source_lines, target_lines);
+  if (train) progress("training the tokenizer", num_sampled, num_sampled);
   source_lines = target_lines = LineSampler(0, 0);  // their memory is free again
 
   ShardSequence shards(folder, tokenizers.manifest(), options.shard_pairs);

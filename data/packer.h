@@ -39,7 +39,7 @@ struct PackSummary {
 };
 
 // Called on the calling thread with what is being done ("checking", "training the tokenizer", "encoding", "shuffling"),
-// how much of it, and of how much (0: unknown).
+// how much of it is done, and of how much.
 using PackProgress = std::function<void(const char* phase, int64_t done, int64_t total)>;
 
 PackSummary pack(const PackOptions& options, const PackProgress& progress);

@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr size_t kMaxLine = 4192;  // SentencePiece's max_sentence_length
-constexpr uint32_t kSamplePurpose = 0x73616d70;
+constexpr uint32_t kSamplePurpose = purpose_of("data.training_lines");
 
 class LineIterator : public sentencepiece::SentenceIterator {
  public:

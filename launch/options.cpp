@@ -87,12 +87,12 @@ bool Options::parse(const std::vector<std::string>& args) {
     fmt::print("{}", help());
     return false;
   }
-  for (const po::option& option : split_arguments(for_boost(args, fields_), fields_)) {
-    if (option.string_key.empty()) {  // an argument without a name
+  const auto two_dashes = std::find(args.begin(), args.end(), "--");  // what follows are no options, whatever they say
+  for (const po::option& option : split_arguments(for_boost({args.begin(), two_dashes}, fields_), fields_)) {
+    if (option.string_key.empty()) {
       const std::string& text = option.value.at(0);
       if (text.size() > 1 && text[0] == '-') fail_unknown(text, fields_);
-      if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
-      positional_->push_back(text);
+      take_positional(text);
       continue;
     }
     const auto field =
@@ -101,7 +101,13 @@ bool Options::parse(const std::vector<std::string>& args) {
       fail(ErrorKind::usage, fmt::format("--{} is given twice", field->key));
     field->set(option.value.at(0));
   }
+  if (two_dashes != args.end()) std::for_each(two_dashes + 1, args.end(), [&](const auto& t) { take_positional(t); });
   return true;
+}
+
+void Options::take_positional(const std::string& text) {
+  if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
+  positional_->push_back(text);
 }
 
 void Options::require(const std::string& key) const {

@@ -44,6 +44,8 @@ class Options {
   std::string help() const;
 
  private:
+  void take_positional(const std::string& text);
+
   std::string usage_;
   std::vector<Field> fields_;
   std::string positional_name_, positional_sentence_;

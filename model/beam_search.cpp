@@ -206,7 +206,8 @@ void BeamSearch::Run::retire() {
     results_[job.request] = job.beam.best();
     set_busy(job, false);
     --window_users_[static_cast<size_t>(job.window)];
-    if (++num_done_; on_done_) on_done_(num_done_);
+    ++num_done_;
+    if (on_done_) on_done_(num_done_);
     return true;
   });
 }

@@ -29,7 +29,7 @@ struct ParamSpec {
   Shape shape;       // global
   int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
   bool pad = false;  // vocabulary tables only: rank r holds rows [r * ceil(n / tp), ...), the tail of the last is zero
-  InitSpec init;
+  InitSpec init = {};
   bool decay = false;  // whether weight decay applies (matrices yes; biases and norms no)
 };
 

@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kAlignment = 64;               // a cache line
+constexpr size_t kAlignment = 64;              // a cache line
 constexpr size_t kHugePage = size_t{2} << 20;  // large buffers lie on huge pages: fewer misses of the TLB
 
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -80,9 +80,8 @@ Tensor Arena::tensor(Shape shape, DType dtype) {
   const size_t end = used_ + round_up(t.bytes(), kAlignment);
   if (!measuring()) {
     if (end > capacity()) {
-      fail(ErrorKind::internal,
-           fmt::format("the arena of {} bytes is too small: a {} tensor {} would end at byte {}", capacity(),
-                       name_of(dtype), shape.str(), end));
+      fail(ErrorKind::internal, fmt::format("the arena of {} bytes is too small: a {} tensor {} would end at byte {}",
+                                            capacity(), name_of(dtype), shape.str(), end));
     }
     t.data = static_cast<char*>(buffer_.data()) + used_;
   }

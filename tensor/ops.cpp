@@ -253,7 +253,7 @@ void check(const Checker& c, const TopK& a) {
 
 }  // namespace
 
-#define WEFT_DEFINE_OP(function, Arguments)        \
+#define WEFT_DEFINE_OP(function, Arguments)         \
   void function(Context& ctx, const Arguments& a) { \
     check(Checker(ctx, #function), a);              \
     if (ctx.dry_run()) return;                      \

@@ -200,7 +200,7 @@ std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& m
 json load_checkpoint(const std::string& folder, const ParamStore& params, const std::vector<FlatState>& buffers) {
   const ErrorFrame frame(fmt::format("while loading the checkpoint {}", folder));
   const Layout layout = make_layout(params, buffers);
-  const Manifest manifest = read_manifest(folder);
+  const CheckpointManifest manifest = read_checkpoint_manifest(folder);
   const auto digest_of = [&](const std::string& name) {
     const auto it = manifest.files.find(name);
     if (it == manifest.files.end())

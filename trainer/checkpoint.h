@@ -31,26 +31,30 @@ struct CheckpointExtras {                 // small files that make a checkpoint 
 };
 
 // All ranks call it. dp rank 0 of each tp rank contributes its slices; world rank 0 writes. Returns the folder's path.
-// A tensor that is not finite is an Error before anything is committed. An existing folder of this step is never
-// overwritten.
+// A value that is not finite on any rank is an Error of kind diverged before a file is made. What goes wrong on one
+// rank is the same Error on all; the temporary folder is gone then, and older checkpoints are untouched. A whole folder
+// of this step is never overwritten; a damaged one is renamed to step-N.damaged-PID. `state` and `extras` of rank 0
+// count.
 std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& mesh, const ParamStore& params,
                             const std::vector<FlatState>& buffers, const nlohmann::json& state,
                             const CheckpointExtras& extras);
 
-// The newest folder under ROOT whose manifest verifies; each one passed over is reported on stderr with the reason
-// (world rank 0 says it). Empty if there is no step folder at all; an Error of kind checkpoint if there are some and
-// none is whole.
+// Fills this rank's slices; each rank calls it by itself. The files are verified and every tensor is checked (name,
+// dtype, global shape) before any is touched. `buffers` may leave out the optimizer: its file is then not read. Returns
+// state.json.
+nlohmann::json load_checkpoint(const std::string& folder, const ParamStore& params,
+                               const std::vector<FlatState>& buffers);
+
+// What follows here touches files only and does not communicate: world rank 0 calls it, and tells the others.
+
+// The newest folder under ROOT whose files verify; each one passed over is reported on stderr with the reason. Empty if
+// there is no step folder at all; an Error of kind checkpoint if there are some and none is whole.
 std::optional<std::string> find_latest_checkpoint(const std::string& root);
 
 // `path` may be a step folder, a run's checkpoints folder, or a run's folder (then: best if there is one, else latest).
 std::string resolve_checkpoint(const std::string& path);
 
-// Fills this rank's slices; every tensor is checked (name, dtype, global shape) before any is touched. `buffers` may
-// leave out the optimizer. Returns state.json.
-nlohmann::json load_checkpoint(const std::string& folder, const ParamStore& params,
-                               const std::vector<FlatState>& buffers);
-
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
-void prune_checkpoints(const std::string& root, int64_t keep_last);  // the pointers' targets always stay
+void prune_checkpoints(const std::string& root, int64_t keep_last);  // keep_last >= 1; the pointers' targets stay too
 
 }  // namespace weft

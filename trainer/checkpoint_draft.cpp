@@ -71,7 +71,7 @@ void CheckpointDraft::add_copy_of(const std::string& path) {
 }
 
 void CheckpointDraft::commit() {
-  write_manifest(temporary_, manifest);
+  write_checkpoint_manifest(temporary_, manifest);
   sync_folder(temporary_);
   rename_durably(temporary_, final_);
   committed_ = true;

@@ -22,7 +22,7 @@ class CheckpointDraft {
   void add_copy_of(const std::string& path);  // under its own name
   void commit();                              // manifest, fsync, rename, fsync of the parent
 
-  Manifest manifest;  // add what is written by way of path_of
+  CheckpointManifest manifest;  // add what is written by way of path_of
 
  private:
   std::string root_, final_, temporary_;

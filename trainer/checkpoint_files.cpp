@@ -100,7 +100,7 @@ std::string resolve_checkpoint(const std::string& given) {
   const std::string root = fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path;
   if (const auto best = pointed_at(root, "best")) {
     const std::string folder = root + "/" + *best;
-    const std::string reason = reason_against(folder, read_manifest);
+    const std::string reason = reason_against(folder, read_checkpoint_manifest);
     if (reason.empty()) return folder;
     report_passed_over(folder + " (the best)", reason);
   }
@@ -131,7 +131,7 @@ void prune_checkpoints(const std::string& root, int64_t keep_last) {
   // What does not read as one of ours is neither counted nor touched.
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
-    if (fs::is_symlink(folder) || !reason_against(folder, read_manifest).empty()) continue;
+    if (fs::is_symlink(folder) || !reason_against(folder, read_checkpoint_manifest).empty()) continue;
     const std::string name = fs::path(folder).filename().string();
     if (++num_kept <= keep_last || pointed.contains(name)) continue;
     const std::string temporary = root + "/" + temporary_name(name);  // so that a half removed one is never met

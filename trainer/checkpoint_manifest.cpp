@@ -25,7 +25,7 @@ std::string seal(const std::string& body) {
   return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_of(body));
 }
 
-std::string to_text(const Manifest& manifest) {
+std::string to_text(const CheckpointManifest& manifest) {
   json files = json::object(), tensors = json::object();
   for (const auto& [name, digest] : manifest.files) files[name] = {{"size", digest.size}, {"sha256", digest.sha256}};
   for (const auto& [name, t] : manifest.tensors)
@@ -43,12 +43,12 @@ std::string to_text(const Manifest& manifest) {
   return body + seal(body);
 }
 
-Manifest from_json(const json& all, const std::string& path) {
+CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
   if (all.at("format_version") != kFormatVersion)
     fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads {}", path,
                                             all.at("format_version").dump(), kFormatVersion));
-  Manifest manifest;
+  CheckpointManifest manifest;
   manifest.step = all.at("step").get<int64_t>();
   manifest.weft_version = all.at("weft_version").get<std::string>();
   manifest.dp = all.at("grid").at("dp").get<int64_t>();
@@ -90,18 +90,18 @@ bool is_plain_file_name(const std::string& name) {
   return plain && !name.empty() && name != "." && name != "..";
 }
 
-FileDigest write_manifest(const std::string& folder, const Manifest& manifest) {
+FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest) {
   return write_digested(folder + "/" + kManifestName, to_text(manifest));
 }
 
-Manifest read_manifest(const std::string& folder) {
+CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   const CheckedReader reader(folder + "/" + kManifestName);
   const std::string& path = reader.path();
   const std::string text = reader.read_all();
   const std::string body = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
   if (text != body + seal(body))
     fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its last lines do not hold the digest of the rest", path));
-  Manifest manifest;
+  CheckpointManifest manifest;
   try {
     manifest = from_json(parse_strict_json(text, path), path);
   } catch (const json::exception& e) {
@@ -115,7 +115,7 @@ Manifest read_manifest(const std::string& folder) {
 }
 
 void verify_checkpoint(const std::string& folder) {
-  const Manifest manifest = read_manifest(folder);
+  const CheckpointManifest manifest = read_checkpoint_manifest(folder);
   for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify(digest);
 }
 

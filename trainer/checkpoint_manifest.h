@@ -19,7 +19,7 @@ struct StoredTensor {
   std::vector<int64_t> shape;  // global
 };
 
-struct Manifest {
+struct CheckpointManifest {
   int64_t step = 0;
   std::string weft_version;
   int64_t dp = 1, tp = 1;  // the grid that wrote it; information only
@@ -36,11 +36,11 @@ bool is_temporary_name(const std::string& name);
 
 bool is_plain_file_name(const std::string& name);  // no slash, no control character, not "." or ".."
 
-FileDigest write_manifest(const std::string& folder, const Manifest& manifest);
+FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest);
 
 // Its own digest and fields are verified, and that all files are there in their size. Reads no other file's content.
-Manifest read_manifest(const std::string& folder);
+CheckpointManifest read_checkpoint_manifest(const std::string& folder);
 
-void verify_checkpoint(const std::string& folder);  // read_manifest, and the SHA-256 of every file
+void verify_checkpoint(const std::string& folder);  // read_checkpoint_manifest, and the SHA-256 of every file
 
 }  // namespace weft

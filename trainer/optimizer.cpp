@@ -34,8 +34,8 @@ GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh) const {
 void Optimizer::step(Context& ctx, double lr, double grad_scale) {
   ++steps_;
   for (const Param& p : params_.params())
-    ops::adam(ctx, {.param = p.value,
-                    .grad = p.grad,
+    ops::adam(ctx, {.param = p.value.with_shape({p.numel()}),
+                    .grad = p.grad.with_shape({p.numel()}),
                     .m = first_moment().slice_rows(p.offset, p.numel()),
                     .v = second_moment().slice_rows(p.offset, p.numel()),
                     .lr = static_cast<float>(lr),

@@ -1,6 +1,7 @@
 // trainer/progress.cpp: bars, lines and the terminal they go to.
 #include "trainer/progress.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -29,9 +30,19 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// The terminal that shows what is written to stderr; -1 if none does. mpirun pipes its ranks' stderr to its own, so a
+// rank's terminal is that of its parent.
+int terminal() {
+  if (isatty(STDERR_FILENO)) return STDERR_FILENO;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return -1;
+  static const int fd =
+      ::open(fmt::format("/proc/{}/fd/2", getppid()).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  return fd >= 0 && isatty(fd) ? fd : -1;
+}
+
 int terminal_width() {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (ioctl(terminal(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
 }
 
@@ -56,10 +67,10 @@ constexpr std::string_view kEraseRow = "\r\033[K";
 
 ProgressOutput ProgressOutput::standard(bool quiet) {
   const char* term = std::getenv("TERM");
-  const bool terminal = isatty(STDERR_FILENO) && term != nullptr && std::string_view(term) != "dumb";
-  return {.style = quiet      ? ProgressStyle::quiet
-                   : terminal ? ProgressStyle::bar
-                              : ProgressStyle::lines,
+  const bool redraws = terminal() >= 0 && term != nullptr && std::string_view(term) != "dumb";
+  return {.style = quiet     ? ProgressStyle::quiet
+                   : redraws ? ProgressStyle::bar
+                             : ProgressStyle::lines,
           .write = write_stderr,
           .seconds = steady_seconds,
           .width = terminal_width};

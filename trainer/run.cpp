@@ -10,11 +10,11 @@
 #include "data/atomic_file.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint.h"
-#include "trainer/evaluate.h"
 #include "trainer/event_log.h"
 #include "trainer/plan.h"
 #include "trainer/progress.h"
 #include "trainer/trainer.h"
+#include "trainer/validation.h"
 
 namespace weft {
 namespace {
@@ -69,6 +69,7 @@ class Run {
   void log_step(const StepReport& r);
   void refuse_divergence(const StepReport& r);
   void validate();
+  void note_score(const ValidationReport& report);
   void save();
   void say(const std::string& text) { progress_.message(text); }
 
@@ -77,6 +78,7 @@ class Run {
   std::string config_text_;
   TrainProgress progress_;
   std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Validation> validation_;  // none without data.valid
   TrainState state_;
   std::unique_ptr<EventLog> log_;  // of the chief
   std::string last_saved_;         // folder
@@ -93,6 +95,9 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/mesh.world().rank() != 0)) {
   if (chief()) std::fputs(("weft train\n" + plan_text(config, mesh)).c_str(), stderr);
   trainer_ = together(mesh.world(), [&] { return std::make_unique<Trainer>(config, mesh); });
+  validation_ = together(mesh.world(), [&] {
+    return config.data.valid.empty() ? nullptr : std::make_unique<Validation>(config, mesh, *trainer_);
+  });
   begin_or_resume();
 }
 
@@ -174,28 +179,30 @@ void Run::refuse_divergence(const StepReport& r) {
 }
 
 void Run::validate() {
-  if (config_.data.valid.empty() || validated_at_ == state_.step) return;
+  if (!validation_ || validated_at_ == state_.step) return;
   validated_at_ = state_.step;
-  const BlockLoss mean = trainer_->validate();
-  nlohmann::ordered_json record{{"step", state_.step}, {"valid_loss", mean.loss}, {"valid_nll", mean.nll}};
-  std::string text = fmt::format("step {}: validation loss {:.4f}, nll {:.4f}", state_.step, mean.loss, mean.nll);
-  double bleu = 0;
-  if (config_.train.validate_bleu != 0) {
-    const ValidationScore score = score_validation(*trainer_, config_, mesh_);
-    bleu = score.bleu;
-    record["bleu"] = score.bleu, record["chrf"] = score.chrf;
-    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", score.bleu, score.chrf);
+  const ValidationReport report = validation_->run();
+  nlohmann::ordered_json record{{"step", state_.step}, {"valid_loss", report.loss}, {"valid_nll", report.nll}};
+  std::string text = fmt::format("step {}: validation loss {:.4f}, nll {:.4f}", state_.step, report.loss, report.nll);
+  if (report.translation) {
+    const double bleu = report.translation->bleu.score, chrf = report.translation->chrf.score;
+    record["bleu"] = bleu, record["chrf"] = chrf;
+    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", bleu, chrf);
   }
-  const bool by_bleu = config_.train.keep_best == BestMetric::bleu && config_.train.validate_bleu != 0;
-  const double value = by_bleu ? bleu : -mean.loss;
+  note_score(report);
+  if (chief()) log_->write(record);
+  say(text + (best_is_new_ ? "  (best)" : fmt::format("  ({} since the best)", state_.best.stale)));
+}
+
+void Run::note_score(const ValidationReport& report) {
+  const bool by_bleu = config_.train.keep_best == BestMetric::bleu && report.translation;
+  const double value = by_bleu ? report.translation->bleu.score : -report.loss;
   BestScore& best = state_.best;
   best_is_new_ = !best.known || value > best.value;
   if (best_is_new_)
     best = {.known = true, .value = value, .step = state_.step, .stale = 0};
   else
     ++best.stale;
-  if (chief()) log_->write(record);
-  say(text + (best_is_new_ ? "  (best)" : fmt::format("  ({} since the best)", best.stale)));
 }
 
 void Run::save() {

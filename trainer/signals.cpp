@@ -2,6 +2,7 @@
 #include "trainer/signals.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace weft {
 namespace {
@@ -17,7 +18,8 @@ void on_stop(int signal) {
 }  // namespace
 
 SignalWatch::SignalWatch() {
-  g_save = g_stop = 0;
+  g_save = 0;
+  g_stop = 0;
   std::signal(SIGUSR1, on_save);
   std::signal(SIGTERM, on_stop);
   std::signal(SIGINT, on_stop);

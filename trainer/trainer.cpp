@@ -53,8 +53,6 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       arena_(arena_bytes(config, tp_)),
       order_(data_order(config)) {
   start_loader({});
-  if (!config.data.valid.empty())
-    validation_ = load_all_blocks(config.data.valid, config.batch, mesh.dp().rank(), mesh.dp().size());
 }
 
 void Trainer::start_loader(const Cursor& cursor) {
@@ -103,18 +101,6 @@ StepReport Trainer::step(Wish wish) {
           .fill = step.fill,
           .skipped = !norm.finite,
           .wish = strongest};
-}
-
-BlockLoss Trainer::validate() {
-  BlockLoss sums;
-  double tokens = 0;
-  for (const Block& block : validation_) {
-    Pass p = pass(block.index, /*training=*/false);
-    sums += model_.loss(p, block, config_.train.label_smoothing);
-    tokens += static_cast<double>(block.target_tokens());
-  }
-  tokens = mesh_.dp().sum(tokens);
-  return {.loss = mesh_.dp().sum(sums.loss) / tokens, .nll = mesh_.dp().sum(sums.nll) / tokens};
 }
 
 void Trainer::update(TrainState& state) const {

@@ -33,20 +33,18 @@ class Trainer {
   Trainer(const RunConfig& config, const Mesh& mesh);
 
   StepReport step(Wish wish = Wish::none);  // `wish`: what this rank was asked for
-  BlockLoss validate();                     // means a target token over the validation set, on all ranks
-
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
   void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
   void update(TrainState& state) const;  // step, optimizer steps, cursor and order; the rest is the caller's
 
+  Pass pass(int64_t block, bool training);
   Transformer& model() { return model_; }
   const ParamStore& params() const { return params_; }
   Context& context() { return ctx_; }
-  TensorParallel& tensor_parallel() { return tp_; }
+  const TensorParallel& tensor_parallel() const { return tp_; }
 
  private:
-  Pass pass(int64_t block, bool training);
   void start_loader(const Cursor& cursor);
 
   RunConfig config_;
@@ -60,7 +58,6 @@ class Trainer {
   Arena arena_;
   DataOrder order_;
   std::unique_ptr<Loader> loader_;
-  std::vector<Block> validation_;  // this dp rank's blocks
   int64_t step_ = 0;
 };
 

@@ -83,8 +83,7 @@ void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, 
       if (!a.lse.empty()) *at(a.lse, head, first + r) = lse;
     }
     if (a.dropout.rate > 0) {
-      DropoutScales(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), a.dropout.row_stride, rows,
-                                    keys, s.scales, ld_keys);
+      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, keys, s.scales, ld_keys);
       for (int64_t r = 0; r < rows; ++r) {
 #pragma omp simd
         for (int64_t c = 0; c < keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];

@@ -66,8 +66,7 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
     small_gemm(rows, padded, size, {s.d_y, ld_head, 1}, s.v_transposed, ld_keys, s.d_p, ld_keys);
     const bool dropping = a.dropout.rate > 0;
     if (dropping) {
-      DropoutScales(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), a.dropout.row_stride, rows,
-                                    keys, s.scales, ld_keys);
+      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, keys, s.scales, ld_keys);
     }
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t visible = visible_keys(a.causal, tile + r, num_keys);

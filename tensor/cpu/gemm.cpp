@@ -28,8 +28,7 @@ struct Plan {
 };
 
 dnnl::memory::desc matrix_desc(int64_t rows, int64_t cols, int64_t row_stride, bool transposed) {
-  const dnnl::memory::dims strides =
-      transposed ? dnnl::memory::dims{1, row_stride} : dnnl::memory::dims{row_stride, 1};
+  const dnnl::memory::dims strides = transposed ? dnnl::memory::dims{1, row_stride} : dnnl::memory::dims{row_stride, 1};
   return {{rows, cols}, dnnl::memory::data_type::f32, strides};
 }
 
@@ -45,8 +44,8 @@ Plan make_plan(const dnnl::engine& engine, const Key& key) {
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  const auto desc = key.bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
-                             : dnnl::matmul::desc(a_desc, b_desc, c_desc);
+  const auto desc =
+      key.bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc) : dnnl::matmul::desc(a_desc, b_desc, c_desc);
   Plan plan;
   plan.matmul = dnnl::matmul(dnnl::matmul::primitive_desc(desc, attributes, engine));
   plan.a = dnnl::memory(a_desc, engine, nullptr);

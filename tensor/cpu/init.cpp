@@ -9,9 +9,12 @@ namespace {
 float initial_value(const ops::Init& a, uint64_t index) {
   const auto uniform = [&](uint64_t i) { return uniform_from_bits(random_bits(a.seed, i, 0, a.purpose)); };
   switch (a.kind) {
-    case ops::Init::Kind::constant: return a.value;
-    case ops::Init::Kind::uniform: return a.value * (2.0f * uniform(index) - 1.0f);
-    case ops::Init::Kind::normal: return a.value * normal_from_uniforms(uniform(2 * index), uniform(2 * index + 1));
+    case ops::Init::Kind::constant:
+      return a.value;
+    case ops::Init::Kind::uniform:
+      return a.value * (2.0f * uniform(index) - 1.0f);
+    case ops::Init::Kind::normal:
+      return a.value * normal_from_uniforms(uniform(2 * index), uniform(2 * index + 1));
   }
   return 0;
 }

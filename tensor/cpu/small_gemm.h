@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace weft::cpu {
 
@@ -85,11 +86,42 @@ inline void pack(const float* in, int64_t in_row, int64_t rows, int64_t cols, fl
   }
 }
 
+// Transposes a 16 x 16 block: at each stage, the halves of row i and row i + distance that lie across the diagonal of
+// their square change places.
+template <int kDistance, size_t... kLane>
+inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
+  typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
+  constexpr Mask kUpper{(kLane & kDistance ? 16 + (kLane ^ kDistance) : kLane)...};
+  constexpr Mask kLower{(kLane & kDistance ? 16 + kLane : kLane ^ kDistance)...};
+  for (int i = 0; i < kLanes; ++i) {
+    if (i & kDistance) continue;
+    const Vec a = rows[i], b = rows[i + kDistance];
+    rows[i] = __builtin_shuffle(a, b, kUpper);
+    rows[i + kDistance] = __builtin_shuffle(a, b, kLower);
+  }
+}
+
+inline void transpose_block(Vec* rows) {
+  constexpr auto kLane = std::make_index_sequence<kLanes>();
+  transpose_stage<8>(rows, kLane);
+  transpose_stage<4>(rows, kLane);
+  transpose_stage<2>(rows, kLane);
+  transpose_stage<1>(rows, kLane);
+}
+
 // out[cols, ld] = the transpose of in[rows, cols], the columns up to ld being 0.
 inline void pack_transposed(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
-  for (int64_t c = 0; c < cols; ++c) {
-    for (int64_t r = 0; r < rows; ++r) out[c * ld + r] = in[r * in_row + c];
-    std::fill(out + c * ld + rows, out + (c + 1) * ld, 0.0f);
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    const int64_t height = std::min(kLanes, rows - r);
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int64_t width = std::min(kLanes, cols - c);
+      Vec block[kLanes] = {};
+      for (int64_t i = 0; i < height; ++i) {
+        std::memcpy(&block[i], in + (r + i) * in_row + c, static_cast<size_t>(width) * sizeof(float));
+      }
+      transpose_block(block);
+      for (int64_t i = 0; i < width; ++i) std::memcpy(out + (c + i) * ld + r, &block[i], sizeof(Vec));
+    }
   }
 }
 

@@ -69,7 +69,7 @@ TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
   Example e;
   const std::string help = e.options.help();
   EXPECT_TRUE(help.starts_with("usage: weft example --source FILE [FILE ...]\n")) << help;
-  EXPECT_NE(help.find("--vocab-size                     8000           entries of the vocabulary\n"), std::string::npos)
+  EXPECT_NE(help.find("--vocab-size                   8000           entries of the vocabulary\n"), std::string::npos)
       << help;
   EXPECT_NE(help.find("\ndecode\n  --decode.beam "), std::string::npos) << help;
   testing::internal::CaptureStdout();

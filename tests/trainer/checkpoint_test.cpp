@@ -56,7 +56,7 @@ TEST(Checkpoint, ManifestListsEveryFileAndTensor) {
   write_text(folder / "tokenizer.model", "pieces");
   const std::string tokenizer = folder / "tokenizer.model";
   save(folder / "run", 1200, {.dp = 2, .tp = 2, .copied_files = {tokenizer, tokenizer}});
-  const Manifest manifest = read_manifest(folder / "run/step-00001200");
+  const CheckpointManifest manifest = read_checkpoint_manifest(folder / "run/step-00001200");
   std::vector<std::string> names = {kManifestName};
   for (const auto& [name, digest] : manifest.files) names.push_back(name);
   std::sort(names.begin(), names.end());

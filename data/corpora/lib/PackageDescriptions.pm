@@ -10,12 +10,12 @@ use Exporter 'import';
 use Sentences qw(add_paragraphs tidy);
 our @EXPORT_OK = qw(collect_descriptions body_paragraphs);
 
-# Lists of Translation-xx files of the two languages (plain text), and the fields' languages ('en', 'de').
+# Translation-xx files of the two languages (plain text), and the fields' languages ('en', 'de').
 # Returns the number of paired descriptions.
 sub collect_descriptions {
-    my ($collection, $source_files, $source_language, $target_files, $target_language) = @_;
-    my ($digests, $targets) = _read_stanzas($target_files, $target_language, undef);
-    my (undef, $sources) = _read_stanzas($source_files, $source_language, $targets);
+    my ($collection, $source_file, $source_language, $target_file, $target_language) = @_;
+    my ($digests, $targets) = _read_stanzas($target_file, $target_language, undef);
+    my (undef, $sources) = _read_stanzas($source_file, $source_language, $targets);
     my $num_descriptions = 0;
     for my $digest (@$digests) {
         my ($source, $target) = ($sources->{$digest}, $targets->{$digest});
@@ -36,20 +36,18 @@ sub collect_descriptions {
 
 # Digests in the order of their first stanza, and digest => its last stanza; only those in `wanted`, if given.
 sub _read_stanzas {
-    my ($files, $language, $wanted) = @_;
+    my ($file, $language, $wanted) = @_;
     my (@digests, %stanza);
-    for my $file (@$files) {
-        open my $in, '<:raw', $file or die "$file: $!\n";
-        local $/ = '';    # stanzas end at empty lines
-        while (my $text = <$in>) {
-            my ($digest) = $text =~ /^Description-md5: *(\S+)/m or next;
-            next if $wanted && !$wanted->{$digest};
-            utf8::decode($text) or die "$file: stanza of MD5 $digest is not UTF-8\n";
-            my ($package) = $text =~ /^Package: *(\S+)/m or next;
-            my ($short, $body) = $text =~ /^Description-\Q$language\E: *(.*)\n((?: .*\n?)*)/m or next;
-            push @digests, $digest unless exists $stanza{$digest};
-            $stanza{$digest} = { package => $package, short => tidy($short), body => $body };
-        }
+    open my $in, '<:raw', $file or die "$file: $!\n";
+    local $/ = '';    # stanzas end at empty lines
+    while (my $text = <$in>) {
+        my ($digest) = $text =~ /^Description-md5: *(\S+)/m or next;
+        next if $wanted && !$wanted->{$digest};
+        utf8::decode($text) or die "$file: the stanza of MD5 $digest is not UTF-8\n";
+        my ($package) = $text =~ /^Package: *(\S+)/m or next;
+        my ($short, $body) = $text =~ /^Description-\Q$language\E: *(.*)\n((?: .*\n?)*)/m or next;
+        push @digests, $digest unless exists $stanza{$digest};
+        $stanza{$digest} = { package => $package, short => tidy($short), body => $body };
     }
     return (\@digests, \%stanza);
 }

@@ -1,0 +1,43 @@
+// launch/open_model.cpp: finding a checkpoint, its configuration, and lines of text for all ranks.
+#include "launch/open_model.h"
+
+#include <exception>
+
+#include "data/text_reader.h"
+#include "launch/config_io.h"
+#include "trainer/checkpoint.h"
+
+namespace weft {
+
+std::string find_checkpoint(Communicator& world, const std::string& path) {
+  return lines_of_rank0(world, [&] { return std::vector{resolve_checkpoint(path)}; }).front();
+}
+
+RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks) {
+  RunConfig config;
+  apply_cfg_file(folder + "/config.cfg", config);
+  config.parallel = resolve_grid(grid, ranks);
+  return config;
+}
+
+// A line holds no line end, so line ends separate them on the way.
+std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  text = world.broadcast_string(text, 0);
+  std::vector<std::string> received;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    received.push_back(text.substr(begin, end - begin));
+  }
+  return received;
+}
+
+std::vector<std::string> read_text_file(const std::string& path) {
+  TextReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+// launch/open_model.h: from a path on the command line to a trained model on every rank, for the commands that use one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "parallel/communicator.h"
+#include "trainer/model_loader.h"
+
+namespace weft {
+
+// The step folder that `path` means, the same on all ranks: rank 0 looks, since pointers may move.
+std::string find_checkpoint(Communicator& world, const std::string& path);
+
+// The configuration saved in the folder, but on this grid of `ranks`.
+RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
+
+// Lines as rank 0 has them, on every rank. Rank 0's `read` may throw: then all ranks do.
+template <typename Read>
+std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read);
+
+std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
+
+template <typename Read>
+std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
+  std::vector<std::string> lines;
+  std::exception_ptr error;
+  try {
+    if (world.rank() == 0) lines = read();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  agree(world, error);
+  return broadcast_lines(world, lines);
+}
+
+std::vector<std::string> read_text_file(const std::string& path);  // plain or gzip, checked (data/text_reader.h)
+
+}  // namespace weft

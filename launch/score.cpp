@@ -1,0 +1,130 @@
+// launch/score.cpp: `weft score`: the log probability that a model gives to each pair of two files, order kept.
+//
+// A line of the table is a pair: natural logarithm of the target's probability given the source, number of target
+// tokens (end of sentence included), and their quotient.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "data/text_reader.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options.h"
+#include "tensor/error.h"
+#include "trainer/evaluate.h"
+#include "trainer/progress.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kChunkPairs = 10'000;
+
+struct Request {
+  std::string checkpoint, source, target;
+  ParallelConfig parallel;
+  bool json = false, quiet = false;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("score --checkpoint PATH --source FILE --target FILE [options]");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("source", r.source, "source sentences, one a line, plain or gzip");
+  options.add("target", r.target, "the translation of each");
+  options.add("json", r.json, "one JSON object a line instead of a table");
+  options.add("quiet", r.quiet, "no progress on standard error");
+  options.section("parallel", r.parallel);
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
+  return true;
+}
+
+// Rank 0's two files, a chunk of pairs at a time: source, target, source, target, ...
+class PairReader {
+ public:
+  PairReader(const std::string& source, const std::string& target) : source_(source), target_(target) {}
+  std::vector<std::string> next() {
+    std::vector<std::string> lines;
+    for (std::string source, target; lines.size() < 2 * kChunkPairs;) {
+      const bool has_source = source_.next(source), has_target = target_.next(target);
+      if (has_source != has_target)
+        fail(ErrorKind::data, fmt::format("{} has more lines than {}, which ends after {}: each source line needs its "
+                                          "target line",
+                                          (has_source ? source_ : target_).path(),
+                                          (has_source ? target_ : source_).path(),
+                                          (has_source ? target_ : source_).num_lines()));
+      if (!has_source) break;
+      lines.push_back(source);
+      lines.push_back(target);
+    }
+    return lines;
+  }
+
+ private:
+  TextReader source_, target_;
+};
+
+std::vector<PairPieces> encode(LoadedModel& model, const std::vector<std::string>& lines, int64_t pairs_before,
+                               const Request& r) {
+  const int64_t longest = longest_scored_pieces(model.transformer());
+  std::vector<PairPieces> pairs;
+  for (size_t i = 0; i < lines.size(); i += 2) {
+    pairs.push_back({model.source_tokenizer().encode(lines[i]), model.target_tokenizer().encode(lines[i + 1])});
+    const auto check = [&](const std::vector<int32_t>& pieces, const std::string& file) {
+      if (static_cast<int64_t>(pieces.size()) > longest)
+        fail(ErrorKind::data, fmt::format("{}:{}: a sentence of {} pieces; at most {} can be scored", file,
+                                          pairs_before + static_cast<int64_t>(pairs.size()), pieces.size(), longest));
+    };
+    check(pairs.back().source, r.source);
+    check(pairs.back().target, r.target);
+  }
+  return pairs;
+}
+
+void write(const std::vector<PairScore>& scores, int64_t pairs_before, bool json) {
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const PairScore& s = scores[i];
+    const double per_token = s.log_prob / static_cast<double>(s.tokens);
+    if (json) {
+      const nlohmann::ordered_json line{{"index", pairs_before + static_cast<int64_t>(i)},
+                                        {"log_prob", s.log_prob},
+                                        {"tokens", s.tokens},
+                                        {"log_prob_per_token", per_token}};
+      fmt::print("{}\n", line.dump());
+    } else {
+      fmt::print("{:.6f}\t{}\t{:.6f}\n", s.log_prob, s.tokens, per_token);
+    }
+  }
+}
+
+}  // namespace
+
+int run_score(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  Communicator& world = *context.world;
+  const bool is_chief = world.rank() == 0;
+  const std::string folder = find_checkpoint(world, request.checkpoint);
+  const RunConfig config = config_for_use(folder, request.parallel, world.size());
+  const Mesh mesh(world, config.parallel);
+  LoadedModel model(folder, config, mesh);
+
+  ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.quiet || !is_chief));
+  std::unique_ptr<PairReader> reader;  // on rank 0
+  if (is_chief && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
+  for (int64_t done = 0;;) {
+    const std::vector<std::string> lines = lines_of_rank0(world, [&] {
+      if (!reader) reader = std::make_unique<PairReader>(request.source, request.target);
+      return reader->next();
+    });
+    if (lines.empty()) return 0;
+    const std::vector<PairPieces> pairs = encode(model, lines, done, request);
+    const std::vector<PairScore> scores =
+        score_pairs(model.context(), model.transformer(), model.tensor_parallel(), mesh, pairs);
+    if (is_chief) write(scores, done, request.json);
+    done += static_cast<int64_t>(pairs.size());
+    bar.update(done, "pairs");
+  }
+}
+
+}  // namespace weft

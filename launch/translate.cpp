@@ -1,0 +1,116 @@
+// launch/translate.cpp: `weft translate`: standard input to standard output, line by line, order kept.
+//
+// Lines go in chunks through the model, so memory does not grow with the input; on a terminal each line at once. Rank 0
+// reads and writes, the dp ranks share a chunk's sentences.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+#include "data/text_reader.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options.h"
+#include "tensor/error.h"
+#include "trainer/progress.h"
+#include "trainer/translator.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kChunkLines = 2000;
+
+struct Request {
+  std::string checkpoint;
+  DecodeConfig decode;
+  ParallelConfig parallel;
+  int64_t batch = 0;
+  bool scores = false, quiet = false;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("beam", r.decode.beam, "hypotheses kept; 1 = greedy");
+  options.add("length-penalty", r.decode.length_penalty, "alpha of ((5 + length) / 6)^alpha; 0 = none");
+  options.add("max-length-factor", r.decode.max_length_factor,
+              "a translation has at most factor * source pieces + extra pieces");
+  options.add("max-length-extra", r.decode.max_length_extra, "see max-length-factor");
+  options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
+  options.add("scores", r.scores, "the score and a tab before each translation");
+  options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
+  options.add("quiet", r.quiet, "no progress on standard error");
+  options.section("parallel", r.parallel);
+  if (!options.parse(args)) return false;
+  options.require("checkpoint");
+  if (r.batch < 0) fail(ErrorKind::usage, fmt::format("batch = {}: give 0 or more", r.batch));
+  return true;
+}
+
+std::vector<std::string> read_chunk(int64_t lines_before) {
+  const size_t limit = isatty(STDIN_FILENO) ? 1 : kChunkLines;
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
+    const size_t bad = find_invalid_utf8(line);
+    if (bad != std::string::npos)
+      fail(ErrorKind::data,
+           fmt::format("standard input, line {}: byte {} is not UTF-8; convert the text with iconv",
+                       lines_before + static_cast<int64_t>(lines.size()) + 1, bad + 1));
+    lines.push_back(line);
+  }
+  if (std::cin.bad()) fail(ErrorKind::io, "standard input cannot be read to its end");
+  return lines;
+}
+
+void write(const NBest& nbest, int64_t index, const Request& r) {
+  if (r.decode.nbest > 1) {
+    for (const Translation& t : nbest) fmt::print("{} ||| {} ||| {:.6f}\n", index, t.text, t.score);
+  } else if (r.scores) {
+    fmt::print("{:.6f}\t{}\n", nbest.front().score, nbest.front().text);
+  } else {
+    fmt::print("{}\n", nbest.front().text);
+  }
+}
+
+void translate_all(Communicator& world, Translator& translator, const Request& r) {
+  const bool is_chief = world.rank() == 0;
+  ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.quiet || !is_chief));
+  int64_t done = 0;
+  for (;;) {
+    const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done); });
+    if (lines.empty()) break;
+    const std::vector<NBest> translations =
+        translator.translate(lines, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
+    if (is_chief) {
+      for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
+      if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
+    }
+    done += static_cast<int64_t>(lines.size());
+    bar.update(done, "sentences");
+  }
+}
+
+}  // namespace
+
+int run_translate(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  Communicator& world = *context.world;
+  const std::string folder = find_checkpoint(world, request.checkpoint);
+  RunConfig config = config_for_use(folder, request.parallel, world.size());
+  request.decode = config.decode;
+  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  const Mesh mesh(world, config.parallel);
+  LoadedModel model(folder, config, mesh);
+  Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
+                        model.target_tokenizer(), request.decode, request.batch);
+  translate_all(world, translator, request);
+  if (world.rank() == 0 && translator.num_cut() > 0)
+    fmt::print(stderr, "weft: {} sentences had more than {} pieces and were cut there\n", translator.num_cut(),
+               translator.longest_source());
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+# tests/check_layers.cmake: what the source tree promises, read from its files: cmake -DROOT=<tree> -P check_layers.cmake
+#
+# The ladder launch -> trainer -> model -> { parallel, data } -> tensor: a folder includes only what stands to its right.
+# Each third-party header has one door. No file has more than 400 lines. Only tensor/dtype.h asks whether nvcc compiles
+# it. Every test file belongs to a test program, and none is switched off.
+cmake_minimum_required(VERSION 3.22)
+
+set(folders launch trainer model parallel data tensor)
+set(may_launch trainer model parallel data tensor)
+set(may_trainer model parallel data tensor)
+set(may_model parallel tensor)
+set(may_parallel tensor)
+set(may_data tensor)
+set(may_tensor "")
+set(also_model data/batch.h)
+
+# header, files that may include it (regular expressions); a test may include what its folder may
+set(doors
+  "^dnnl"          "^(tests/)?tensor/cpu/"
+  "^oneapi/"       "^(tests/)?tensor/cpu/"
+  "^(cuda|cublas)" "^(tests/)?tensor/cuda/"
+  "^mpi[.]h"       "^(tests/)?parallel/mpi_"
+  "^nccl"          "^(tests/)?parallel/nccl_"
+  "^hdf5"          "^(tests/)?data/"
+  "^sentencepiece" "^(tests/)?data/"
+  "^boost/"        "^(tests/)?launch/")
+
+set(longest 400)
+set(skips_allowed "")  # files whose tests may be skipped, each with its reason in a comment
+
+function(violation text)
+  set_property(GLOBAL APPEND PROPERTY violations "${text}")
+endfunction()
+
+function(check_ladder file header)
+  string(REGEX MATCH "^[^/]*" folder "${file}")
+  string(REGEX MATCH "^[^/]*" target "${header}")
+  if(folder IN_LIST folders AND target IN_LIST folders AND NOT target STREQUAL folder
+     AND NOT target IN_LIST may_${folder} AND NOT header IN_LIST also_${folder})
+    violation("${file} includes ${header}: ${folder}/ may not know ${target}/")
+  endif()
+endfunction()
+
+function(check_doors file header)
+  set(rest ${doors})
+  while(rest)
+    list(POP_FRONT rest pattern allowed)
+    if(header MATCHES "${pattern}" AND NOT file MATCHES "${allowed}")
+      violation("${file} includes ${header}: only files that match ${allowed} may")
+    endif()
+  endwhile()
+endfunction()
+
+function(check_includes file)
+  file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^[^<\"]*[<\"]([^>\"]*).*$" "\\1" header "${line}")
+    check_ladder(${file} ${header})
+    check_doors(${file} ${header})
+  endforeach()
+endfunction()
+
+function(check_length file)
+  file(READ ${ROOT}/${file} text)
+  string(REGEX REPLACE "[^\n]" "" ends "${text}")
+  string(LENGTH "${ends}" length)
+  if(length GREATER longest)
+    violation("${file} has ${length} lines, more than ${longest}: divide it by its ideas")
+  endif()
+endfunction()
+
+function(check_cuda_conditions file)
+  file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*(if|elif).*CUDA")
+  if(lines AND NOT file STREQUAL "tensor/dtype.h")
+    violation("${file} has a preprocessor condition on CUDA: only tensor/dtype.h may, elsewhere `if constexpr`")
+  endif()
+endfunction()
+
+function(check_test_is_run file)
+  string(REGEX REPLACE "^tests/(.*)/[^/]*$" "\\1" folder "${file}")
+  if(NOT registrations MATCHES "weft_[a-z_]*tests?[(]${folder}[ )]")
+    violation("${file} belongs to no test program: tests/CMakeLists.txt does not name the folder ${folder}")
+  endif()
+endfunction()
+
+function(check_nothing_skipped file)
+  file(STRINGS ${ROOT}/${file} lines REGEX "GTEST_SKIP|DISABLED_")
+  if(lines AND NOT file IN_LIST skips_allowed)
+    violation("${file} skips or disables a test: run it, or list the file with its reason in tests/check_layers.cmake")
+  endif()
+endfunction()
+
+if(NOT IS_DIRECTORY "${ROOT}/tensor")
+  message(FATAL_ERROR "no source tree at ROOT='${ROOT}'")
+endif()
+set(patterns "")
+foreach(folder IN LISTS folders ITEMS tests)
+  list(APPEND patterns ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cuh)
+endforeach()
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${patterns})
+set(registrations "")
+if(EXISTS ${ROOT}/tests/CMakeLists.txt)
+  file(READ ${ROOT}/tests/CMakeLists.txt registrations)
+endif()
+
+foreach(file IN LISTS files)
+  check_includes(${file})
+  check_length(${file})
+  check_cuda_conditions(${file})
+  if(file MATCHES "^tests/")
+    check_nothing_skipped(${file})
+  endif()
+  if(file MATCHES "^tests/.*_test[.](cpp|cu)$")
+    check_test_is_run(${file})
+  endif()
+endforeach()
+
+get_property(violations GLOBAL PROPERTY violations)
+if(violations)
+  list(JOIN violations "\n  " text)
+  message(FATAL_ERROR "The source tree breaks its rules:\n  ${text}\n")
+endif()
+list(LENGTH files count)
+message(STATUS "${count} files keep the rules")

@@ -1,0 +1,154 @@
+// tests/data/corpus_test.cpp: a folder of shards read as one corpus, and manifests that do not hold together refused.
+#include "data/corpus.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/data/pack_fixture.h"
+#include "tests/support/synthetic_corpus.h"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+using testing::expect_error;
+using testing::SyntheticCorpus;
+
+std::vector<PairLength> some_lengths(int32_t count) {
+  std::vector<PairLength> lengths;
+  for (int32_t i = 0; i < count; ++i) lengths.push_back({1 + i % 5, 1 + i % 3});
+  return lengths;
+}
+
+TEST(Corpus, ReadsRunsAcrossShards) {
+  const SyntheticCorpus synthetic(some_lengths(1000), /*pairs_per_shard=*/300);
+  Corpus corpus(synthetic.folder());
+  EXPECT_EQ(corpus.num_pairs(), 1000);
+  std::vector<PairIds> pairs;
+  std::vector<PairLength> lengths;
+  for (const auto& [first, count] : {std::pair{0, 1000}, std::pair{299, 2}, std::pair{550, 400}, std::pair{999, 1}}) {
+    corpus.read_pairs(first, count, pairs);
+    corpus.read_lengths(first, count, lengths);
+    ASSERT_EQ(pairs.size(), static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      EXPECT_EQ(pairs[static_cast<size_t>(i)].source, synthetic.pair(first + i).source);
+      EXPECT_EQ(pairs[static_cast<size_t>(i)].target, synthetic.pair(first + i).target);
+      EXPECT_EQ(lengths[static_cast<size_t>(i)].target, synthetic.length(first + i).target);
+    }
+  }
+  corpus.read_pairs(500, 0, pairs);
+  EXPECT_TRUE(pairs.empty());
+}
+
+TEST(Corpus, ReadsPairsInAnyOrderFromMoreShardsThanStayOpen) {
+  const SyntheticCorpus synthetic(some_lengths(500), /*pairs_per_shard=*/5);  // 100 shards
+  Corpus corpus(synthetic.folder());
+  std::vector<PairIds> pairs;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const int64_t number = i * 137 % 500;
+    corpus.read_pairs(number, 1, pairs);
+    ASSERT_EQ(pairs.at(0).source, synthetic.pair(number).source) << number;
+  }
+}
+
+TEST(Corpus, IsReadByThreadsEachWithItsOwn) {
+  const SyntheticCorpus synthetic(some_lengths(2000), /*pairs_per_shard=*/500);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      Corpus corpus(synthetic.folder());
+      std::vector<PairIds> pairs;
+      corpus.read_pairs(0, 2000, pairs);
+      for (int64_t i = 0; i < 2000; ++i) wrong += pairs[static_cast<size_t>(i)].target != synthetic.pair(i).target;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Corpus, NamesTheDamagedShardWhenItsPairsAreAskedFor) {
+  const SyntheticCorpus synthetic(some_lengths(20), /*pairs_per_shard=*/10);
+  testing::flip_byte(synthetic.shard_file(1), 500);
+  Corpus corpus(synthetic.folder());
+  std::vector<PairIds> pairs;
+  corpus.read_pairs(0, 10, pairs);
+  expect_error([&] { corpus.read_pairs(9, 2, pairs); }, ErrorKind::data, {synthetic.shard_file(1), "damaged"});
+}
+
+TEST(Corpus, NamesAFolderThatIsNoCorpus) {
+  const testing::TemporaryFolder folder;
+  expect_error([&] { Corpus corpus(folder.path()); }, ErrorKind::data, {folder / "manifest.json", "weft pack"});
+}
+
+class ManifestTest : public ::testing::Test {
+ protected:
+  ManifestTest() : synthetic_(some_lengths(20), 10), file_(synthetic_.folder() + "/manifest.json") {
+    good_ = json::parse(read_file(file_));
+  }
+  void expect_refused(const json& manifest, const std::vector<std::string>& parts) {
+    write_file_atomically(file_, manifest.dump());
+    expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data, parts);
+  }
+  SyntheticCorpus synthetic_;
+  std::string file_;
+  json good_;
+};
+
+TEST_F(ManifestTest, NamesAMissingField) {
+  for (const auto& [key, value] : good_.items()) {
+    if (key == "creation") continue;  // for people
+    json manifest = good_;
+    manifest.erase(key);
+    expect_refused(manifest, {file_, "'" + key + "' is missing"});
+  }
+  for (const char* key : {"file", "sha256", "num_pairs", "source_pieces", "target_pieces"}) {
+    json manifest = good_;
+    manifest["shards"][1].erase(key);
+    expect_refused(manifest, {file_, "shards[1]", std::string("'") + key + "' is missing"});
+  }
+}
+
+TEST_F(ManifestTest, NamesAFieldOfTheWrongKind) {
+  for (const auto& [key, value] : good_.items()) {
+    if (key == "creation") continue;
+    for (const json& wrong : {json(nullptr), json(-1), json(1.5), json("../x"), json(json::object())}) {
+      json manifest = good_;
+      manifest[key] = wrong;
+      expect_refused(manifest, {file_, key == "version" && wrong.is_number_unsigned() ? "version" : "'" + key + "'"});
+    }
+  }
+}
+
+TEST_F(ManifestTest, RefusesCountsThatDoNotAddUp) {
+  for (const char* key : {"num_pairs", "source_pieces", "target_pieces"}) {
+    json manifest = good_;
+    manifest[key] = manifest[key].get<int64_t>() + 1;
+    expect_refused(manifest, {std::string("'") + key + "' is not the sum"});
+  }
+  json manifest = good_;
+  for (json& shard : manifest["shards"]) shard["num_pairs"] = int64_t{1} << 53;
+  expect_refused(manifest, {"'num_pairs' is not the sum"});
+}
+
+TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
+  json manifest = good_;
+  manifest["version"] = 2;
+  expect_refused(manifest, {"version 2 is not known"});
+  for (const char* name : {"../shard.h5", "/etc/passwd", "a/b", "", ".hidden", "a\nb"}) {
+    manifest = good_;
+    manifest["shards"][0]["file"] = name;
+    expect_refused(manifest, {"shards[0]", "'file' is not a plain file name"});
+  }
+}
+
+TEST_F(ManifestTest, RefusesTextThatIsNotJson) {
+  for (const std::string& text : {std::string("{"), std::string(), std::string(100, '['), std::string("[1]")}) {
+    write_file_atomically(file_, text);
+    expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data, {file_});
+  }
+}
+
+}  // namespace
+}  // namespace weft

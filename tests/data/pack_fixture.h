@@ -1,0 +1,120 @@
+// tests/data/pack_fixture.h: what the tests of packing share: a temporary folder, small texts and a small tokenizer.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/train_tokenizer.h"
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft::testing {
+
+class TemporaryFolder {  // removed with everything in it
+ public:
+  TemporaryFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "weft-data-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make " << path_;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+inline std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// Sentences of 3 to 9 made-up words, all different from each other because each begins with its number.
+inline std::vector<std::string> sentences(int64_t count, uint64_t seed) {
+  static const char* const kSyllables[] = {"ka", "lo", "mi", "ren", "tu", "sa", "vor", "ne", "pi", "dul"};
+  std::vector<std::string> lines;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto draw = [&](uint64_t n, uint32_t limit) {
+      return random_bits(seed, static_cast<uint64_t>(i) * 64 + n, 0, purpose_of("test.text")) % limit;
+    };
+    std::string line = std::to_string(i);
+    for (uint64_t word = 0; word < 3 + draw(0, 7); ++word)
+      line += std::string(" ") + kSyllables[draw(1 + 2 * word, 10)] + kSyllables[draw(2 + 2 * word, 10)];
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// A file that lives as long as the test program: a tokenizer of 400 entries for sentences().
+inline const std::string& small_tokenizer() {
+  static const TemporaryFolder folder;
+  static const std::string file = [] {
+    write_file_atomically(folder / "small.model", train_tokenizer(sentences(500, 1), {.vocab_size = 400}));
+    return folder / "small.model";
+  }();
+  return file;
+}
+
+// The Error that `action` throws; a test failure if it throws none.
+template <typename Action>
+Error error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no Error was thrown";
+  return Error(ErrorKind::internal, "none");
+}
+
+template <typename Action>
+void expect_error(Action action, ErrorKind kind, const std::vector<std::string>& parts) {
+  const Error error = error_of(action);
+  EXPECT_EQ(error.kind(), kind) << error.what();
+  for (const std::string& part : parts)
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+        << "'" << part << "' is missing in: " << error.what();
+  EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "more than one line: " << error.what();
+}
+
+inline std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+inline void flip_byte(const std::string& path, size_t position) {
+  std::string bytes = read_file(path);
+  bytes.at(position) = static_cast<char>(bytes[position] ^ 0x10);
+  write_file_atomically(path, bytes);
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,70 @@
+// tests/support/compare.h: compares numbers with a tolerance that can fail.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace weft::testing {
+
+// What f32 arithmetic may lose in a sum of `length` terms of size `magnitude`, with a margin.
+inline double tolerance(int64_t length, double magnitude = 1.0) {
+  return 8.0 * std::numeric_limits<float>::epsilon() * (2.0 + std::sqrt(static_cast<double>(length))) * magnitude;
+}
+
+template <typename T = float>
+std::vector<T> values(const Tensor& t) {  // row by row, whatever the stride
+  if (t.rank() != 2) return {t.ptr<T>(), t.ptr<T>() + t.numel()};
+  std::vector<T> out;
+  for (int64_t r = 0; r < t.rows(); ++r) {
+    out.insert(out.end(), t.ptr<T>() + r * t.row_stride, t.ptr<T>() + r * t.row_stride + t.cols());
+  }
+  return out;
+}
+
+template <typename A, typename B>
+int64_t first_difference(const std::vector<A>& got, const std::vector<B>& want, double tol) {  // -1 = none
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (!(std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])) <= tol)) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+// Every |got - want| <= tol. Also asserts that the comparison means something: a result that is off by ten tolerances
+// anywhere would fail, and a hundred tolerances are less than the largest value wanted.
+template <typename A, typename B>
+void expect_close(const std::vector<A>& got, const std::vector<B>& want, double tol, const char* what = "result") {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  const int64_t at = first_difference(got, want, tol);
+  if (at >= 0) {
+    ADD_FAILURE() << what << "[" << at << "] of " << want.size() << " is " << got[static_cast<size_t>(at)]
+                  << ", expected " << want[static_cast<size_t>(at)] << " within " << tol;
+    return;
+  }
+  double largest = 0;
+  std::vector<double> off(got.begin(), got.end());
+  for (size_t i = 0; i < off.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(want[i])));
+    const double kept = off[i];
+    off[i] += 10 * tol;
+    EXPECT_EQ(first_difference(off, want, tol), static_cast<int64_t>(i)) << what << ": the tolerance hides errors";
+    off[i] = kept;
+    if (i > 16) break;  // the rest is alike
+  }
+  for (const B& w : want) largest = std::max(largest, std::abs(static_cast<double>(w)));
+  if (largest > 0) {
+    EXPECT_LT(100 * tol, largest) << what << ": the tolerance is as large as the values";
+  }
+}
+
+inline void expect_close(const Tensor& got, const std::vector<double>& want, double tol, const char* what = "result") {
+  expect_close(values(got), want, tol, what);
+}
+
+}  // namespace weft::testing

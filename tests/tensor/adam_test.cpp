@@ -1,0 +1,46 @@
+// tests/tensor/adam_test.cpp: some Adam steps against the algorithm in double.
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+TEST(Adam, FollowsTheAlgorithmForSeveralSteps) {
+  Workspace w;
+  for (int64_t n : {1, 17, 1000}) {
+    const Tensor param = w.random({n}), m = w.zeros({n}), v = w.zeros({n});
+    Doubles p = to_doubles(param), first(p.size()), second(p.size());
+    const double lr = 0.01f, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, decay = 0.1f, clip = 0.5f;
+    for (int64_t step = 1; step <= 5; ++step) {
+      const Tensor grad = w.random({n});
+      ops::adam(w.ctx, {.param = param,
+                        .grad = grad,
+                        .m = m,
+                        .v = v,
+                        .lr = 0.01f,
+                        .weight_decay = 0.1f,
+                        .grad_scale = 0.5f,
+                        .step = step});
+      const Doubles g = to_doubles(grad);
+      for (size_t i = 0; i < p.size(); ++i) {
+        first[i] = beta1 * first[i] + (1 - beta1) * g[i] * clip;
+        second[i] = beta2 * second[i] + (1 - beta2) * g[i] * clip * g[i] * clip;
+        const double m_hat = first[i] / (1 - std::pow(beta1, static_cast<double>(step)));
+        const double v_hat = second[i] / (1 - std::pow(beta2, static_cast<double>(step)));
+        p[i] -= lr * (m_hat / (std::sqrt(v_hat) + eps) + decay * p[i]);
+      }
+    }
+    expect_close(param, p, 3e-7, "param");
+    expect_close(m, first, 1e-7, "m");
+    expect_close(v, second, 1e-8, "v");
+  }
+}
+
+TEST(Adam, DoesNotMoveWithoutGradient) {
+  Workspace w;
+  const Tensor param = w.random({9}), zero = w.zeros({9}), before = w.copy(param);
+  ops::adam(w.ctx, {.param = param, .grad = zero, .m = w.zeros({9}), .v = w.zeros({9}), .lr = 1});
+  EXPECT_EQ(values(param), values(before));
+}
+
+}  // namespace
+}  // namespace weft::testing

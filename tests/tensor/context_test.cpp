@@ -1,0 +1,70 @@
+// tests/tensor/context_test.cpp: argument checks name op and field; dry runs check and compute nothing.
+#include "tensor/context.h"
+
+#include "tensor/error.h"
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+template <typename F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Ops, NameOpAndFieldOfAWrongShape) {
+  Workspace w;
+  const Tensor x = w.random({3, 4}), y = w.random({3, 5});
+  EXPECT_EQ(message_of([&] { ops::add(w.ctx, {.x = x, .y = y}); }), "add: y is [3, 5], expected [3, 4]");
+  EXPECT_EQ(message_of([&] { ops::add(w.ctx, {.y = y}); }), "add: x is missing");
+  EXPECT_EQ(message_of([&] { ops::fill(w.ctx, {.x = w.ints({1})}); }), "fill: x is i32, expected f32");
+  EXPECT_EQ(message_of([&] { ops::fill(w.ctx, {.x = Tensor(nullptr, {2})}); }), "fill: x has no memory");
+}
+
+TEST(Ops, RefuseSegmentsOutsideTheRows) {
+  Workspace w;
+  const Tensor x = w.random({4, 2});
+  const ops::Segments good{w.ints({0}), w.ints({4})}, bad{w.ints({0}), w.ints({5})};
+  EXPECT_EQ(
+      message_of([&] {
+        ops::attention_forward(w.ctx, {.q = x, .k = x, .v = x, .q_rows = good, .k_rows = bad, .y = w.zeros({4, 2})});
+      }),
+      "attention_forward: k_rows: sentence 0 has rows 0 to 5 of 4");
+}
+
+TEST(Ops, CheckButDoNotComputeOnADryRun) {
+  Context dry(Device::cpu, true);
+  const Tensor x(nullptr, {3, 4}), y(nullptr, {3, 5});
+  EXPECT_NO_THROW(ops::add(dry, {.x = x, .y = x}));
+  EXPECT_THROW(ops::add(dry, {.x = x, .y = y}), Error);
+}
+
+TEST(Ops, AcceptMatricesWithoutRows) {
+  Workspace w;
+  const Tensor x = w.random({1, 4}).slice_rows(0, 0), bias = w.random({4}), c = w.random({1, 3}).slice_rows(0, 0);
+  EXPECT_NO_THROW(ops::dropout_add_forward(w.ctx, {.x = x, .bias = bias, .y = x}));
+  EXPECT_NO_THROW(ops::gemm(w.ctx, {.a = x, .b = w.random({4, 3}), .c = c}));
+}
+
+TEST(Context, RefusesADeviceThisBuildLacks) { EXPECT_THROW(Context{Device::cuda}, Error); }
+
+TEST(Cpu, DescribesItself) {
+  EXPECT_NE(cpu_description().find("kernels for"), std::string::npos);
+  EXPECT_NO_THROW(require_cpu_features());
+}
+
+TEST(Cpu, SetsTheNumberOfThreads) {
+  const int kept = num_threads();
+  set_num_threads(3);
+  EXPECT_EQ(num_threads(), 3);
+  set_num_threads(kept);
+  EXPECT_THROW(set_num_threads(0), Error);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,155 @@
+// tests/tensor/cross_entropy_test.cpp: loss and gradient over whole and split vocabularies, against double.
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+struct Problem {
+  int64_t rows, vocabulary;
+  std::vector<int32_t> targets;
+  double smoothing;
+};
+
+Doubles losses(const Problem& p, const Doubles& logits, double smoothing) {
+  Doubles out;
+  const auto v = static_cast<size_t>(p.vocabulary);
+  for (size_t r = 0; r < p.targets.size(); ++r) {
+    double sum = 0, loss = 0;
+    for (size_t c = 0; c < v; ++c) sum += std::exp(logits[r * v + c]);
+    for (size_t c = 0; c < v; ++c) {
+      const double off = v > 1 ? smoothing / static_cast<double>(v - 1) : 0;
+      const double wanted = static_cast<int32_t>(c) == p.targets[r] ? (v > 1 ? 1 - smoothing : 1) : off;
+      loss -= wanted * (logits[r * v + c] - std::log(sum));
+    }
+    out.push_back(p.targets[r] < 0 ? 0 : loss);
+  }
+  return out;
+}
+
+struct Result {
+  std::vector<float> loss, nll, gradient;  // gradient [rows, vocabulary]
+};
+
+// Computes on `ranks` shards of `shard` columns each, of which the last may be padding.
+Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ranks, bool backward = true) {
+  const int64_t shard = (p.vocabulary + ranks - 1) / ranks + 1;
+  const Tensor stats = w.nans({ranks, p.rows, 4}), targets = w.ints(p.targets);
+  std::vector<ops::SoftmaxStats> parts;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    const int64_t first = std::min(rank * shard, p.vocabulary), valid = std::min(shard, p.vocabulary - first);
+    const Tensor local = w.nan_slice(p.rows, shard);
+    for (int64_t r = 0; r < p.rows; ++r) {
+      std::copy_n(logits.ptr<float>() + r * logits.row_stride + first, valid,
+                  local.ptr<float>() + r * local.row_stride);
+    }
+    parts.push_back({.logits = local,
+                     .targets = targets,
+                     .first_id = first,
+                     .valid = valid,
+                     .stats = stats.slice_rows(rank, 1).with_shape({p.rows, 4})});
+    ops::softmax_stats(w.ctx, parts.back());
+  }
+  Result result;
+  result.gradient.resize(static_cast<size_t>(p.rows * p.vocabulary));
+  for (const ops::SoftmaxStats& part : parts) {
+    const Tensor loss = w.nans({p.rows}), nll = w.nans({p.rows});
+    ops::cross_entropy(w.ctx, {.logits = part.logits,
+                               .targets = targets,
+                               .stats = stats,
+                               .first_id = part.first_id,
+                               .valid = part.valid,
+                               .vocabulary = p.vocabulary,
+                               .smoothing = static_cast<float>(p.smoothing),
+                               .grad_scale = 0.5f,
+                               .backward = backward,
+                               .loss = loss,
+                               .nll = nll});
+    result.loss = values(loss);
+    result.nll = values(nll);
+    for (int64_t r = 0; r < p.rows; ++r) {
+      const float* row = part.logits.ptr<float>() + r * part.logits.row_stride;
+      std::copy_n(row, part.valid, result.gradient.data() + r * p.vocabulary + part.first_id);
+      for (int64_t c = part.valid; backward && c < shard; ++c) EXPECT_EQ(row[c], 0.0f) << "padding column";
+    }
+  }
+  return result;
+}
+
+const Problem kProblems[] = {{1, 1, {0}, 0.1},
+                             {1, 2, {1}, 0.0},
+                             {4, 7, {6, -1, 0, 3}, 0.1},
+                             {3, 21, {5, 20, 11}, 0.0},
+                             {2, 101, {100, 50}, 0.2}};
+
+TEST(CrossEntropy, MatchesDoubleOnAnyNumberOfShards) {
+  Workspace w;
+  for (const Problem& p : kProblems) {
+    const Tensor logits = w.random_slice(p.rows, p.vocabulary);
+    const Doubles x = to_doubles(logits);
+    const auto total = [&](const Doubles& v) {
+      double sum = 0;
+      for (double l : losses(p, v, p.smoothing)) sum += 0.5 * l;
+      return sum;
+    };
+    const Doubles gradient = numerical_gradient(total, x);
+    for (int64_t ranks : {1, 2, 3, 5}) {
+      SCOPED_TRACE(std::to_string(p.vocabulary) + " columns on " + std::to_string(ranks) + " ranks");
+      const Result result = compute(w, p, logits, ranks);
+      if (p.vocabulary == 1) {
+        EXPECT_NEAR(result.loss[0], 0, 1e-7);
+        EXPECT_NEAR(result.gradient[0], 0, 1e-7);
+        continue;
+      }
+      expect_close(result.loss, losses(p, x, p.smoothing), tolerance(p.vocabulary, 0.5), "loss");
+      expect_close(result.nll, losses(p, x, 0), tolerance(p.vocabulary, 0.5), "nll");
+      expect_close(result.gradient, gradient, tolerance(p.vocabulary, 0.02), "gradient");
+    }
+  }
+}
+
+TEST(CrossEntropy, LeavesLogitsAloneWithoutBackward) {
+  Workspace w;
+  const Problem& p = kProblems[2];
+  const Tensor logits = w.random({p.rows, p.vocabulary});
+  EXPECT_EQ(compute(w, p, logits, 2, false).gradient, values(logits));
+}
+
+TEST(CrossEntropy, SurvivesHugeLogits) {
+  Workspace w;
+  const Problem p{2, 9, {3, 8}, 0.1};
+  const Tensor logits = w.random({2, 9}, 1e4f);
+  const Result result = compute(w, p, logits, 2);
+  for (float x : result.loss) EXPECT_TRUE(std::isfinite(x));
+  for (float x : result.gradient) EXPECT_TRUE(std::isfinite(x));
+}
+
+TEST(CrossEntropy, ShowsNaN) {
+  Workspace w;
+  const Problem p{1, 9, {3}, 0.1};
+  const Tensor logits = w.random({1, 9});
+  logits.ptr<float>()[5] = std::nanf("");
+  EXPECT_TRUE(std::isnan(compute(w, p, logits, 1).loss[0]));
+}
+
+TEST(SoftmaxStats, NeedNoTargetsForDecoding) {
+  Workspace w;
+  const Tensor logits = w.random({2, 5}), stats = w.nans({2, 4});
+  ops::softmax_stats(w.ctx, {.logits = logits, .valid = 5, .stats = stats});
+  for (int r = 0; r < 2; ++r) {
+    double sum = 0;
+    for (int c = 0; c < 5; ++c) sum += std::exp(static_cast<double>(logits.ptr<float>()[r * 5 + c]));
+    EXPECT_NEAR(stats.ptr<float>()[r * 4] + std::log(stats.ptr<float>()[r * 4 + 1]), std::log(sum), 1e-6);
+    EXPECT_EQ(stats.ptr<float>()[r * 4 + 3], 0.0f);
+  }
+}
+
+TEST(CrossEntropy, IsTheSameOnAnyNumberOfThreads) {
+  expect_same_on_any_threads([](Workspace& w) {
+    const Problem p{9, 333, {1, 2, 3, 4, 5, 6, 7, -1, 300}, 0.1};
+    const Result r = compute(w, p, w.random({9, 333}), 2);
+    return std::string(reinterpret_cast<const char*>(r.gradient.data()), r.gradient.size() * 4);
+  });
+}
+
+}  // namespace
+}  // namespace weft::testing

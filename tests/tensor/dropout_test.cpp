@@ -1,0 +1,63 @@
+// tests/tensor/dropout_test.cpp: Philox against its published vectors; every op's mask equals random.h bit by bit.
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+TEST(Philox, MatchesThePublishedVectors) {  // Random123's known answers for philox4x32-10
+  const auto expect = [](const PhiloxBits& bits, std::vector<uint32_t> want) {
+    EXPECT_EQ(std::vector<uint32_t>(bits.v, bits.v + 4), want);
+  };
+  expect(philox(0, 0, 0, 0), {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u});
+  expect(philox(~0ull, ~0ull, ~0u, ~0u), {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu});
+  expect(philox(0x299f31d0a4093822ull, 0x85a308d3243f6a88ull, 0x13198a2eu, 0x03707344u),
+         {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u});
+}
+
+std::vector<float> masks(Workspace& w, const Dropout& d, int64_t rows, int64_t cols) {
+  const Tensor ones = w.filled({rows, cols}, 1), y = w.nans({rows, cols});
+  ops::dropout_backward(w.ctx, {.d_y = ones, .d_x = y, .dropout = d});
+  return values(y);
+}
+
+TEST(DropoutMask, EqualsRandomHeaderBitByBit) {
+  Workspace w;
+  for (int64_t cols : {1, 2, 3, 4, 5, 63, 64, 65, 255, 256, 257, 700}) {
+    for (uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, (uint64_t{1} << 34) - 5}) {
+      Dropout d = kTestDropout;
+      d.first = first;
+      d.row_stride = cols + 3;
+      const std::vector<float> got = masks(w, d, 5, cols);
+      for (int64_t i = 0; i < 5 * cols; ++i) {
+        ASSERT_EQ(got[static_cast<size_t>(i)], d.keeps(d.index(i / cols, i % cols)) ? d.keep_scale() : 0.0f)
+            << i << " of " << cols << " columns from " << first;
+      }
+    }
+  }
+}
+
+TEST(DropoutMask, OfShardsAssemblesToTheWhole) {
+  Workspace w;
+  Dropout whole = kTestDropout, right = kTestDropout;
+  whole.row_stride = right.row_stride = 30;
+  right.first = whole.first + 17;
+  const std::vector<float> all = masks(w, whole, 6, 30), a = masks(w, whole, 6, 17), b = masks(w, right, 6, 13);
+  for (size_t r = 0; r < 6; ++r) {
+    for (size_t c = 0; c < 30; ++c) EXPECT_EQ(all[r * 30 + c], c < 17 ? a[r * 17 + c] : b[r * 13 + c - 17]);
+  }
+}
+
+TEST(DropoutMask, DropsTheShareItIsAskedFor) {
+  Workspace w;
+  const std::vector<float> mask = masks(w, kTestDropout, 100, 1000);
+  const auto dropped = std::count(mask.begin(), mask.end(), 0.0f);
+  EXPECT_NEAR(static_cast<double>(dropped) / 100000, 0.3, 0.02);
+}
+
+TEST(DropoutMask, IsOffAtRateZero) {
+  Workspace w;
+  for (float m : masks(w, Dropout{}, 3, 7)) EXPECT_EQ(m, 1.0f);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,67 @@
+// tests/tensor/embedding_test.cpp: look-up over split tables, its gradient with repeated ids, positions.
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+TEST(Embedding, SumOfTheShardsIsTheWholeTable) {
+  Workspace w;
+  const Tensor table = w.random({10, 5}), ids = w.ints({3, 9, -1, 0, 4, 3});
+  const Tensor whole = w.nans({6, 5}), low = w.nan_slice(6, 5), high = w.nans({6, 5});
+  ops::embedding_forward(w.ctx, {.ids = ids, .table = table, .scale = 3, .y = whole});
+  ops::embedding_forward(w.ctx, {.ids = ids, .table = table.slice_rows(0, 4), .scale = 3, .y = low});
+  ops::embedding_forward(w.ctx, {.ids = ids, .table = table.slice_rows(4, 6), .first_id = 4, .scale = 3, .y = high});
+  const std::vector<float> a = values(low), b = values(high), all = values(whole);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int32_t id = ids.ptr<int32_t>()[i / 5];
+    EXPECT_EQ(all[i], id < 0 ? 0.0f : 3 * table.ptr<float>()[id * 5 + static_cast<int64_t>(i % 5)]);
+    EXPECT_EQ(a[i] + b[i], all[i]);
+  }
+}
+
+TEST(Embedding, BackwardAddsEveryRowOfAnId) {
+  Workspace w;
+  const Tensor ids = w.ints({7, 5, 7, -1, 4, 7, 11}), d_y = w.random_slice(7, 3), d_table = w.filled({6, 3}, 1);
+  ops::embedding_backward(w.ctx, {.ids = ids, .d_y = d_y, .first_id = 5, .scale = 2, .d_table = d_table});
+  Doubles want(18, 1.0);
+  const Doubles g = to_doubles(d_y);
+  for (size_t r = 0; r < 7; ++r) {
+    const int32_t id = ids.ptr<int32_t>()[r];
+    if (id < 5 || id >= 11) continue;
+    for (size_t c = 0; c < 3; ++c) want[static_cast<size_t>(id - 5) * 3 + c] += 2 * g[r * 3 + c];
+  }
+  expect_close(d_table, want, tolerance(3));
+}
+
+TEST(Embedding, BackwardIsTheSameOnAnyNumberOfThreads) {
+  expect_same_on_any_threads([](Workspace& w) {
+    std::vector<int32_t> ids;
+    for (int i = 0; i < 200; ++i) ids.push_back(i * i % 7);
+    const Tensor d_table = w.zeros({7, 9});
+    ops::embedding_backward(w.ctx, {.ids = w.ints(ids), .d_y = w.random({200, 9}), .d_table = d_table});
+    return bytes_of(d_table);
+  });
+}
+
+TEST(AddPositions, AddsTheTablesRowThenDrops) {
+  Workspace w;
+  for (int64_t width : {1, 5, 300}) {
+    for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
+      const Tensor x = w.random_slice(4, width), table = w.random({6, width});
+      const Tensor positions = w.ints({5, 0, 1, 0}), y = w.nan_slice(4, width);
+      Doubles want = to_doubles(x);
+      for (size_t i = 0; i < want.size(); ++i) {
+        const auto r = static_cast<int64_t>(i) / width, c = static_cast<int64_t>(i) % width;
+        want[i] =
+            (want[i] + table.ptr<float>()[positions.ptr<int32_t>()[r] * width + c]) * dropout_factor(dropout, r, c);
+      }
+      ops::add_positions(w.ctx, {.x = x, .positions = positions, .table = table, .y = y, .dropout = dropout});
+      expect_close(y, want, tolerance(1, 0.5));
+      ops::add_positions(w.ctx, {.x = x, .positions = positions, .table = table, .y = x, .dropout = dropout});
+      EXPECT_EQ(values(x), values(y)) << "in place";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,111 @@
+// tests/tensor/math_test.cpp: the scalar formulas against double precision and against their definitions.
+#include "tensor/math.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace weft {
+namespace {
+
+TEST(Exp, IsWithinTwoUnitsInTheLastPlace) {
+  double worst = 0;
+  for (double x = -86.5; x < 88.7; x += 0.00731) {
+    const float f = static_cast<float>(x);
+    const double want = std::exp(static_cast<double>(f));
+    const double ulp = std::nextafter(static_cast<float>(want), INFINITY) - static_cast<float>(want);
+    worst = std::max(worst, std::abs(exp_of(f) - want) / ulp);
+  }
+  EXPECT_LT(worst, 2.0);
+}
+
+TEST(Exp, HandlesTheEnds) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(exp_of(0.0f), 1.0f);
+  EXPECT_EQ(exp_of(-inf), 0.0f);
+  EXPECT_EQ(exp_of(-1000.0f), 0.0f);
+  EXPECT_EQ(exp_of(inf), inf);
+  EXPECT_EQ(exp_of(100.0f), inf);
+  EXPECT_TRUE(std::isnan(exp_of(std::nanf(""))));
+}
+
+TEST(Gelu, MatchesErfcInDouble) {
+  for (double x = -6; x <= 6; x += 0.00317) {
+    const float f = static_cast<float>(x);
+    const double d = f, cdf = 0.5 * std::erfc(-d / std::sqrt(2.0));
+    EXPECT_NEAR(normal_cdf(f) / cdf, 1, 4e-7 + 1e-7 * d * d) << x;
+    EXPECT_NEAR(gelu(f), d * cdf, 3e-7 * (1 + std::abs(d))) << x;
+    const double slope = (gelu(d + 1e-5) - gelu(d - 1e-5)) / 2e-5;
+    EXPECT_NEAR(gelu_derivative(f), slope, 1e-6) << x;
+    EXPECT_NEAR(gelu_derivative(d), slope, 1e-9) << x;
+  }
+  EXPECT_EQ(gelu(0.0f), 0.0f);
+}
+
+TEST(Relu, KeepsNaNVisible) {
+  EXPECT_EQ(relu(-2.0f), 0.0f);
+  EXPECT_EQ(relu(2.0f), 2.0f);
+  EXPECT_TRUE(std::isnan(relu(std::nanf(""))));
+  EXPECT_EQ(relu_derivative(0.0f), 0.0f);
+}
+
+TEST(SoftmaxRow, MergesPartsIncludingEmptyOnes) {
+  const std::vector<double> logits{0.3, -2, 5, 1.5};
+  SoftmaxRow<double> whole, parts;
+  for (double x : logits) whole = merge(whole, SoftmaxRow<double>{x, 1, x, 0});
+  double sum = 0;
+  for (double x : logits) sum += std::exp(x);
+  EXPECT_NEAR(log_sum_exp(whole), std::log(sum), 1e-14);
+  EXPECT_NEAR(whole.sum_logits, 4.8, 1e-14);
+  parts = merge(merge(SoftmaxRow<double>{}, whole), SoftmaxRow<double>{});
+  EXPECT_EQ(log_sum_exp(parts), log_sum_exp(whole));
+}
+
+TEST(SmoothedCrossEntropy, IsTheSumOverTheVocabulary) {
+  const std::vector<double> logits{0.3, -2, 5, 1.5};
+  SoftmaxRow<double> row;
+  for (double x : logits) row = merge(row, SoftmaxRow<double>{x, 1, x, x == 5 ? x : 0});
+  double want = 0;
+  for (double x : logits) want -= (x == 5 ? 0.9 : 0.1 / 3) * (x - log_sum_exp(row));
+  EXPECT_NEAR(smoothed_cross_entropy(row, LabelSmoothing<double>(0.1, 4)), want, 1e-14);
+  EXPECT_NEAR(smoothed_cross_entropy(row, LabelSmoothing<double>(0.0, 4)), negative_log_likelihood(row), 1e-14);
+}
+
+TEST(SmoothedCrossEntropy, OfOneWordIsZero) {
+  const SoftmaxRow<double> row{3, 1, 3, 3};
+  EXPECT_EQ(smoothed_cross_entropy(row, LabelSmoothing<double>(0.1, 1)), 0);
+}
+
+TEST(Sinusoid, FollowsEachLayoutsFormula) {
+  const auto table = [](PositionLayout layout, int64_t width) {
+    std::vector<double> row;
+    for (int64_t c = 0; c < width; ++c) row.push_back(sinusoid(layout, 3, c, width));
+    return row;
+  };
+  const double a = 3 / std::pow(10000.0, 2.0 / 6), b = 3 / std::pow(10000.0, 4.0 / 6);
+  const auto near = [](const std::vector<double>& got, const std::vector<double>& want) {
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12) << i;
+  };
+  using std::cos, std::sin;
+  near(table(PositionLayout::interleaved, 6), {sin(3.0), cos(3.0), sin(a), cos(a), sin(b), cos(b)});
+  near(table(PositionLayout::halves, 6), {sin(3.0), sin(a), sin(b), cos(3.0), cos(a), cos(b)});
+  near(table(PositionLayout::tensor2tensor, 6), {sin(3.0), sin(0.03), sin(0.0003), cos(3.0), cos(0.03), cos(0.0003)});
+}
+
+TEST(Sinusoid, TakesOddWidths) {
+  const double f = std::pow(10000.0, -2.0 / 3);
+  EXPECT_NEAR(sinusoid(PositionLayout::interleaved, 2, 2, 3), std::sin(2 * f), 1e-12);
+  EXPECT_NEAR(sinusoid(PositionLayout::halves, 2, 1, 3), std::sin(2 * f), 1e-12);
+  EXPECT_NEAR(sinusoid(PositionLayout::halves, 2, 2, 3), std::cos(2.0), 1e-12);
+  EXPECT_NEAR(sinusoid(PositionLayout::tensor2tensor, 2, 0, 3), std::sin(2.0), 1e-12);
+  EXPECT_NEAR(sinusoid(PositionLayout::tensor2tensor, 2, 1, 3), std::cos(2.0), 1e-12);
+  EXPECT_EQ(sinusoid(PositionLayout::tensor2tensor, 2, 2, 3), 0.0);
+  EXPECT_EQ(sinusoid(PositionLayout::tensor2tensor, 2, 0, 1), 0.0);
+  EXPECT_NEAR(sinusoid(PositionLayout::halves, 2, 0, 1), std::sin(2.0), 1e-12);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,110 @@
+// tests/tensor/normalization_test.cpp: layer norm against its definition and finite differences in double.
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {1, 8}, {5, 2}, {3, 7}, {40, 19}};
+
+Doubles reference(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps) {
+  const size_t cols = gamma.size();
+  Doubles y(x.size());
+  for (size_t r = 0; r < x.size(); r += cols) {
+    double mean = 0, variance = 0;
+    for (size_t c = 0; c < cols; ++c) mean += x[r + c] / static_cast<double>(cols);
+    for (size_t c = 0; c < cols; ++c) variance += (x[r + c] - mean) * (x[r + c] - mean) / static_cast<double>(cols);
+    for (size_t c = 0; c < cols; ++c) y[r + c] = (x[r + c] - mean) / std::sqrt(variance + eps) * gamma[c] + beta[c];
+  }
+  return y;
+}
+
+struct Norm {
+  Tensor x, gamma, beta, y, mean, rstd;
+  Norm(Workspace& w, int64_t rows, int64_t cols, float eps)
+      : x(w.random_slice(rows, cols)),
+        gamma(w.random({cols})),
+        beta(w.random({cols})),
+        y(w.nan_slice(rows, cols)),
+        mean(w.nans({rows})),
+        rstd(w.nans({rows})) {
+    ops::layer_norm_forward(w.ctx,
+                            {.x = x, .gamma = gamma, .beta = beta, .y = y, .mean = mean, .rstd = rstd, .eps = eps});
+  }
+};
+
+TEST(LayerNorm, ForwardMatchesTheDefinition) {
+  Workspace w;
+  for (const auto& [rows, cols] : kShapes) {
+    const Norm n(w, rows, cols, 1e-2f);
+    expect_close(n.y, reference(to_doubles(n.x), to_doubles(n.gamma), to_doubles(n.beta), 1e-2f), tolerance(cols));
+  }
+}
+
+TEST(LayerNorm, KeepsSmallDifferencesBesideALargeMean) {
+  Workspace w;
+  const Tensor x = w.random({4, 64}), ones = w.filled({64}, 1), zeros = w.zeros({64}), y = w.nans({4, 64});
+  for (int64_t i = 0; i < x.numel(); ++i) x.ptr<float>()[i] += 1000;
+  ops::layer_norm_forward(w.ctx,
+                          {.x = x, .gamma = ones, .beta = zeros, .y = y, .mean = w.nans({4}), .rstd = w.nans({4})});
+  expect_close(y, reference(to_doubles(x), to_doubles(ones), to_doubles(zeros), 1e-5), 1e-3);
+}
+
+TEST(LayerNorm, BackwardMatchesFiniteDifferences) {
+  Workspace w;
+  for (const auto& [rows, cols] : kShapes) {
+    constexpr float kEps = 1e-2f;
+    const Norm n(w, rows, cols, kEps);
+    const Tensor d_y = w.random_slice(rows, cols), residual = w.random_slice(rows, cols), d_x = w.nan_slice(rows, cols);
+    const Tensor d_gamma = w.filled({cols}, 1), d_beta = w.filled({cols}, 2), partial = w.nans({16, 2, cols});
+    ops::LayerNormBackward a{.d_y = d_y,
+                             .x = n.x,
+                             .gamma = n.gamma,
+                             .mean = n.mean,
+                             .rstd = n.rstd,
+                             .d_residual = residual,
+                             .d_x = d_x,
+                             .d_gamma = d_gamma,
+                             .d_beta = d_beta,
+                             .partial = partial};
+    ops::layer_norm_backward(w.ctx, a);
+
+    const Doubles x = to_doubles(n.x), gamma = to_doubles(n.gamma), beta = to_doubles(n.beta), g = to_doubles(d_y);
+    Doubles want_x =
+        numerical_gradient([&](const Doubles& v) { return weighted_sum(reference(v, gamma, beta, kEps), g); }, x);
+    Doubles want_gamma =
+        numerical_gradient([&](const Doubles& v) { return weighted_sum(reference(x, v, beta, kEps), g); }, gamma);
+    Doubles want_beta =
+        numerical_gradient([&](const Doubles& v) { return weighted_sum(reference(x, gamma, v, kEps), g); }, beta);
+    const Doubles added = to_doubles(residual);
+    for (size_t i = 0; i < want_x.size(); ++i) want_x[i] += added[i];
+    for (double& v : want_gamma) v += 1;
+    for (double& v : want_beta) v += 2;
+    expect_close(d_x, want_x, tolerance(cols, 4), "d_x");
+    expect_close(d_gamma, want_gamma, tolerance(rows, 2), "d_gamma");
+    expect_close(d_beta, want_beta, tolerance(rows, 2), "d_beta");
+
+    a.d_x = d_y;
+    ops::layer_norm_backward(w.ctx, a);
+    EXPECT_EQ(values(d_y), values(d_x)) << "in place of d_y";
+  }
+}
+
+TEST(LayerNorm, BackwardIsTheSameOnAnyNumberOfThreads) {
+  expect_same_on_any_threads([](Workspace& w) {
+    const Norm n(w, 77, 33, 1e-5f);
+    const Tensor d_x = w.nans({77, 33}), d_gamma = w.zeros({33}), d_beta = w.zeros({33});
+    ops::layer_norm_backward(w.ctx, {.d_y = w.random({77, 33}),
+                                     .x = n.x,
+                                     .gamma = n.gamma,
+                                     .mean = n.mean,
+                                     .rstd = n.rstd,
+                                     .d_x = d_x,
+                                     .d_gamma = d_gamma,
+                                     .d_beta = d_beta,
+                                     .partial = w.nans({16, 2, 33})});
+    return bytes_of(n.y) + bytes_of(d_x) + bytes_of(d_gamma) + bytes_of(d_beta);
+  });
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,108 @@
+// tests/tensor/pointwise_test.cpp: fill, add, activation and dropout against loops and finite differences.
+#include <numeric>
+
+#include "tensor/math.h"
+#include "tests/tensor/workspace.h"
+
+namespace weft::testing {
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 1}, {1, 9}, {7, 33}, {3, 300}};
+
+TEST(Fill, SetsSlicesAndWholes) {
+  Workspace w;
+  const Tensor wide = w.zeros({4, 9});
+  ops::fill(w.ctx, {.x = wide.slice_cols(2, 3), .value = 2});
+  EXPECT_EQ(std::accumulate(wide.ptr<float>(), wide.ptr<float>() + 36, 0.0f), 24.0f);
+  ops::fill(w.ctx, {.x = wide, .value = 1});
+  EXPECT_EQ(std::accumulate(wide.ptr<float>(), wide.ptr<float>() + 36, 0.0f), 36.0f);
+}
+
+TEST(Add, AddsSlicesAndWholes) {
+  Workspace w;
+  for (const auto& [rows, cols] : kShapes) {
+    const Tensor x = w.random_slice(rows, cols), y = w.random({rows, cols});
+    Doubles want = to_doubles(y);
+    const Doubles add = to_doubles(x);
+    for (size_t i = 0; i < want.size(); ++i) want[i] += add[i];
+    ops::add(w.ctx, {.x = x, .y = y});
+    expect_close(y, want, tolerance(1));
+  }
+}
+
+TEST(Activation, ForwardAndBackwardMatchTheFormula) {
+  Workspace w;
+  for (const Activation kind : {Activation::relu, Activation::gelu}) {
+    for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
+      for (const auto& [rows, cols] : kShapes) {
+        const Tensor x = w.random_slice(rows, cols), y = w.nan_slice(rows, cols);
+        const Tensor d_y = w.random({rows, cols}), d_x = w.nans({rows, cols});
+        ops::activation_forward(w.ctx, {.x = x, .y = y, .kind = kind, .dropout = dropout});
+        ops::activation_backward(w.ctx, {.x = x, .d_y = d_y, .d_x = d_x, .kind = kind, .dropout = dropout});
+        const auto f = [&](double v) { return kind == Activation::relu ? std::max(v, 0.0) : gelu(v); };
+        const Doubles in = to_doubles(x), weights = to_doubles(d_y);
+        Doubles want(in.size()), d_want(in.size());
+        for (size_t i = 0; i < in.size(); ++i) {
+          const double factor = dropout_factor(dropout, static_cast<int64_t>(i) / cols, static_cast<int64_t>(i) % cols);
+          want[i] = f(in[i]) * factor;
+          d_want[i] = weights[i] * factor * (f(in[i] + 1e-6) - f(in[i] - 1e-6)) / 2e-6;
+        }
+        expect_close(y, want, tolerance(1, 0.1), "y");
+        expect_close(d_x, d_want, tolerance(1, 0.1), "d_x");
+        ops::activation_backward(w.ctx, {.x = x, .d_y = d_y, .d_x = d_y, .kind = kind, .dropout = dropout});
+        EXPECT_EQ(values(d_y), values(d_x)) << "in place";
+      }
+    }
+  }
+}
+
+TEST(DropoutAdd, AddsBiasThenDropsThenAddsTheResidual) {
+  Workspace w;
+  for (const auto& [rows, cols] : kShapes) {
+    for (int variant = 0; variant < 8; ++variant) {
+      const Dropout dropout = variant & 1 ? kTestDropout : Dropout{};
+      const Tensor residual = variant & 2 ? w.random_slice(rows, cols) : Tensor();
+      const Tensor bias = variant & 4 ? w.random({cols}) : Tensor();
+      const Tensor x = w.random_slice(rows, cols), y = w.nan_slice(rows, cols);
+      Doubles want = to_doubles(x);
+      for (size_t i = 0; i < want.size(); ++i) {
+        const auto r = static_cast<int64_t>(i) / cols, c = static_cast<int64_t>(i) % cols;
+        if (variant & 4) want[i] += bias.ptr<float>()[c];
+        want[i] *= dropout_factor(dropout, r, c);
+        if (variant & 2) want[i] += residual.ptr<float>()[r * residual.row_stride + c];
+      }
+      const ops::DropoutAddForward a{.residual = residual, .x = x, .bias = bias, .y = y, .dropout = dropout};
+      ops::dropout_add_forward(w.ctx, a);
+      const bool all_dropped = std::all_of(want.begin(), want.end(), [](double v) { return v == 0; });
+      expect_close(y, want, all_dropped ? 1e-30 : tolerance(1, 0.2));
+      if (variant & 2) {
+        auto in_place = a;
+        in_place.y = residual;
+        ops::dropout_add_forward(w.ctx, in_place);
+        EXPECT_EQ(values(residual), values(y)) << "in place of the residual";
+      }
+    }
+  }
+}
+
+TEST(DropoutBackward, IsForwardsMaskInPlaceToo) {
+  Workspace w;
+  const Tensor d_y = w.random({6, 45}), d_x = w.nans({6, 45}), y = w.nans({6, 45});
+  ops::dropout_add_forward(w.ctx, {.x = d_y, .y = y, .dropout = kTestDropout});
+  ops::dropout_backward(w.ctx, {.d_y = d_y, .d_x = d_x, .dropout = kTestDropout});
+  ops::dropout_backward(w.ctx, {.d_y = d_y, .d_x = d_y, .dropout = kTestDropout});
+  EXPECT_EQ(values(d_x), values(y));
+  EXPECT_EQ(values(d_y), values(y));
+}
+
+TEST(Pointwise, IsTheSameOnAnyNumberOfThreads) {
+  expect_same_on_any_threads([](Workspace& w) {
+    const Tensor x = w.random({37, 65}), y = w.nans({37, 65});
+    ops::activation_forward(w.ctx, {.x = x, .y = y, .kind = Activation::gelu, .dropout = kTestDropout});
+    ops::dropout_add_forward(w.ctx, {.residual = x, .x = y, .y = y, .dropout = kTestDropout});
+    return bytes_of(y);
+  });
+}
+
+}  // namespace
+}  // namespace weft::testing

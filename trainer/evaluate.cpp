@@ -1,0 +1,126 @@
+// trainer/evaluate.cpp: translate and score a set; loss of blocks; log probability of given pairs.
+#include "trainer/evaluate.h"
+
+#include <algorithm>
+
+#include "data/corpus.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kScoringRows = 1024;  // of a block of pairs to score
+
+int64_t scoring_rows(const Transformer& model) { return std::min(kScoringRows, model.max_positions()); }
+
+// Consecutive pairs in blocks of one shape.
+struct PairBlocks {
+  std::vector<Block> blocks;
+  std::vector<size_t> first;  // number of each block's first pair
+};
+
+PairBlocks pack_in_order(const std::vector<PairPieces>& pairs, int64_t rows) {
+  PairBlocks packed;
+  BlockBuilder builder(rows, rows);
+  int64_t source = 0, target = 0;
+  const auto close = [&] { packed.blocks.push_back(builder.finish(static_cast<int64_t>(packed.blocks.size()))); };
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
+    const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
+    if (std::max(s, t) > rows)
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i + 1,
+                                        s - 1, t - 1, rows - 1));
+    const bool is_full = source + s > rows || target + t > rows;
+    if (i > 0 && is_full) close();
+    if (i == 0 || is_full) {
+      packed.first.push_back(i);
+      source = target = 0;
+    }
+    source += s;
+    target += t;
+    builder.add(pairs[i].source, pairs[i].target);
+  }
+  if (!pairs.empty()) close();
+  return packed;
+}
+
+size_t scoring_memory(Transformer& model, const TensorParallel& tp, Device device, int64_t rows) {
+  Context dry(device, /*dry_run=*/true);
+  Arena arena;
+  Pass p{.ctx = dry, .arena = arena, .tp = tp};
+  BlockBuilder builder(rows, rows);
+  builder.add({}, {});
+  model.row_nll(p, builder.finish(0));
+  return arena.high_water();
+}
+
+}  // namespace
+
+TranslationScore score_translations(const std::vector<std::string>& hypotheses,
+                                    const std::vector<std::string>& references) {
+  return {.sentences = static_cast<int64_t>(hypotheses.size()),
+          .bleu = bleu(hypotheses, {references}),
+          .chrf = chrf(hypotheses, {references})};
+}
+
+std::vector<std::string> best_texts(const std::vector<NBest>& translations) {
+  std::vector<std::string> texts;
+  texts.reserve(translations.size());
+  for (const NBest& nbest : translations) texts.push_back(nbest.front().text);
+  return texts;
+}
+
+HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count) {
+  Corpus corpus(corpus_folder);
+  std::vector<PairIds> pairs;
+  corpus.read_pairs(0, count < 0 ? corpus.num_pairs() : std::min(count, corpus.num_pairs()), pairs);
+  HeldOutSet set;
+  for (PairIds& pair : pairs) {
+    set.sources.push_back(std::move(pair.source));
+    set.references.push_back(target.decode(pair.target));
+  }
+  return set;
+}
+
+TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
+  return score_translations(best_texts(translator.translate_pieces(set.sources)), set.references);
+}
+
+LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
+                         Communicator& dp) {
+  BlockLoss sums;
+  int64_t tokens = 0;
+  for (const Block& block : blocks) {
+    sums += model.loss(p, block, smoothing);
+    tokens += block.target_tokens();
+  }
+  return {.sums = {.loss = dp.sum(sums.loss), .nll = dp.sum(sums.nll)},
+          .tokens = static_cast<int64_t>(dp.sum(static_cast<double>(tokens)))};
+}
+
+int64_t longest_scored_pieces(const Transformer& model) { return scoring_rows(model) - 1; }
+
+std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
+                                   const std::vector<PairPieces>& pairs) {
+  const int64_t rows = scoring_rows(model);
+  const PairBlocks packed = pack_in_order(pairs, rows);
+  Arena arena(scoring_memory(model, tp, ctx.device(), rows), ctx.device());
+  std::vector<double> log_probs(pairs.size(), 0.0);  // of this rank's blocks; the others' stay 0
+  for (auto b = static_cast<size_t>(mesh.dp().rank()); b < packed.blocks.size();
+       b += static_cast<size_t>(mesh.dp().size())) {
+    const Block& block = packed.blocks[b];
+    Pass p{.ctx = ctx, .arena = arena, .tp = tp};
+    const Tensor nll = model.row_nll(p, block);
+    for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
+      for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
+        log_probs[packed.first[b] + i] -= static_cast<double>(nll.ptr<float>()[row]);
+  }
+  if (!pairs.empty())
+    mesh.dp().all_reduce(Tensor(log_probs.data(), {static_cast<int64_t>(log_probs.size())}, DType::f64));
+  std::vector<PairScore> scores;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    scores.push_back({.log_prob = log_probs[i], .tokens = static_cast<int64_t>(pairs[i].target.size()) + 1});
+  return scores;
+}
+
+}  // namespace weft

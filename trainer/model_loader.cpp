@@ -1,0 +1,58 @@
+// trainer/model_loader.cpp: a checkpoint's folder, opened for use.
+#include "trainer/model_loader.h"
+
+#include <exception>
+#include <filesystem>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint.h"
+
+namespace weft {
+namespace {
+
+// Sinusoids go on for ever: how far the table goes does not depend on what the model was trained on.
+constexpr int64_t kMaxPositions = 1024;
+
+void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
+  if (tokenizer.size() == vocabulary) return;
+  fail(ErrorKind::checkpoint, fmt::format("{}: the {} tokenizer has {} entries, but config.cfg says model.{}_vocabulary "
+                                          "= {}",
+                                          folder, side, tokenizer.size(), side, vocabulary));
+}
+
+}  // namespace
+
+Tokenizers load_tokenizers(const std::string& folder) {
+  const std::string joint = folder + "/tokenizer.model";
+  if (std::filesystem::exists(joint)) {
+    const auto both = std::make_shared<const Tokenizer>(joint);
+    return {.source = both, .target = both};
+  }
+  return {.source = std::make_shared<const Tokenizer>(folder + "/source.model"),
+          .target = std::make_shared<const Tokenizer>(folder + "/target.model")};
+}
+
+LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
+    : folder_(folder), config_(config), mesh_(mesh), tp_(mesh.tp()), params_(mesh.tp().rank(), mesh.tp().size()) {
+  std::exception_ptr error;
+  try {
+    load();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  agree(mesh.world(), error);
+}
+
+void LoadedModel::load() {
+  const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
+  tokenizers_ = load_tokenizers(folder_);
+  match_vocabulary(source_tokenizer(), config_.model.source_vocabulary, "source", folder_);
+  match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
+  config_.model.resolve(config_.parallel.tp);
+  transformer_ = std::make_unique<Transformer>(config_.model, params_, kMaxPositions);
+  params_.allocate(ctx_.device());
+  const nlohmann::json state = load_checkpoint(folder_, params_, {{"model", "", params_.values()}});
+  step_ = state.at("step").get<int64_t>();
+}
+
+}  // namespace weft
