@@ -17,7 +17,7 @@ set(MPI_CXX_SKIP_MPICXX ON)  # the C interface is all we use; the C++ one left t
 find_package(MPI QUIET COMPONENTS CXX)
 weft_require(MPI_CXX_FOUND "MPI (Open MPI)" "libopenmpi-dev openmpi-bin" openmpi-devel)
 find_package(dnnl QUIET CONFIG)
-weft_require(dnnl_FOUND "oneDNN" libdnnl-dev onednn-devel)
+weft_require(dnnl_FOUND "oneDNN" "libdnnl-dev ocl-icd-opencl-dev" onednn-devel)
 find_package(fmt QUIET CONFIG)
 weft_require(fmt_FOUND "fmt" libfmt-dev fmt-devel)
 find_package(nlohmann_json QUIET CONFIG)

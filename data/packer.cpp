@@ -35,6 +35,8 @@ void check_options(const PackOptions& o) {
   if (!o.tokenizer.empty() && (sides || o.separate_vocabularies))
     fail(ErrorKind::usage,
          "--tokenizer is one for both sides: for separate vocabularies give --source-tokenizer and --target-tokenizer");
+  for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
+    if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
 }
 
 // One or two SentencePiece models in the working folder: given or trained.

@@ -98,18 +98,20 @@ void apply_cfg_file(const std::string& path, RunConfig& config) {
   apply_cfg(text.str(), path, config);
 }
 
-bool read_run_config(const std::vector<std::string>& args, RunConfig& config) {
-  const auto parse = [&args](RunConfig& into, std::string& file) {
+bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {
+  std::string file;
+  const auto parse = [&](RunConfig& into) {
+    dry_run = false;
     Options options("train --config FILE [--section.key=value ...]");
     options.add("config", file, "a .cfg file; the options beside it on the command line win");
+    options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
     options.sections(into);
     return options.parse(args);
   };
-  std::string file;
   RunConfig looked_at;  // the first pass only finds the file
-  if (!parse(looked_at, file)) return false;
+  if (!parse(looked_at)) return false;
   if (!file.empty()) apply_cfg_file(file, config);
-  parse(config, file);
+  parse(config);
   for (const Field& field : fields_of(config)) refuse_unwritable(field);
   return true;
 }

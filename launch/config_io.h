@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// `weft train`'s arguments: --config FILE, --section.key=value. False if --help was asked for and printed.
-bool read_run_config(const std::vector<std::string>& args, RunConfig& config);
+// `weft train`'s arguments: --config FILE, --dry-run, --section.key=value. False if --help was asked for and printed.
+bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run);
 
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config);
 void apply_cfg_file(const std::string& path, RunConfig& config);

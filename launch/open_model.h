@@ -1,6 +1,7 @@
 // launch/open_model.h: from a path on the command line to a trained model on every rank, for the commands that use one.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,9 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // The configuration saved in the folder, but on this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// Lines as rank 0 has them, on every rank. Rank 0's `read` may throw: then all ranks do.
-template <typename Read>
-std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read);
-
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
 
+// Lines as rank 0 reads them, on every rank. Its `read` may throw: then all ranks throw the same.
 template <typename Read>
 std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
   std::vector<std::string> lines;

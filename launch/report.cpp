@@ -49,7 +49,7 @@ int report_failure(const std::exception& e, const Communicator* world) {
   const int size = world != nullptr ? world->size() : 1;
   if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300 + 20 * std::min(rank, 50)));
   std::fflush(stdout);
-  fmt::print(stderr, "{}", failure_text(e, rank, size, host_name()));
+  std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // never throws, as fmt::print may
   std::fflush(stderr);
   return exit_code_of(e);
 }

@@ -48,11 +48,11 @@ class PairReader {
     for (std::string source, target; lines.size() < 2 * kChunkPairs;) {
       const bool has_source = source_.next(source), has_target = target_.next(target);
       if (has_source != has_target)
-        fail(ErrorKind::data, fmt::format("{} has more lines than {}, which ends after {}: each source line needs its "
-                                          "target line",
-                                          (has_source ? source_ : target_).path(),
-                                          (has_source ? target_ : source_).path(),
-                                          (has_source ? target_ : source_).num_lines()));
+        fail(ErrorKind::data,
+             fmt::format("{} has more lines than {}, which ends after {}: each source line needs its "
+                         "target line",
+                         (has_source ? source_ : target_).path(), (has_source ? target_ : source_).path(),
+                         (has_source ? target_ : source_).num_lines()));
       if (!has_source) break;
       lines.push_back(source);
       lines.push_back(target);
@@ -64,10 +64,10 @@ class PairReader {
   TextReader source_, target_;
 };
 
-std::vector<PairPieces> encode(LoadedModel& model, const std::vector<std::string>& lines, int64_t pairs_before,
-                               const Request& r) {
+std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& lines, int64_t pairs_before,
+                            const Request& r) {
   const int64_t longest = longest_scored_pieces(model.transformer());
-  std::vector<PairPieces> pairs;
+  std::vector<PairIds> pairs;
   for (size_t i = 0; i < lines.size(); i += 2) {
     pairs.push_back({model.source_tokenizer().encode(lines[i]), model.target_tokenizer().encode(lines[i + 1])});
     const auto check = [&](const std::vector<int32_t>& pieces, const std::string& file) {
@@ -118,7 +118,7 @@ int run_score(const CommandContext& context) {
       return reader->next();
     });
     if (lines.empty()) return 0;
-    const std::vector<PairPieces> pairs = encode(model, lines, done, request);
+    const std::vector<PairIds> pairs = encode(model, lines, done, request);
     const std::vector<PairScore> scores =
         score_pairs(model.context(), model.transformer(), model.tensor_parallel(), mesh, pairs);
     if (is_chief) write(scores, done, request.json);

@@ -1,6 +1,4 @@
 // launch/train.cpp: `weft train`: a configuration from a file and the command line, trained on all ranks.
-#include <algorithm>
-
 #include "launch/commands.h"
 #include "launch/config_io.h"
 #include "parallel/communicator.h"
@@ -9,10 +7,9 @@
 namespace weft {
 
 int run_train(const CommandContext& context) {
-  std::vector<std::string> args = context.args;
-  const bool dry_run = std::erase(args, "--dry-run") > 0;
   RunConfig config;
-  if (!read_run_config(args, config)) return 0;
+  bool dry_run = false;
+  if (!read_run_config(context.args, config, dry_run)) return 0;
   if (dry_run) {
     if (context.world->rank() == 0) print_plan(config);
     return 0;

@@ -55,9 +55,8 @@ std::vector<std::string> read_chunk(int64_t lines_before) {
   for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
     const size_t bad = find_invalid_utf8(line);
     if (bad != std::string::npos)
-      fail(ErrorKind::data,
-           fmt::format("standard input, line {}: byte {} is not UTF-8; convert the text with iconv",
-                       lines_before + static_cast<int64_t>(lines.size()) + 1, bad + 1));
+      fail(ErrorKind::data, fmt::format("standard input, line {}: byte {} is not UTF-8; convert the text with iconv",
+                                        lines_before + static_cast<int64_t>(lines.size()) + 1, bad + 1));
     lines.push_back(line);
   }
   if (std::cin.bad()) fail(ErrorKind::io, "standard input cannot be read to its end");

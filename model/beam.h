@@ -3,8 +3,8 @@
 //
 // The beam has `beam` places, shared by open and finished hypotheses: a finished one keeps its place, so that beam 1 is
 // exactly greedy decoding. Each step the best continuations, by sum of log probabilities, fill the open places (ties:
-// the better parent, then the lower id). Finished hypotheses are ranked by score = log probability / penalty(pieces + 1)
-// with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016); n counts the end of the sentence.
+// the better parent, then the lower id). Finished hypotheses are ranked by score = log probability / penalty(pieces +
+// 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016); n counts the end of the sentence.
 //
 // The search of a sentence ends when no place is open, or when `nbest` are finished and none that is open can still
 // beat the worst of the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest), or,
@@ -40,10 +40,10 @@ class Beam {
     double log_prob = 0;
     int64_t slot = 0;  // below `beam`; where the decoder keeps its keys and values
   };
-  const std::vector<Open>& open() const { return open_; }          // best first; all of one length
-  int64_t places() const;                                          // continuations that advance() takes at most
-  int64_t num_pieces() const { return num_pieces_; }               // of every open hypothesis
-  bool must_end() const { return num_pieces_ == max_pieces_; }     // advance() wants continuations by eos only
+  const std::vector<Open>& open() const { return open_; }       // best first; all of one length
+  int64_t places() const;                                       // continuations that advance() takes at most
+  int64_t num_pieces() const { return num_pieces_; }            // of every open hypothesis
+  bool must_end() const { return num_pieces_ == max_pieces_; }  // advance() wants continuations by eos only
   int64_t max_pieces() const { return max_pieces_; }
 
   struct Continuation {

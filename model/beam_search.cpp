@@ -36,7 +36,8 @@ BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParal
     : options_(checked(options)),
       longest_target_(std::min(kLongestTarget, model.max_positions() - 1)),
       num_groups_(std::max<int64_t>(kSlots / options.beam, 1)),
-      rows_per_slot_(std::max(std::min(kRowsPerSlot, longest_target_ + 1), divide_up(longest_target_ + 1, num_groups_))),
+      rows_per_slot_(
+          std::max(std::min(kRowsPerSlot, longest_target_ + 1), divide_up(longest_target_ + 1, num_groups_))),
       side_by_side_(side_by_side > 0 ? std::min(side_by_side, num_groups_) : num_groups_),
       decoder_(ctx, model, tp,
                {.slots = std::max(kSlots, options.beam),
@@ -65,9 +66,7 @@ class BeamSearch::Run {
   }
   bool encode_window();
   int64_t free_groups(int64_t count) const;  // the first of `count` neighbours; -1: none
-  void set_busy(const Job& job, bool busy) {
-    std::fill_n(busy_.begin() + job.group, job.num_groups, busy);
-  }
+  void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
   void admit();
   void step();
   void advance(Job& job, const std::vector<SlotDecoder::Next>& next);
@@ -77,8 +76,8 @@ class BeamSearch::Run {
   const std::vector<BeamRequest>& requests_;
   const std::function<void(int64_t)>& on_done_;
   const int64_t beam_;
-  std::deque<size_t> waiting_;         // requests not yet encoded, longest first
-  std::deque<Job> encoded_;            // not yet in slots
+  std::deque<size_t> waiting_;  // requests not yet encoded, longest first
+  std::deque<Job> encoded_;     // not yet in slots
   std::vector<Job> active_;
   std::vector<int64_t> window_users_;  // jobs that still read the window
   std::vector<bool> busy_;             // groups
@@ -99,9 +98,9 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
       results_(requests.size()) {
   for (const BeamRequest& r : requests)
     if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_pieces > search.longest_target())
-      fail(ErrorKind::internal, fmt::format("a request of {} source pieces for up to {} target pieces: at most {} and {}",
-                                            r.source.size(), r.max_pieces, search.longest_source(),
-                                            search.longest_target()));
+      fail(ErrorKind::internal,
+           fmt::format("a request of {} source pieces for up to {} target pieces: at most {} and {}", r.source.size(),
+                       r.max_pieces, search.longest_source(), search.longest_target()));
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });

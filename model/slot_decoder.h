@@ -34,9 +34,9 @@ class SlotDecoder {
   std::vector<Rows> encode(const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
 
   struct Slot {
-    int32_t id = -1;         // the piece just taken, at first bos; -1: idle
-    int32_t position = 0;    // its place in the sentence
-    int32_t first_row = 0;   // rows first_row .. first_row + position of the caches are this hypothesis'
+    int32_t id = -1;        // the piece just taken, at first bos; -1: idle
+    int32_t position = 0;   // its place in the sentence
+    int32_t first_row = 0;  // rows first_row .. first_row + position of the caches are this hypothesis'
     Rows source;
   };
   struct Next {  // log probabilities of what may follow
@@ -53,7 +53,7 @@ class SlotDecoder {
   void copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
 
  private:
-  struct Offer {       // of all ranks: [tp, slots, n] best columns, [tp, slots, 4] statistics
+  struct Offer {  // of all ranks: [tp, slots, n] best columns, [tp, slots, 4] statistics
     Tensor values, ids, stats;
   };
   Pass pass(Context& ctx, Arena& arena) const { return {.ctx = ctx, .arena = arena, .tp = tp_}; }

@@ -38,8 +38,8 @@ class Group {  // owns an MPI communicator
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Tags of the next reduction; by the time they come round again, their first user is long done.
-  int next_tag() { return next_tag_ = (next_tag_ + 2) % 32768; }  // MPI promises tags up to 32767
+  // The tag of the next reduction; when it comes round again, its first user is long done.
+  int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;
   const MpiLimits limits;
@@ -135,10 +135,10 @@ class Reduction {
     for (int i = 1; i < group_.size; ++i) {
       const int peer = (group_.rank + i) % group_.size;
       const Chunk theirs = chunk_of(x_.numel(), peer, group_.size);
-      transfers_.receive(group_, at(x_, theirs.begin), theirs.count, x_.dtype, peer, tag_ + 1);
+      transfers_.receive(group_, at(x_, theirs.begin), theirs.count, x_.dtype, peer, tag_);
     }
     for (int i = 1; i < group_.size; ++i) {
-      transfers_.send(group_, out_, own_count_, x_.dtype, (group_.rank + i) % group_.size, tag_ + 1);
+      transfers_.send(group_, out_, own_count_, x_.dtype, (group_.rank + i) % group_.size, tag_);
     }
   }
 

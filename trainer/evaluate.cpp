@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "data/corpus.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -19,7 +18,7 @@ struct PairBlocks {
   std::vector<size_t> first;  // number of each block's first pair
 };
 
-PairBlocks pack_in_order(const std::vector<PairPieces>& pairs, int64_t rows) {
+PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
   PairBlocks packed;
   BlockBuilder builder(rows, rows);
   int64_t source = 0, target = 0;
@@ -28,7 +27,7 @@ PairBlocks pack_in_order(const std::vector<PairPieces>& pairs, int64_t rows) {
     const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
     const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
     if (std::max(s, t) > rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i + 1,
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i,
                                         s - 1, t - 1, rows - 1));
     const bool is_full = source + s > rows || target + t > rows;
     if (i > 0 && is_full) close();
@@ -101,7 +100,7 @@ LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& 
 int64_t longest_scored_pieces(const Transformer& model) { return scoring_rows(model) - 1; }
 
 std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                                   const std::vector<PairPieces>& pairs) {
+                                   const std::vector<PairIds>& pairs) {
   const int64_t rows = scoring_rows(model);
   const PairBlocks packed = pack_in_order(pairs, rows);
   Arena arena(scoring_memory(model, tp, ctx.device(), rows), ctx.device());

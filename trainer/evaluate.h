@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "data/corpus.h"
 #include "trainer/bleu.h"
 #include "trainer/chrf.h"
 #include "trainer/translator.h"
@@ -47,12 +48,9 @@ struct PairScore {
   double log_prob = 0;  // natural logarithm, end of sentence included
   int64_t tokens = 0;   // target pieces and the end of the sentence
 };
-struct PairPieces {
-  std::vector<int32_t> source, target;  // without bos and eos
-};
-// A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number.
+// A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number, from 0.
 std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                                   const std::vector<PairPieces>& pairs);
+                                   const std::vector<PairIds>& pairs);
 int64_t longest_scored_pieces(const Transformer& model);
 
 }  // namespace weft

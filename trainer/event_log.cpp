@@ -48,7 +48,7 @@ size_t visit_records(const std::string& path, const std::string& text,
 
 EventLog::EventLog(const std::string& path, int64_t last_step) : path_(path) {
   size_t keep = 0;
-  if (std::filesystem::exists(path)) {
+  if (std::filesystem::is_regular_file(path)) {
     keep = visit_records(path, read_text(path),
                          [&](const nlohmann::json& record) { return record.value("step", int64_t{0}) <= last_step; });
   }

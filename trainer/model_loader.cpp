@@ -15,9 +15,10 @@ constexpr int64_t kMaxPositions = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
   if (tokenizer.size() == vocabulary) return;
-  fail(ErrorKind::checkpoint, fmt::format("{}: the {} tokenizer has {} entries, but config.cfg says model.{}_vocabulary "
-                                          "= {}",
-                                          folder, side, tokenizer.size(), side, vocabulary));
+  fail(ErrorKind::checkpoint,
+       fmt::format("{}: the {} tokenizer has {} entries, but config.cfg says model.{}_vocabulary "
+                   "= {}",
+                   folder, side, tokenizer.size(), side, vocabulary));
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ std::string train_line(const TrainStatus& s) {
 }
 
 TrainProgress::TrainProgress(int64_t log_every, ProgressOutput out)
-    : log_every_(std::max<int64_t>(log_every, 1)), out_(std::move(out)), shown_at_(out_.seconds() - kRedrawSeconds) {}
+    : log_every_(std::max<int64_t>(log_every, 1)), out_(std::move(out)) {}
 
 TrainProgress::~TrainProgress() {
   if (!row_.empty()) out_.write("\n");
@@ -158,7 +158,7 @@ TrainProgress::~TrainProgress() {
 void TrainProgress::step(const TrainStatus& s) {
   if (out_.style == ProgressStyle::lines) {
     if (s.step % log_every_ == 0 || s.step == s.total_steps) out_.write(train_line(s) + "\n");
-  } else if (out_.style == ProgressStyle::bar && out_.seconds() - shown_at_ >= kRedrawSeconds) {
+  } else if (out_.style == ProgressStyle::bar && (row_.empty() || out_.seconds() - shown_at_ >= kRedrawSeconds)) {
     row_ = bar_row(s.fraction, train_line(s), out_.width());
     shown_at_ = out_.seconds();
     out_.write(std::string(kEraseRow) + row_);

@@ -70,7 +70,7 @@ class TrainProgress {
   int64_t log_every_;
   ProgressOutput out_;
   std::string row_;  // what the terminal's row shows now
-  double shown_at_;
+  double shown_at_ = 0;
 };
 
 std::string format_duration(double seconds);  // 42s, 3m 05s, 2h 10m, 1d 04h

@@ -94,8 +94,8 @@ Translator::Translator(Context& ctx, const Transformer& model, const TensorParal
       search_(ctx, model, tp, beam_options(config), batch) {}
 
 int64_t Translator::max_pieces(int64_t source_pieces) const {
-  const double wanted = config_.max_length_factor * static_cast<double>(source_pieces) +
-                        static_cast<double>(config_.max_length_extra);
+  const double wanted =
+      config_.max_length_factor * static_cast<double>(source_pieces) + static_cast<double>(config_.max_length_extra);
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 

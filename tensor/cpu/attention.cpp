@@ -11,14 +11,22 @@
 
 namespace weft::cpu {
 
-float exp_scores(float* scores, int64_t visible, int64_t padded, float scale, float shift) {
+void scale_and_mask(float* scores, int64_t visible, int64_t padded, float scale) {
+#pragma omp simd
+  for (int64_t c = 0; c < visible; ++c) scores[c] *= scale;
+  std::fill(scores + visible, scores + padded, -std::numeric_limits<float>::infinity());
+}
+
+float exponentials(float* scores, int64_t padded, float shift) {
   float sum = 0;
+  for (int64_t begin = 0; begin < padded; begin += kLanes) {
+    float* s = scores + begin;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t c = 0; c < visible; ++c) {
-    scores[c] = exp_of(scores[c] * scale - shift);
-    sum += scores[c];
+    for (int64_t c = 0; c < kLanes; ++c) {
+      s[c] = exp_of(s[c] - shift);
+      sum += s[c];
+    }
   }
-  std::fill(scores + visible, scores + padded, 0.0f);
   return sum;
 }
 
@@ -56,40 +64,44 @@ struct Scratch {
 
 // Softmax of one row of scores in place; returns its log-sum-exp.
 float softmax_row(float* scores, int64_t visible, int64_t padded, float scale) {
+  scale_and_mask(scores, visible, padded, scale);
   float max = -std::numeric_limits<float>::infinity();
+  for (int64_t begin = 0; begin < padded; begin += kLanes) {
 #pragma omp simd reduction(max : max)
-  for (int64_t c = 0; c < visible; ++c) max = scores[c] * scale > max ? scores[c] * scale : max;
-  const float sum = exp_scores(scores, visible, padded, scale, max), inverse = 1.0f / sum;
+    for (int64_t c = begin; c < begin + kLanes; ++c) max = scores[c] > max ? scores[c] : max;
+  }
+  const float sum = exponentials(scores, padded, max), inverse = 1.0f / sum;
 #pragma omp simd
-  for (int64_t c = 0; c < visible; ++c) scores[c] *= inverse;
+  for (int64_t c = 0; c < padded; ++c) scores[c] *= inverse;
   return max + std::log(sum);
 }
 
 void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
-  const int64_t ld_keys = round_up_to_lanes(num_keys), ld_head = round_up_to_lanes(size);
+  const int64_t ld_keys = round_up_to_lanes(num_keys);
   const Scratch s(memory, num_keys, size);
   pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
-  pack(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v, ld_head);
+  const SmallB v = padded(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v);
 
   for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
     const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
-    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded = round_up_to_lanes(keys);
-    small_gemm(rows, padded, size, {at(a.q, first, col), a.q.row_stride, 1}, s.k_transposed, ld_keys, s.probabilities,
-               ld_keys);
+    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
+    small_gemm(rows, padded_keys, size, {at(a.q, first, col), a.q.row_stride, 1}, {s.k_transposed, ld_keys},
+               s.probabilities, ld_keys);
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
-      const float lse = softmax_row(s.probabilities + r * ld_keys, visible, padded, a.scale);
+      const float lse = softmax_row(s.probabilities + r * ld_keys, visible, padded_keys, a.scale);
       if (!a.lse.empty()) *at(a.lse, head, first + r) = lse;
     }
     if (a.dropout.rate > 0) {
-      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, keys, s.scales, ld_keys);
+      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, padded_keys, s.scales,
+                                   ld_keys);
       for (int64_t r = 0; r < rows; ++r) {
 #pragma omp simd
-        for (int64_t c = 0; c < keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
+        for (int64_t c = 0; c < padded_keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
       }
     }
-    small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, s.v, ld_head, at(a.y, first, col), a.y.row_stride);
+    small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, v, at(a.y, first, col), a.y.row_stride);
   }
 }
 

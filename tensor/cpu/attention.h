@@ -34,8 +34,10 @@ inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
 }
 
-// scores[c] = softmax-ready probabilities exp(scale * score - shift) for c < visible, 0 up to `padded`; their sum.
-float exp_scores(float* scores, int64_t visible, int64_t padded, float scale, float shift);
+// Scales a row of scores; those past `visible` become minus infinity, so that what follows needs no remainder loops.
+void scale_and_mask(float* scores, int64_t visible, int64_t padded, float scale);
+// scores = exp(scores - shift); returns their sum. `padded` is a multiple of kLanes.
+float exponentials(float* scores, int64_t padded, float shift);
 
 // Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
 void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tensor& t, const Tensor& per_row);

@@ -49,40 +49,46 @@ void score_gradients(float* p, float* d_p, const float* scales, int64_t n, float
   }
 }
 
+void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at(t, r, col), size, 0.0f);
+}
+
 void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
-  const int64_t ld_keys = round_up_to_lanes(num_keys), ld_head = round_up_to_lanes(size);
+  const int64_t ld_keys = round_up_to_lanes(num_keys);
   const Scratch s(memory, num_keys, size);
   pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
   pack_transposed(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v_transposed, ld_keys);
-  pack(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k, ld_head);
+  const SmallB keys_by_row = padded(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k);
 
   for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
     const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
-    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded = round_up_to_lanes(keys);
-    pack(at(a.q, first, col), a.q.row_stride, rows, size, s.q, ld_head);
-    pack(at(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y, ld_head);
-    small_gemm(rows, padded, size, {s.q, ld_head, 1}, s.k_transposed, ld_keys, s.p, ld_keys);
-    small_gemm(rows, padded, size, {s.d_y, ld_head, 1}, s.v_transposed, ld_keys, s.d_p, ld_keys);
+    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
+    const SmallB queries = padded(at(a.q, first, col), a.q.row_stride, rows, size, s.q);
+    const SmallB d_y = padded(at(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y);
+    small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.p, ld_keys);
+    small_gemm(rows, padded_keys, size, {d_y.data, d_y.ld, 1}, {s.v_transposed, ld_keys}, s.d_p, ld_keys);
     const bool dropping = a.dropout.rate > 0;
     if (dropping) {
-      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, keys, s.scales, ld_keys);
+      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, padded_keys, s.scales,
+                                   ld_keys);
     }
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
       float* p = s.p + r * ld_keys;
-      exp_scores(p, visible, padded, a.scale, *at(a.lse, head, first + r));
-      const float delta = dot(s.d_y + r * ld_head, at(a.y, first + r, col), size);
-      score_gradients(p, s.d_p + r * ld_keys, dropping ? s.scales + r * ld_keys : nullptr, keys, delta, a.scale);
+      scale_and_mask(p, visible_keys(a.causal, tile + r, num_keys), padded_keys, a.scale);
+      exponentials(p, padded_keys, *at(a.lse, head, first + r));
+      const float delta = dot(d_y.data + r * d_y.ld, at(a.y, first + r, col), size);
+      score_gradients(p, s.d_p + r * ld_keys, dropping ? s.scales + r * ld_keys : nullptr, padded_keys, delta, a.scale);
     }
-    small_gemm(keys, size, rows, {s.p, 1, ld_keys}, s.d_y, ld_head, at(a.d_v, k.begin, col), a.d_v.row_stride, true);
-    small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, s.q, ld_head, at(a.d_k, k.begin, col), a.d_k.row_stride, true);
-    small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, s.k, ld_head, at(a.d_q, first, col), a.d_q.row_stride);
+    const bool add = tile > 0;  // the first tile writes; of a causal sentence it sees only the first keys
+    small_gemm(keys, size, rows, {s.p, 1, ld_keys}, d_y, at(a.d_v, k.begin, col), a.d_v.row_stride, add);
+    small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, queries, at(a.d_k, k.begin, col), a.d_k.row_stride, add);
+    if (!add) {
+      zero_head(a.d_k, {k.begin + keys, k.end}, col, size);
+      zero_head(a.d_v, {k.begin + keys, k.end}, col, size);
+    }
+    small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, keys_by_row, at(a.d_q, first, col), a.d_q.row_stride);
   }
-}
-
-void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
-  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at(t, r, col), size, 0.0f);
 }
 
 }  // namespace
@@ -98,12 +104,12 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
     for (int64_t head = 0; head < a.heads; ++head) {
       const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
-      zero_head(a.d_k, k, head * size, size);  // the tiles of queries add to it
-      zero_head(a.d_v, k, head * size, size);
-      if (k.count() > 0) {
+      if (q.count() > 0 && k.count() > 0) {
         backward_head(a, head, q, k, run.scratch(omp_get_thread_num()));
       } else {
         zero_head(a.d_q, q, head * size, size);
+        zero_head(a.d_k, k, head * size, size);
+        zero_head(a.d_v, k, head * size, size);
       }
     }
   }

@@ -7,16 +7,13 @@ namespace weft::cpu {
 namespace {
 
 float initial_value(const ops::Init& a, uint64_t index) {
-  const auto uniform = [&](uint64_t i) { return uniform_from_bits(random_bits(a.seed, i, 0, a.purpose)); };
-  switch (a.kind) {
-    case ops::Init::Kind::constant:
-      return a.value;
-    case ops::Init::Kind::uniform:
-      return a.value * (2.0f * uniform(index) - 1.0f);
-    case ops::Init::Kind::normal:
-      return a.value * normal_from_uniforms(uniform(2 * index), uniform(2 * index + 1));
+  if (a.kind == ops::Init::Kind::constant) return a.value;
+  if (a.kind == ops::Init::Kind::uniform) {
+    return a.value * (2.0f * uniform_from_bits(random_bits(a.seed, index, 0, a.purpose)) - 1.0f);
   }
-  return 0;
+  const PhiloxBits bits = philox(a.seed, index / 2, 0, a.purpose);  // draws 2 index and 2 index + 1 lie in one group
+  const uint64_t lane = 2 * (index & 1);
+  return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }
 
 }  // namespace

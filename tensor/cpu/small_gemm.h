@@ -12,22 +12,42 @@ namespace weft::cpu {
 
 inline constexpr int64_t kLanes = 16;
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
+typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// The first `count` lanes; whole vectors, the usual case, as one instruction.
+inline Vec load(const float* from, int64_t count = kLanes) {
+  if (count == kLanes) return *reinterpret_cast<const UnalignedVec*>(from);
+  Vec v = {};
+  std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
+  return v;
+}
+inline void store(const Vec& v, float* to, int64_t count = kLanes) {
+  if (count == kLanes) {
+    *reinterpret_cast<UnalignedVec*>(to) = v;
+  } else {
+    std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
+  }
+}
 
 struct SmallA {  // element (i, j) at data[i * row + j * col]
   const float* data;
   int64_t row, col;
 };
 
+struct SmallB {  // rows readable up to a multiple of kLanes columns
+  const float* data;
+  int64_t ld;
+};
+
 // One block of kRows rows and kVecs vectors of c, the last vector `tail` columns wide in c.
 template <int kRows, int kVecs>
-inline void small_gemm_block(int64_t k, SmallA a, const float* b, int64_t ldb, float* c, int64_t ldc, int64_t tail,
-                             bool accumulate) {
+inline void small_gemm_block(int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail, bool accumulate) {
   Vec sums[kRows][kVecs] = {};
   for (int64_t j = 0; j < k; ++j) {
     Vec row[kVecs];
-    std::memcpy(row, b + j * ldb, sizeof row);
+    for (int v = 0; v < kVecs; ++v) row[v] = load(b.data + j * b.ld + v * kLanes);
     for (int i = 0; i < kRows; ++i) {
       const float factor = a.data[i * a.row + j * a.col];
       for (int v = 0; v < kVecs; ++v) sums[i][v] += factor * row[v];
@@ -35,55 +55,65 @@ inline void small_gemm_block(int64_t k, SmallA a, const float* b, int64_t ldb, f
   }
   for (int i = 0; i < kRows; ++i) {
     for (int v = 0; v < kVecs; ++v) {
-      const size_t bytes = static_cast<size_t>(v + 1 < kVecs ? kLanes : tail) * sizeof(float);
       float* target = c + i * ldc + v * kLanes;
-      if (accumulate) {
-        Vec old = {};
-        std::memcpy(&old, target, bytes);
-        sums[i][v] += old;
-      }
-      std::memcpy(target, &sums[i][v], bytes);
+      const int64_t count = v + 1 < kVecs ? kLanes : tail;
+      if (accumulate) sums[i][v] += load(target, count);
+      store(sums[i][v], target, count);
     }
   }
 }
 
-// c[m, n] = a[m, k] b[k, n], or += if `accumulate`. Rows of b are readable up to a multiple of kLanes columns.
-inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, const float* b, int64_t ldb, float* c, int64_t ldc,
+template <int kVecs>
+inline void small_gemm_rows(int64_t rows, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail,
+                            bool accumulate) {
+  switch (rows) {
+    case 8:
+      return small_gemm_block<8, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 7:
+      return small_gemm_block<7, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 6:
+      return small_gemm_block<6, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 5:
+      return small_gemm_block<5, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 4:
+      return small_gemm_block<4, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 3:
+      return small_gemm_block<3, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 2:
+      return small_gemm_block<2, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    default:
+      return small_gemm_block<1, kVecs>(k, a, b, c, ldc, tail, accumulate);
+  }
+}
+
+// c[m, n] = a[m, k] b[k, n], or += if `accumulate`.
+inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc,
                        bool accumulate = false) {
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
     const int64_t width = std::min(n - col, 2 * kLanes);
-    const int64_t tail = width > kLanes ? width - kLanes : width;
-    for (int64_t i = 0; i < m;) {
-      const SmallA rows{a.data + i * a.row, a.row, a.col};
+    const SmallB b_cols{b.data + col, b.ld};
+    for (int64_t i = 0; i < m; i += 8) {
+      const int64_t rows = std::min<int64_t>(m - i, 8);
+      const SmallA a_rows{a.data + i * a.row, a.row, a.col};
       float* target = c + i * ldc + col;
-      const auto block = [&]<int kRows>() {
-        if (width > kLanes) {
-          small_gemm_block<kRows, 2>(k, rows, b + col, ldb, target, ldc, tail, accumulate);
-        } else {
-          small_gemm_block<kRows, 1>(k, rows, b + col, ldb, target, ldc, tail, accumulate);
-        }
-        i += kRows;
-      };
-      const int64_t left = m - i;
-      if (left >= 8) {
-        block.template operator()<8>();
-      } else if (left >= 4) {
-        block.template operator()<4>();
-      } else if (left >= 2) {
-        block.template operator()<2>();
+      if (width > kLanes) {
+        small_gemm_rows<2>(rows, k, a_rows, b_cols, target, ldc, width - kLanes, accumulate);
       } else {
-        block.template operator()<1>();
+        small_gemm_rows<1>(rows, k, a_rows, b_cols, target, ldc, width, accumulate);
       }
     }
   }
 }
 
-// out[rows, ld] = in[rows, cols], the columns up to ld being 0.
-inline void pack(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
+// in[rows, cols] as it lies if its columns fill vectors, else copied to `space` [rows, cols rounded up], padded with 0.
+inline SmallB padded(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
+  if (cols % kLanes == 0) return {in, in_row};
+  const int64_t ld = round_up_to_lanes(cols);
   for (int64_t r = 0; r < rows; ++r) {
-    std::copy_n(in + r * in_row, cols, out + r * ld);
-    std::fill(out + r * ld + cols, out + (r + 1) * ld, 0.0f);
+    std::copy_n(in + r * in_row, cols, space + r * ld);
+    std::fill(space + r * ld + cols, space + (r + 1) * ld, 0.0f);
   }
+  return {space, ld};
 }
 
 // Transposes a 16 x 16 block: at each stage, the halves of row i and row i + distance that lie across the diagonal of
@@ -117,10 +147,10 @@ inline void pack_transposed(const float* in, int64_t in_row, int64_t rows, int64
       const int64_t width = std::min(kLanes, cols - c);
       Vec block[kLanes] = {};
       for (int64_t i = 0; i < height; ++i) {
-        std::memcpy(&block[i], in + (r + i) * in_row + c, static_cast<size_t>(width) * sizeof(float));
+        block[i] = load(in + (r + i) * in_row + c, width);
       }
       transpose_block(block);
-      for (int64_t i = 0; i < width; ++i) std::memcpy(out + (c + i) * ld + r, &block[i], sizeof(Vec));
+      for (int64_t i = 0; i < width; ++i) store(block[i], out + (c + i) * ld + r);
     }
   }
 }

@@ -34,13 +34,15 @@ std::string cfg_error(const std::string& text) {
 std::string argument_error(const std::vector<std::string>& args) {
   return usage_error([&] {
     RunConfig config;
-    read_run_config(args, config);
+    bool dry_run = false;
+    read_run_config(args, config, dry_run);
   });
 }
 
 RunConfig parsed(const std::vector<std::string>& args) {
   RunConfig config;
-  EXPECT_TRUE(read_run_config(args, config));
+  bool dry_run = false;
+  EXPECT_TRUE(read_run_config(args, config, dry_run));
   return config;
 }
 

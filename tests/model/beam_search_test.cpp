@@ -21,7 +21,9 @@ using Results = std::vector<std::vector<Hypothesis>>;
 struct SmallModel {
   explicit SmallModel(Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300,
                       NormPosition norm = NormPosition::post)
-      : tp(group), params(group.rank(), group.size()), model(config(vocabulary, norm, group.size()), params, max_positions) {
+      : tp(group),
+        params(group.rank(), group.size()),
+        model(config(vocabulary, norm, group.size()), params, max_positions) {
     params.allocate(Device::cpu);
     params.initialize(ctx, /*seed=*/7);
     const Tensor values = params.values();  // larger than initial values: predictions that differ clearly
@@ -68,7 +70,10 @@ struct SmallModel {
 
 class BeamSearchTest : public ::testing::Test {
  protected:
+  void SetUp() override { set_num_threads(1); }  // the models are small
+  void TearDown() override { set_num_threads(num_threads_); }
   std::unique_ptr<Communicator> alone_ = make_single_communicator();
+  int num_threads_ = num_threads();
 };
 
 std::vector<BeamRequest> random_requests(int64_t count, int64_t vocabulary, int64_t longest = 20, uint32_t seed = 3) {
@@ -247,6 +252,7 @@ TEST_F(BeamSearchTest, TensorParallelRanksFindTheSame) {
   const Results expected = whole.search(requests, options);
   Results found[2];
   run_thread_ranks(2, [&](Communicator& group) {
+    set_num_threads(1);
     SmallModel half(group, vocabulary);
     found[group.rank()] = half.search(requests, options);
   });
@@ -262,6 +268,7 @@ TEST_F(BeamSearchTest, RanksWithFewColumnsOfATinyVocabularyTakePart) {
   const std::vector<BeamRequest> requests = random_requests(5, 5, 6);
   const Results expected = whole.search(requests, {.beam = 6, .nbest = 6});
   run_thread_ranks(2, [&](Communicator& group) {  // 3 and 2 columns, where 7 would be asked for
+    set_num_threads(1);
     SmallModel half(group, 5);
     const Results found = half.search(requests, {.beam = 6, .nbest = 6});
     for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(found[i][0].pieces, expected[i][0].pieces);

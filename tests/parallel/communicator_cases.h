@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -147,12 +148,14 @@ inline void started_all_reduces_overlap(Communicator& group) {
     std::vector<std::vector<float>> x;
     for (const int64_t n : kLengths) x.push_back(inputs<float>(group.rank(), n));
     std::vector<std::unique_ptr<PendingWork>> pending;
+    // Even ranks let each make progress before the next starts, odd ranks afterwards and the last one first.
     for (std::vector<float>& one : x) {
       pending.push_back(group.start_all_reduce(view(one)));
-      if (pending.size() % 3 == static_cast<size_t>(group.rank()) % 3) pending.front()->poll();
+      group.barrier();
+      for (int i = 0; group.rank() % 2 == 0 && i < 20; ++i) pending.back()->poll();
     }
     expect(group.sum(1.0) == group.size(), "a blocking collective beside those under way");
-    for (const auto& work : pending) work->poll();
+    for (auto work = pending.rbegin(); work != pending.rend(); ++work) (*work)->poll();
     for (const auto& work : pending) work->wait();
     for (size_t i = 0; i < x.size(); ++i) {
       expect_bits(x[i], rank_order_sum<float>(group.size(), kLengths[i]), "start_all_reduce");
@@ -229,6 +232,7 @@ struct CommunicatorCase {
   const char* name;
   void (*run)(Communicator& group);
 };
+inline void PrintTo(const CommunicatorCase& one, std::ostream* out) { *out << one.name; }  // GoogleTest's name for it
 
 inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"AllReduceSumsInRankOrder", all_reduce_sums_in_rank_order},

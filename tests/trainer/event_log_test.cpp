@@ -2,8 +2,10 @@
 #include "trainer/event_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -95,8 +97,17 @@ TEST_F(EventLogTest, SaysWhenTheFileCannotBeOpened) {
 }
 
 TEST_F(EventLogTest, SaysWhenTheDiskIsFull) {
-  EventLog log("/dev/full", 0);
-  EXPECT_THROW(log.write({{"step", 1}}), Error);
+  EventLog log(path_, 0);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 10;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(log.write({{"step", 1000000}, {"loss", 2.5}}), Error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(read_event_log(path_).empty()) << "what was half written counts as not written";
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+// tests/model/toy_test.cpp: the tutorials' toy: two pairs of 12 tokens over 11 words are learned by heart and decoded
+// back.
+#include <gtest/gtest.h>
+
+#include "model/beam_search.h"
+#include "tests/support/small_model.h"
+
+namespace weft::testing {
+namespace {
+
+using Sentence = std::vector<int32_t>;
+
+void adam_step(SmallModel& m, std::vector<float>& first, std::vector<float>& second, int64_t step) {
+  const int64_t n = m.params.numel();
+  ops::adam(m.ctx, {.param = m.params.values(),
+                    .grad = m.params.grads(),
+                    .m = Tensor(first.data(), {n}),
+                    .v = Tensor(second.data(), {n}),
+                    .lr = 2e-3f,
+                    .step = step});
+}
+
+TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
+  ModelConfig config = small_config();  // 11 words, of which 3 are unk, bos and eos
+  config.width = 32, config.feed_forward = 64;
+  const Sentence sources[] = {{3, 4, 5, 6, 7, 8, 9, 10, 3, 5, 7, 9}, {10, 8, 6, 4, 3, 3, 9, 9, 5, 7, 4, 10}};
+  const Sentence targets[] = {{9, 7, 5, 3, 10, 9, 8, 7, 6, 5, 4, 3}, {4, 4, 8, 8, 3, 10, 6, 5, 9, 7, 3, 6}};
+
+  const auto world = make_single_communicator();
+  SmallModel m(config, *world, 5);
+  BlockBuilder builder(26, 26);
+  for (int i = 0; i < 2; ++i) builder.add(sources[i], targets[i]);
+  const Block block = builder.finish(0);
+  std::vector<float> first(static_cast<size_t>(m.params.numel())), second = first;
+  double loss = 0;
+  for (int64_t step = 1; step <= 150; ++step) {
+    ops::fill(m.ctx, {.x = m.params.grads()});
+    Pass p = m.pass();
+    loss = m.model->loss_and_gradients(p, block, 0, 1.0 / 26, nullptr).loss / 26;
+    adam_step(m, first, second, step);
+  }
+  EXPECT_LT(loss, 0.05);
+  for (int beam : {1, 4}) {
+    BeamSearch search(m.ctx, *m.model, m.tp, {.beam = beam});
+    const auto found =
+        search.search({{.source = sources[0], .max_pieces = 20}, {.source = sources[1], .max_pieces = 20}});
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(found[i].front().pieces, targets[i]) << "beam " << beam;
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

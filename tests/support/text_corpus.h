@@ -1,0 +1,66 @@
+// tests/support/text_corpus.h: a small parallel text in a temporary folder, packed: sentences of number words and the
+// same words of another language in reverse order. A pure function of the seed.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "data/packer.h"
+#include "tensor/random.h"
+
+namespace weft::testing {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    static std::atomic<int> count = 0;
+    path_ = (std::filesystem::temp_directory_path() / fmt_name(count++)).string();
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  static std::string fmt_name(int n) { return "weft-test-" + std::to_string(::getpid()) + "-" + std::to_string(n); }
+  std::string path_;
+};
+
+class TextCorpus {
+ public:
+  explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1) {
+    const char* const english[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
+    const char* const german[] = {"eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"};
+    std::ofstream source(file("text.en")), target(file("text.de"));
+    uint64_t n = 0;
+    const auto draw = [&](uint32_t limit) { return random_bits(seed, n++, 0, purpose_of("text")) % limit; };
+    for (int i = 0; i < num_pairs; ++i) {
+      std::string s, t;
+      for (uint32_t words = 1 + draw(9); words > 0; --words) {
+        const uint32_t w = draw(10);
+        s += (s.empty() ? "" : " ") + std::string(english[w]);
+        t = std::string(german[w]) + (t.empty() ? "" : " ") + t;
+      }
+      source << s << '\n', target << t << '\n';
+    }
+    source.close(), target.close();
+    pack({.source = file("text.en"), .target = file("text.de"), .output = folder(), .vocab_size = vocabulary},
+         [](const char*, int64_t, int64_t) {});
+  }
+  std::string folder() const { return file("packed"); }
+  std::string file(const std::string& name) const { return temporary_.path() + "/" + name; }
+  const std::string& path() const { return temporary_.path(); }
+
+ private:
+  TemporaryFolder temporary_;
+};
+
+}  // namespace weft::testing

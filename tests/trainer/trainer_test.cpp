@@ -1,0 +1,146 @@
+// tests/trainer/trainer_test.cpp: every grid trains the same, and a resumed run is the run that was never stopped.
+#include "trainer/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "tests/support/small_model.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/plan.h"
+
+namespace weft::testing {
+namespace {
+
+RunConfig run_config(const TextCorpus& corpus) {
+  RunConfig c;
+  c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48, c.model.encoder_layers = c.model.decoder_layers = 2;
+  c.model.dropout = 0.1;
+  c.data.train = corpus.folder();
+  c.batch.rows = 96, c.batch.blocks = 4, c.batch.page = 8, c.batch.window = 4;
+  c.optimizer.clip_norm = 1, c.optimizer.weight_decay = 0.01;
+  c.schedule.lr = 3e-3, c.schedule.warmup = 10;
+  c.train.output = corpus.path() + "/run";
+  return c;
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::map<std::string, std::vector<float>> params;
+};
+
+struct Part {  // of a run: from a checkpoint or the start, for some steps, to a checkpoint or nowhere
+  int dp = 1, tp = 1, steps = 20;
+  std::string from = "", to = "";
+};
+
+Trained train(const TextCorpus& corpus, const Part& part) {
+  Trained result;
+  run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
+    RunConfig config = run_config(corpus);
+    config.parallel = {.dp = part.dp, .tp = part.tp};
+    config = resolve(config, world.size());
+    const Mesh mesh(world, config.parallel);
+    Trainer trainer(config, mesh);
+    TrainState state;
+    if (!part.from.empty()) trainer.load(part.from, state);
+    std::vector<double> losses;
+    for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
+    trainer.update(state);
+    if (!part.to.empty()) trainer.save(part.to, state, "");
+    auto params = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+    if (world.rank() == 0) result = {std::move(losses), std::move(params)};
+  });
+  return result;
+}
+
+double relative_error(const Trained& a, const Trained& b) {  // over all parameters together
+  double difference = 0, norm = 0;
+  for (const auto& [name, x] : b.params) {
+    const std::vector<float>& y = a.params.at(name);
+    for (size_t i = 0; i < x.size(); ++i) {
+      difference += std::pow(static_cast<double>(x[i]) - y[i], 2);
+      norm += std::pow(static_cast<double>(x[i]), 2);
+    }
+  }
+  return std::sqrt(difference / norm);
+}
+
+const TextCorpus& corpus() {
+  static const TextCorpus text(/*num_pairs=*/300);
+  return text;
+}
+
+void expect_equal_to_rounding(const Trained& a, const Trained& b, size_t first = 0) {
+  for (size_t i = 0; i < a.losses.size(); ++i)
+    EXPECT_NEAR(a.losses[i], b.losses[first + i], 1e-5 * b.losses[first + i]) << "step " << first + i;
+  EXPECT_LT(relative_error(a, b), 1e-4);
+}
+
+TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
+  const Trained one = train(corpus(), {});
+  EXPECT_LT(one.losses.back(), one.losses.front());
+  for (const auto& [dp, tp] : {std::pair{2, 1}, {1, 2}, {2, 2}}) {
+    SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
+    expect_equal_to_rounding(train(corpus(), {.dp = dp, .tp = tp}), one);
+  }
+}
+
+TEST(Training, AResumedRunIsBitEqualToOneThatWasNotStopped) {
+  for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
+    SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
+    const TemporaryFolder folder;
+    const Trained whole = train(corpus(), {.dp = dp, .tp = tp, .steps = 20});
+    const Trained first = train(corpus(), {.dp = dp, .tp = tp, .steps = 7, .to = folder.path()});
+    const Trained second = train(
+        corpus(), {.dp = dp, .tp = tp, .steps = 6, .from = folder.path() + "/step-00000007", .to = folder.path()});
+    const Trained third = train(corpus(), {.dp = dp, .tp = tp, .steps = 7, .from = folder.path() + "/step-00000013"});
+    std::vector<double> losses = first.losses;
+    losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+    losses.insert(losses.end(), third.losses.begin(), third.losses.end());
+    EXPECT_EQ(losses, whole.losses);
+    EXPECT_EQ(third.params, whole.params);
+  }
+}
+
+TEST(Training, ARunOfTwoByOneGoesOnAsOneByTwo) {
+  const TemporaryFolder folder;
+  const Trained whole = train(corpus(), {.steps = 20});
+  train(corpus(), {.dp = 2, .tp = 1, .steps = 10, .to = folder.path()});
+  const Trained rest = train(corpus(), {.dp = 1, .tp = 2, .steps = 10, .from = folder.path() + "/step-00000010"});
+  expect_equal_to_rounding(rest, whole, /*first=*/10);
+}
+
+TEST(Training, RefusesToGoOnWithAnotherOrderOfSentences) {
+  const TemporaryFolder folder;
+  train(corpus(), {.steps = 1, .to = folder.path()});
+  RunConfig config = run_config(corpus());
+  config.train.seed = 2;
+  const auto world = make_single_communicator();
+  config = resolve(config, 1);
+  const Mesh mesh(*world, config.parallel);
+  Trainer trainer(config, mesh);
+  TrainState state;
+  try {
+    trainer.load(folder.path() + "/step-00000001", state);
+    FAIL() << "a cursor of another order was taken";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("train.seed = 1, now it is 2"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Plan, RefusesBlocksThatDoNotDivideByTheRanks) {
+  RunConfig config = run_config(corpus());
+  config.batch.blocks = 3;
+  try {
+    resolve(config, 2);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("batch.blocks = 3 does not divide by parallel.dp = 2"), std::string::npos)
+        << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing
