@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct Request {
   std::vector<std::string> paths;
-  int64_t pairs = 0;
+  int64_t pairs = 0, vocabulary = 0;
   bool chart = false;
 };
 
@@ -30,17 +30,20 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.positional("PATH", r.paths,
                      "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
   options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
+  options.add("vocabulary", r.vocabulary,
+              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
   options.add("chart", r.chart, "of a run: draw loss and BLEU over its steps");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
+  if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
   return true;
 }
 
 void inspect_file(const fs::path& path, const Request& r) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (path.filename() == kManifestFile) return inspect_corpus(folder.string(), r.pairs);
-  if (path.extension() == ".cfg") return inspect_model(path.string());
+  if (path.extension() == ".cfg") return inspect_model(path.string(), r.vocabulary);
   if (path.extension() == ".h5") return inspect_shard(path.string(), r.pairs);
   fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", path.string()));
 }
@@ -70,8 +73,12 @@ int run_inspect(const CommandContext& context) {
 }
 
 std::string format_bytes(size_t bytes) {
-  const double mib = static_cast<double>(bytes) / (1 << 20);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double size = static_cast<double>(bytes) / 1024;
+  const char* unit = "KiB";
+  for (const char* larger : {"MiB", "GiB"})
+    if (size >= 1024) size /= 1024, unit = larger;
+  return fmt::format("{:.1f} {}", size, unit);
 }
 
 std::string with_commas(int64_t n) {

@@ -12,7 +12,8 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs);  // its manif
 void inspect_shard(const std::string& file, int64_t num_pairs);     // the same of one shard of a corpus
 void inspect_checkpoint(const std::string& folder);                 // step, files (digests verified), tensors, config
 void inspect_run(const std::string& folder, bool chart);            // what its log and checkpoints say
-void inspect_model(const std::string& cfg_file);                    // every layer with shapes and counts; memory
+// Every layer with shapes and counts; memory. `vocabulary` where neither the file nor its corpus says; 0 = not given.
+void inspect_model(const std::string& cfg_file, int64_t vocabulary);
 
 std::string format_bytes(size_t bytes);  // "1.5 MiB"
 std::string with_commas(int64_t n);      // a count: "1,234,567"

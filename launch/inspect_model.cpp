@@ -2,6 +2,7 @@
 // allocated.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "data/manifest.h"
@@ -53,13 +54,17 @@ void print_tree(const ParamStore& params) {
   }
 }
 
-void use_vocabularies_of(const std::string& corpus, ModelConfig& model) {
+void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& model) {
   if (model.source_vocabulary > 0 && model.target_vocabulary > 0) return;
-  if (corpus.empty())
-    fail(ErrorKind::usage,
-         "the vocabulary is not known: set model.source_vocabulary and model.target_vocabulary, or "
-         "data.train to a packed corpus");
-  const Manifest manifest = read_manifest(corpus);
+  Manifest manifest;
+  manifest.source_vocabulary = manifest.target_vocabulary = given;
+  if (given == 0) {
+    if (corpus.empty() || !std::filesystem::exists(corpus + "/" + kManifestFile))
+      fail(ErrorKind::usage,
+           "the size of the vocabulary is not known yet: it comes with the packed corpus data.train; "
+           "until that is there, give --vocabulary N");
+    manifest = read_manifest(corpus);
+  }
   if (model.source_vocabulary == 0) model.source_vocabulary = manifest.source_vocabulary;
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
@@ -76,10 +81,10 @@ void print_memory(const RunConfig& config, const ParamStore& params, const Tenso
 
 }  // namespace
 
-void inspect_model(const std::string& cfg_file) {
+void inspect_model(const std::string& cfg_file, int64_t vocabulary) {
   RunConfig config;
   apply_cfg_file(cfg_file, config);
-  use_vocabularies_of(config.data.train, config.model);
+  fill_vocabularies(config.data.train, vocabulary, config.model);
   config.model.resolve(/*tp=*/1);
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
   const std::unique_ptr<Communicator> alone = make_single_communicator();

@@ -107,8 +107,8 @@ int run_translate(const CommandContext& context) {
                         model.target_tokenizer(), request.decode, request.batch);
   translate_all(world, translator, request);
   if (world.rank() == 0 && translator.num_cut() > 0)
-    fmt::print(stderr, "weft: {} sentences had more than {} pieces and were cut there\n", translator.num_cut(),
-               translator.longest_source());
+    fmt::print(stderr, "weft: lines of more than {} pieces, cut there: {}\n", translator.longest_source(),
+               translator.num_cut());
   return 0;
 }
 

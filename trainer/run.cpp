@@ -118,7 +118,7 @@ void Run::begin_or_resume() {
     trainer_->update(state_);
     if (chief()) {
       write_file_atomically(config_.train.output + "/config.cfg", config_text_);
-      log_ = std::make_unique<EventLog>(config_.train.output + "/log.jsonl", state_.step - 1);
+      log_ = std::make_unique<EventLog>(config_.train.output + "/log.jsonl", state_.step);
     }
     return true;
   });

@@ -89,7 +89,7 @@ StepReport Trainer::step(Wish wish) {
   if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm));
 
   const auto strongest = static_cast<Wish>(mesh_.world().max(static_cast<int64_t>(wish)));
-  return {.step = step_++,
+  return {.step = ++step_,
           .epoch = step.epoch,
           .loss = mesh_.dp().sum(sums.loss) * scale,
           .nll = mesh_.dp().sum(sums.nll) * scale,

@@ -18,7 +18,7 @@
 namespace weft {
 
 struct StepReport {
-  int64_t step = 0, epoch = 0;  // step counts from 0
+  int64_t step = 0, epoch = 0;  // step counts from 1: how many are done
   double loss = 0, nll = 0;     // a target token, in nats: smoothed and plain
   double lr = 0, grad_norm = 0;
   int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -23,7 +24,7 @@ void adam(Context&, const ops::Adam& a) {
   const float* grad = a.grad.ptr<float>();
   float* m = a.m.ptr<float>();
   float* v = a.v.ptr<float>();
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
   for (int64_t i = 0; i < n; ++i) adam_update(factors, grad[i], param[i], m[i], v[i]);
 }
 

@@ -120,7 +120,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   const int64_t num_sentences = a.q_rows.begin.numel();
   run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), a.q.cols() / a.heads));
   zero_uncovered(run, a.q_rows, a.y, a.lse);
-#pragma omp parallel for collapse(2) schedule(dynamic, 4)
+#pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
   for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
     for (int64_t head = 0; head < a.heads; ++head) {
       const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);

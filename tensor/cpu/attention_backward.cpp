@@ -100,7 +100,7 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   zero_uncovered(run, a.q_rows, a.d_q, {});
   zero_uncovered(run, a.k_rows, a.d_k, {});
   zero_uncovered(run, a.k_rows, a.d_v, {});
-#pragma omp parallel for collapse(2) schedule(dynamic, 4)
+#pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
   for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
     for (int64_t head = 0; head < a.heads; ++head) {
       const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -44,7 +45,7 @@ SoftmaxRow<float> merged_row(const Tensor& stats, int64_t r) {  // [ranks, R, 4]
 
 void softmax_stats(Context&, const ops::SoftmaxStats& a) {
   const int64_t rows = a.logits.rows();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* logits = a.logits.ptr<float>() + r * a.logits.row_stride;
     const float max = row_max(logits, a.valid);
@@ -63,7 +64,7 @@ void softmax_stats(Context&, const ops::SoftmaxStats& a) {
 void cross_entropy(Context&, const ops::CrossEntropy& a) {
   const int64_t rows = a.logits.rows(), cols = a.logits.cols();
   const LabelSmoothing<float> smoothing(a.smoothing, a.vocabulary);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     float* logits = a.logits.ptr<float>() + r * a.logits.row_stride;
     const int64_t target = a.targets.ptr<int32_t>()[r], local = target - a.first_id;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -10,7 +11,7 @@ namespace weft::cpu {
 void gather_rows(Context&, const ops::GatherRows& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
   const int32_t* sources = a.rows.ptr<int32_t>();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(sources[r] >= 0 && sources[r] < a.x.rows());
     std::copy_n(a.x.ptr<float>() + sources[r] * a.x.row_stride, cols, a.y.ptr<float>() + r * a.y.row_stride);
@@ -20,7 +21,7 @@ void gather_rows(Context&, const ops::GatherRows& a) {
 void scatter_rows(Context&, const ops::ScatterRows& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const int32_t* targets = a.rows.ptr<int32_t>();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(targets[r] >= 0 && targets[r] < a.y.rows());
     std::copy_n(a.x.ptr<float>() + r * a.x.row_stride, cols, a.y.ptr<float>() + targets[r] * a.y.row_stride);
@@ -58,7 +59,7 @@ void top_k_row(const float* x, int64_t n, int64_t k, float* values, int32_t* col
 
 void top_k(Context&, const ops::TopK& a) {
   const int64_t rows = a.x.rows(), k = a.values.cols();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     top_k_row(a.x.ptr<float>() + r * a.x.row_stride, a.valid, k, a.values.ptr<float>() + r * k,
               a.columns.ptr<int32_t>() + r * k);

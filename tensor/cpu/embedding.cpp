@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "tensor/cpu/dropout.h"
+#include "tensor/cpu/runtime.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -9,7 +10,7 @@ namespace weft::cpu {
 void embedding_forward(Context&, const ops::EmbeddingForward& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     float* y = a.y.ptr<float>() + r * a.y.row_stride;
     const int64_t id = ids[r], local = id - a.first_id;
@@ -27,7 +28,7 @@ void embedding_forward(Context&, const ops::EmbeddingForward& a) {
 void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
-#pragma omp parallel
+#pragma omp parallel if (rows * cols >= kWorthThreads)
   {
     const int64_t num_threads = omp_get_num_threads(), thread = omp_get_thread_num();
     for (int64_t r = 0; r < rows; ++r) {
@@ -44,7 +45,7 @@ void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
 void add_positions(Context&, const ops::AddPositions& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const int32_t* positions = a.positions.ptr<int32_t>();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(positions[r] >= 0 && positions[r] < a.table.rows());
     const float* x = a.x.ptr<float>() + r * a.x.row_stride;

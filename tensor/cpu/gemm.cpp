@@ -4,9 +4,10 @@
 // strides exchanged. Bias and accumulation are fused into the product.
 #include "tensor/cpu/gemm.h"
 
+#include <omp.h>
+
 #include <dnnl.hpp>
 #include <map>
-#include <tuple>
 
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
@@ -18,8 +19,26 @@ namespace {
 struct Key {
   int64_t m, n, k, a_stride, b_stride, c_stride;
   bool trans_a, trans_b, bias, accumulate;
+  int threads;  // a primitive must run on as many as it was made for
   auto operator<=>(const Key&) const = default;
 };
+
+class UseThreads {  // for the lifetime of this object
+ public:
+  explicit UseThreads(int count) : kept_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~UseThreads() { omp_set_num_threads(kept_); }
+  UseThreads(const UseThreads&) = delete;
+  UseThreads& operator=(const UseThreads&) = delete;
+
+ private:
+  const int kept_;
+};
+
+// A product of a few microseconds runs on the calling thread: waking the others would take longer.
+int threads_for(int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
+  return m * n * k < kWorthThreadsProduct ? 1 : omp_get_max_threads();
+}
 
 struct Plan {
   dnnl::matmul matmul;
@@ -71,16 +90,19 @@ GemmPlans::GemmPlans() : plans_(std::make_unique<Plans>()) {}
 GemmPlans::~GemmPlans() = default;
 
 void GemmPlans::run(const ops::Gemm& a) {
-  const Key key{.m = a.c.rows(),
-                .n = a.c.cols(),
-                .k = a.trans_a ? a.a.rows() : a.a.cols(),
+  const int64_t m = a.c.rows(), n = a.c.cols(), k = a.trans_a ? a.a.rows() : a.a.cols();
+  const Key key{.m = m,
+                .n = n,
+                .k = k,
                 .a_stride = a.a.row_stride,
                 .b_stride = a.b.row_stride,
                 .c_stride = a.c.row_stride,
                 .trans_a = a.trans_a,
                 .trans_b = a.trans_b,
                 .bias = !a.bias.empty(),
-                .accumulate = a.accumulate};
+                .accumulate = a.accumulate,
+                .threads = threads_for(m, n, k)};
+  const UseThreads use_threads(key.threads);
   try {
     auto found = plans_->plans.find(key);
     if (found == plans_->plans.end()) found = plans_->plans.emplace(key, make_plan(plans_->engine, key)).first;

@@ -1,4 +1,5 @@
 // tensor/cpu/init.cpp: initial values, each a function of the element's index in the global tensor.
+#include "tensor/cpu/runtime.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -20,7 +21,7 @@ float initial_value(const ops::Init& a, uint64_t index) {
 
 void init(Context&, const ops::Init& a) {
   float* x = a.x.ptr<float>();
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (a.x.numel() >= kWorthThreads)
   for (int64_t o = 0; o < a.outer; ++o) {
     for (int64_t i = 0; i < a.dim; ++i) {
       float* run = x + (o * a.dim + i) * a.inner;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -11,7 +12,7 @@ void layer_norm_forward(Context&, const ops::LayerNormForward& a) {
   const float* gamma = a.gamma.ptr<float>();
   const float* beta = a.beta.ptr<float>();
   const float inverse_cols = 1.0f / static_cast<float>(cols);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* x = a.x.ptr<float>() + r * a.x.row_stride;
     float* y = a.y.ptr<float>() + r * a.y.row_stride;
@@ -65,7 +66,7 @@ void layer_norm_backward_row(const ops::LayerNormBackward& a, int64_t r, float* 
 void layer_norm_backward(Context&, const ops::LayerNormBackward& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols(), parts = ops::kLayerNormPartials;
   float* partial = a.partial.ptr<float>();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t p = 0; p < parts; ++p) {
     float* d_gamma = partial + p * 2 * cols;
     std::fill_n(d_gamma, 2 * cols, 0.0f);

@@ -1,5 +1,6 @@
 // tensor/cpu/pointwise.cpp: ops that treat each element apart: fill, add, activation, dropout.
 #include "tensor/cpu/dropout.h"
+#include "tensor/cpu/runtime.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -13,10 +14,10 @@ void for_each_run(bool contiguous, int64_t rows, int64_t cols, const F& f) {
   constexpr int64_t kRun = 16384;
   const int64_t numel = rows * cols;
   if (contiguous) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (numel >= kWorthThreads)
     for (int64_t begin = 0; begin < numel; begin += kRun) f(int64_t{0}, begin, std::min(kRun, numel - begin));
   } else {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (numel >= kWorthThreads)
     for (int64_t r = 0; r < rows; ++r) f(r, int64_t{0}, cols);
   }
 }
@@ -27,7 +28,7 @@ int64_t num_cols(const Tensor& t) { return t.rank() == 2 ? t.cols() : t.numel();
 template <Activation kind>
 void activation_forward_rows(const ops::ActivationForward& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* x = a.x.ptr<float>() + r * a.x.row_stride;
     float* y = a.y.ptr<float>() + r * a.y.row_stride;
@@ -47,7 +48,7 @@ void activation_forward_rows(const ops::ActivationForward& a) {
 template <Activation kind>
 void activation_backward_rows(const ops::ActivationBackward& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* x = a.x.ptr<float>() + r * a.x.row_stride;
     const float* d_y = a.d_y.ptr<float>() + r * a.d_y.row_stride;
@@ -104,7 +105,7 @@ void activation_backward(Context&, const ops::ActivationBackward& a) {
 void dropout_add_forward(Context&, const ops::DropoutAddForward& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const bool has_residual = !a.residual.empty(), has_bias = !a.bias.empty();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* x = a.x.ptr<float>() + r * a.x.row_stride;
     const float* residual = has_residual ? a.residual.ptr<float>() + r * a.residual.row_stride : nullptr;
@@ -123,7 +124,7 @@ void dropout_add_forward(Context&, const ops::DropoutAddForward& a) {
 
 void dropout_backward(Context&, const ops::DropoutBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const float* d_y = a.d_y.ptr<float>() + r * a.d_y.row_stride;
     float* d_x = a.d_x.ptr<float>() + r * a.d_x.row_stride;

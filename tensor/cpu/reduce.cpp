@@ -1,6 +1,7 @@
 // tensor/cpu/reduce.cpp: sums, in an order that does not depend on the number of threads.
 #include <algorithm>
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -8,7 +9,7 @@ namespace weft::cpu {
 void column_sum(Context&, const ops::ColumnSum& a) {
   constexpr int64_t kColumns = 64, kRows = 256;  // a thread's columns; rows summed before they join the total
   const int64_t rows = a.x.rows(), cols = a.x.cols();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t begin = 0; begin < cols; begin += kColumns) {
     const int64_t count = std::min(kColumns, cols - begin);
     float* y = a.y.ptr<float>() + begin;
@@ -33,7 +34,7 @@ double sum_of(const Tensor& t, const F& f) {
   const float* x = t.ptr<float>();
   const int64_t n = t.numel();
   double sums[kRanges];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n >= kWorthThreads)
   for (int64_t i = 0; i < kRanges; ++i) {
     double sum = 0;
     const int64_t end = n * (i + 1) / kRanges;

@@ -13,6 +13,9 @@ namespace weft::cpu {
 
 class GemmPlans;  // gemm.cpp
 
+// Loops over fewer elements run on the calling thread: waking the others would take longer.
+inline constexpr int64_t kWorthThreads = 8192;
+
 struct Runtime final : Context::Runtime {
   Runtime();
   ~Runtime() override;

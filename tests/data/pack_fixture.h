@@ -13,28 +13,9 @@
 #include "data/train_tokenizer.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
+#include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
-
-class TemporaryFolder {  // removed with everything in it
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "weft-data-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make " << path_;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline std::string joined(const std::vector<std::string>& lines) {
   std::string text;

@@ -2,37 +2,14 @@
 // same words of another language in reverse order. A pure function of the seed.
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "data/packer.h"
 #include "tensor/random.h"
+#include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    static std::atomic<int> count = 0;
-    path_ = (std::filesystem::temp_directory_path() / fmt_name(count++)).string();
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  static std::string fmt_name(int n) { return "weft-test-" + std::to_string(::getpid()) + "-" + std::to_string(n); }
-  std::string path_;
-};
 
 class TextCorpus {
  public:

@@ -145,8 +145,8 @@ TEST(SoftmaxStats, NeedNoTargetsForDecoding) {
 
 TEST(CrossEntropy, IsTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([](Workspace& w) {
-    const Problem p{9, 333, {1, 2, 3, 4, 5, 6, 7, -1, 300}, 0.1};
-    const Result r = compute(w, p, w.random({9, 333}), 2);
+    const Problem p{9, 3333, {1, 2, 3, 4, 5, 6, 7, -1, 300}, 0.1};
+    const Result r = compute(w, p, w.random({9, 3333}), 2);
     return std::string(reinterpret_cast<const char*>(r.gradient.data()), r.gradient.size() * 4);
   });
 }

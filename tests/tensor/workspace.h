@@ -60,7 +60,7 @@ class Workspace {
   }
 
  private:
-  Arena arena_{size_t{64} << 20};
+  Arena arena_{size_t{16} << 20};
   uint32_t sequence_ = 0;
 };
 

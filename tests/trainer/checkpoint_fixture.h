@@ -18,25 +18,13 @@
 #include "parallel/mesh.h"
 #include "parallel/param_store.h"
 #include "tensor/error.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
 
 namespace weft::checkpoint_test {
 
 namespace fs = std::filesystem;
-
-class Folder {  // removed at the end
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-checkpoint-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using Folder = testing::TemporaryFolder;
 
 inline std::string read_text(const std::string& path) {
   std::ostringstream text;

@@ -14,26 +14,10 @@
 #include "data/train_tokenizer.h"
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/run_config.h"
 
 namespace weft::testing {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              fmt::format("weft-translation-{}-{}", getpid(), reinterpret_cast<uintptr_t>(this))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::vector<std::string> sample_lines(int count) {
   const std::vector<std::string> words{"the",  "house", "tree", "of", "a",    "small", "green", "river",

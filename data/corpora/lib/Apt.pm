@@ -84,6 +84,12 @@ END
     die "apt could not fetch its index: no network? What it said: $self->{log}\n" unless @found;
 }
 
+# Removes apt's index, which is large; what was fetched stays.
+sub forget_index {
+    my ($self) = @_;
+    remove_tree($self->{apt}) if $self->{apt};
+}
+
 # Several files one after another, whole or not at all.
 sub _join_files {
     my ($files, $result) = @_;

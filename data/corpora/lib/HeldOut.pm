@@ -11,7 +11,7 @@ use Digest::MD5 qw(md5_hex);
 our @EXPORT_OK = qw(part_of package_family clean_set);
 
 my %test_rate = (lohelp => 0.04, ddtp => 0.05);
-use constant DEVELOPMENT_RATE => 0.015;
+use constant DEVELOPMENT_RATE => 0.01;
 use constant MAX_COVERAGE     => 0.5;
 
 # Which part a pair belongs to: 'test', 'dev' or 'train'.
@@ -32,8 +32,7 @@ sub _share {    # a name as a number from 0 to 1
 
 sub package_family {
     my ($package) = @_;
-    $package =~ s/^(?:librust|lib|python3?|node|golang|ruby|r-cran|texlive|fonts|php|haskell)-//
-        or $package =~ s/^lib//;
+    $package =~ s/^(?:librust-|lib|python3?-|node-|golang-|ruby-|r-cran-|texlive-|fonts-|php-|haskell-)//;
     $package =~ s/[-+.0-9].*//;
     return substr $package, 0, 6;
 }
@@ -70,8 +69,7 @@ sub clean_set {
 
 sub _normalise {    # letters alone count
     my $text = lc $_[0];
-    $text =~ s/[^\p{L}\p{M}]+/ /g;
-    return $text;
+    return join ' ', $text =~ /[\p{L}\p{M}]+/g;
 }
 
 sub _four_grams {

@@ -45,7 +45,7 @@ sub _read_stanzas {
         next if $wanted && !$wanted->{$digest};
         utf8::decode($text) or die "$file: the stanza of MD5 $digest is not UTF-8\n";
         my ($package) = $text =~ /^Package: *(\S+)/m or next;
-        my ($short, $body) = $text =~ /^Description-\Q$language\E: *(.*)\n((?:[ \t].*\n?)*)/m or next;
+        my ($short, $body) = $text =~ /^Description-\Q$language\E: *(.*)\n((?: .*\n?)*)/m or next;
         push @digests, $digest unless exists $stanza{$digest};
         $stanza{$digest} = { package => $package, short => tidy($short), body => $body };
     }
@@ -67,11 +67,11 @@ sub body_paragraphs {
         $line =~ s/^ //;
         if ($line =~ /^\s*\.\s*$/) {
             $close->();
-        } elsif ($line =~ /^\s*[-*+•]\s+(.*)/ || $line =~ /^\s+o\s+(.*)/) {
+        } elsif ($line =~ /^ +[-*+o•](?:\s+|$)(.*)/ || $line =~ /^[-*•](?:\s+|$)(.*)/) {
             $close->();
             $kind = 'item';
             push @open, $1;
-        } elsif ($line =~ /^\s/) {
+        } elsif ($line =~ /^ /) {
             $close->() if $kind ne 'item';    # a verbatim line is a paragraph of its own
             push @open, $line;
             $close->() if $kind ne 'item';
