@@ -25,9 +25,9 @@ WEFT_HD inline uint32_t bits_from_float(float x) {
 }
 
 // e^x within 2 units in the last place. x = n ln 2 + r with |r| <= ln 2 / 2 (Cody & Waite 1980), e^r by its series.
-// Below -86.6 the result, smaller than 2.5e-38, is 0; infinities and NaN come out as they should.
+// Where n would be -126, below -86.99, the result is 0 (it is smaller than 1.7e-38); infinities and NaN are kept.
 WEFT_HD inline float exp_of(float x) {
-  const float clamped = x > 89.0f ? 89.0f : x < -88.0f ? -88.0f : x;
+  const float clamped = x > 89.0f ? 89.0f : x < -87.33f ? -87.33f : x;
   const float shifted = clamped * 1.44269504f + 12582912.0f;  // + 1.5 * 2^23: the low bits of the sum are round(.)
   const float n = shifted - 12582912.0f;
   const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, the first one exact
@@ -40,8 +40,7 @@ WEFT_HD inline float exp_of(float x) {
   p = p * r + 1.0f;
   p = p * r + 1.0f;
   const float half_power = float_from_bits((bits_from_float(shifted) - 0x4B400000u + 126u) << 23);  // 2^(n - 1)
-  const float y = p * half_power * 2.0f;
-  return x < -86.6f ? 0.0f : y;
+  return p * half_power * 2.0f;
 }
 WEFT_HD inline double exp_of(double x) { return std::exp(x); }
 

@@ -10,25 +10,55 @@ namespace weft::cpu {
 
 namespace {
 
-struct RowSums {
-  float sum_exp, sum_logits;
-};
+// Rows of logits are long and seldom in a near cache. They are walked in pieces, each asking for the memory of the one
+// after the next; sums and maxima have a lane for each column of a piece, so that they do not wait for each other.
+constexpr int64_t kPiece = 64;
 
-float row_max(const float* x, int64_t n) {
-  float max = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : max)
-  for (int64_t c = 0; c < n; ++c) max = x[c] > max ? x[c] : max;
-  return max;
+template <typename F>
+void for_each_piece(const float* row, int64_t n, const F& f) {  // f(first column, number of columns)
+  constexpr int64_t kLine = 16, kAhead = 512;
+  for (int64_t begin = 0; begin < n; begin += kPiece) {
+    for (int64_t c = begin; c < begin + kPiece; c += kLine) __builtin_prefetch(row + c + kAhead, 1);
+    f(begin, std::min(kPiece, n - begin));
+  }
 }
 
-RowSums row_sums(const float* x, int64_t n, float max) {
+float row_max(const float* x, int64_t n) {
+  float lanes[kPiece];
+  std::fill_n(lanes, kPiece, -std::numeric_limits<float>::infinity());
+  for_each_piece(x, n, [&](int64_t begin, int64_t count) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c) lanes[c] = x[begin + c] > lanes[c] ? x[begin + c] : lanes[c];
+  });
+  return *std::max_element(lanes, lanes + kPiece);
+}
+
+struct RowSums {
   float sum_exp = 0, sum_logits = 0;
-#pragma omp simd reduction(+ : sum_exp, sum_logits)
-  for (int64_t c = 0; c < n; ++c) {
-    sum_exp += exp_of(x[c] - max);
-    sum_logits += x[c];
-  }
-  return {sum_exp, sum_logits};
+};
+
+RowSums row_sums(const float* x, int64_t n, float max) {
+  float exps[kPiece] = {}, logits[kPiece] = {};
+  for_each_piece(x, n, [&](int64_t begin, int64_t count) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c) {
+      exps[c] += exp_of(x[begin + c] - max);
+      logits[c] += x[begin + c];
+    }
+  });
+  RowSums sums;
+  for (float e : exps) sums.sum_exp += e;
+  for (float l : logits) sums.sum_logits += l;
+  return sums;
+}
+
+void gradient_row(float* logits, int64_t n, const SoftmaxRow<float>& row, float wanted, float scale) {
+  const float inverse_sum = 1.0f / row.sum_exp, max = row.max;
+  for_each_piece(logits, n, [&](int64_t begin, int64_t count) {
+    float* x = logits + begin;
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c) x[c] = scale * cross_entropy_gradient(x[c], max, inverse_sum, wanted);
+  });
 }
 
 SoftmaxRow<float> merged_row(const Tensor& stats, int64_t r) {  // [ranks, R, 4]
@@ -78,14 +108,13 @@ void cross_entropy(Context&, const ops::CrossEntropy& a) {
     a.loss.ptr<float>()[r] = smoothed_cross_entropy(row, smoothing);
     if (!a.backward) continue;
 
-    const float inverse_sum = 1.0f / row.sum_exp, max = row.max, scale = a.grad_scale, elsewhere = smoothing.elsewhere;
     const bool here = local >= 0 && local < a.valid;
     const float target_logit = here ? logits[local] : 0.0f;
-#pragma omp simd
-    for (int64_t c = 0; c < a.valid; ++c) {
-      logits[c] = scale * cross_entropy_gradient(logits[c], max, inverse_sum, elsewhere);
+    gradient_row(logits, a.valid, row, smoothing.elsewhere, a.grad_scale);
+    if (here) {
+      logits[local] =
+          a.grad_scale * cross_entropy_gradient(target_logit, row.max, 1.0f / row.sum_exp, smoothing.on_target);
     }
-    if (here) logits[local] = scale * cross_entropy_gradient(target_logit, max, inverse_sum, smoothing.on_target);
     std::fill(logits + a.valid, logits + cols, 0.0f);
   }
 }
