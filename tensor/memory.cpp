@@ -25,7 +25,7 @@ void* allocate(size_t bytes) {
   void* data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) {
     fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks "
-                                       "(data.block_tokens) or a smaller model need less",
+                                       "(batch.rows) or a smaller model need less",
                                        static_cast<double>(bytes) / (1 << 20)));
   }
   if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish; without it only speed is lost

@@ -12,7 +12,7 @@ namespace weft::checkpoint_test {
 namespace {
 
 // A checkpoint whose every file is damaged in turn, and put right again.
-class CheckpointDamage : public testing::Test {
+class CheckpointDamage : public ::testing::Test {
  protected:
   void SetUp() override {
     write_text(folder_ / "tokenizer.model", std::string(300, 't'));
@@ -105,9 +105,9 @@ TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {
   save(folder.path(), 1);
   save(folder.path(), 2, {.seed = 1});
   fs::resize_file(folder / "step-00000002/model.safetensors", 100);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   save(folder.path(), 2, {.seed = 2});
-  EXPECT_TRUE(holds(testing::internal::GetCapturedStderr(), "renamed to"));
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "renamed to"));
   EXPECT_EQ(find_latest_checkpoint(folder.path()), folder / "step-00000002");
   const std::vector<std::string> names = names_in(folder.path());
   ASSERT_EQ(names.size(), 3u);

@@ -13,9 +13,9 @@ void damage(const std::string& path) {
 
 // What find_latest_checkpoint says on stderr; its result goes to `found`.
 std::string said_while_finding(const std::string& root, std::string& found) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   found = find_latest_checkpoint(root).value_or("nothing");
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 TEST(CheckpointFiles, FolderNamesAreStepsAndNothingElse) {
@@ -57,9 +57,9 @@ TEST(CheckpointFiles, NoneWholeIsAnErrorAndNotABeginningAnew) {
   const Folder folder;
   save(folder.path(), 1);
   damage(folder / "step-00000001/MANIFEST.json");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const std::string message = error_of(ErrorKind::checkpoint, [&] { find_latest_checkpoint(folder.path()); });
-  EXPECT_TRUE(holds(testing::internal::GetCapturedStderr(), "passed over"));
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "passed over"));
   EXPECT_TRUE(holds(message, "none of the 1 checkpoints")) << message;
 }
 
@@ -118,9 +118,9 @@ TEST(CheckpointFiles, ADanglingBestFallsBackToTheNewest) {
   save(folder.path(), 2);
   point_to(folder.path(), "best", folder / "step-00000002");
   fs::remove_all(folder / "step-00000002");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(resolve_checkpoint(folder.path()), folder / "step-00000001");
-  EXPECT_TRUE(holds(testing::internal::GetCapturedStderr(), "(the best) passed over"));
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "(the best) passed over"));
 }
 
 TEST(CheckpointFiles, PruningKeepsTheLastOnesAndThePointersTargets) {
