@@ -72,23 +72,4 @@ int run_inspect(const CommandContext& context) {
   return 0;
 }
 
-std::string format_bytes(size_t bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double size = static_cast<double>(bytes) / 1024;
-  const char* unit = "KiB";
-  for (const char* larger : {"MiB", "GiB"})
-    if (size >= 1024) size /= 1024, unit = larger;
-  return fmt::format("{:.1f} {}", size, unit);
-}
-
-std::string with_commas(int64_t n) {
-  const std::string digits = fmt::format("{}", n);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 }  // namespace weft

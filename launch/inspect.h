@@ -15,7 +15,4 @@ void inspect_run(const std::string& folder, bool chart);            // what its 
 // Every layer with shapes and counts; memory. `vocabulary` where neither the file nor its corpus says; 0 = not given.
 void inspect_model(const std::string& cfg_file, int64_t vocabulary);
 
-std::string format_bytes(size_t bytes);  // "1.5 MiB"
-std::string with_commas(int64_t n);      // a count: "1,234,567"
-
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "launch/inspect.h"
 #include "tensor/error.h"
 #include "trainer/model_loader.h"
+#include "trainer/units.h"
 
 namespace weft {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/trainer.h"
+#include "trainer/units.h"
 
 namespace weft {
 namespace {

@@ -11,6 +11,7 @@
 #include "trainer/event_log.h"
 #include "trainer/progress.h"
 #include "trainer/safetensors.h"
+#include "trainer/units.h"
 
 namespace weft {
 namespace {

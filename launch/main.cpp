@@ -39,6 +39,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
     return 0;
   }
   const Command& command = find_command(args[0]);
+  require_cpu_features();
   CommandContext context{{args.begin() + 1, args.end()}};
   if (command.needs_mpi && !asks_for_help(context.args)) {
     prepare_mpi_environment();

@@ -11,6 +11,7 @@
 #include "launch/options.h"
 #include "tensor/error.h"
 #include "trainer/progress.h"
+#include "trainer/units.h"
 
 namespace weft {
 
@@ -85,12 +86,6 @@ class PhaseBars {  // a progress bar for each phase, one after the other
   const char* phase_ = "";
   std::optional<ProgressBar> bar_;
 };
-
-std::string with_commas(int64_t value) {
-  std::string digits = std::to_string(value);
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), ",");
-  return digits;
-}
 
 std::string share(int64_t part, int64_t whole) {
   return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));

@@ -12,13 +12,6 @@ namespace {
 
 constexpr int64_t kAlignment = 16;  // elements; 64 bytes, a cache line
 
-// FNV-1a, 32 bits: stable on every machine, unlike std::hash, so that initial values depend on names, not on order.
-uint32_t hash_of(const std::string& name) {
-  uint32_t hash = 2166136261u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
-
 void check(const ParamSpec& spec, int tp_size) {
   if (spec.tp_dim < -1 || spec.tp_dim >= spec.shape.rank() || spec.shape.numel() <= 0) {
     fail(ErrorKind::internal,
@@ -105,7 +98,7 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
                     .kind = p.spec.init.kind,
                     .value = p.spec.init.value,
                     .seed = seed,
-                    .purpose = hash_of(p.spec.name)});
+                    .purpose = purpose_of(p.spec.name)});
   }
 }
 

@@ -1,48 +1,13 @@
 // tensor/math.h: the scalar formulas that every backend shares, each written once, for float and double.
-//
-// The float versions of exp and of the normal distribution's cdf are polynomials without branches, so that a loop over
-// them becomes vector code; the double versions are the C library's and serve as their reference.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
-#include "tensor/dtype.h"
+#include "tensor/elementary.h"
 
 namespace weft {
-
-WEFT_HD inline float float_from_bits(uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
-WEFT_HD inline uint32_t bits_from_float(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-// e^x within 2 units in the last place. x = n ln 2 + r with |r| <= ln 2 / 2 (Cody & Waite 1980), e^r by its series.
-// Where n would be -126, below -86.99, the result is 0 (it is smaller than 1.7e-38); infinities and NaN are kept.
-WEFT_HD inline float exp_of(float x) {
-  const float clamped = x > 89.0f ? 89.0f : x < -87.33f ? -87.33f : x;
-  const float shifted = clamped * 1.44269504f + 12582912.0f;  // + 1.5 * 2^23: the low bits of the sum are round(.)
-  const float n = shifted - 12582912.0f;
-  const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, the first one exact
-  float p = 1.0f / 5040;
-  p = p * r + 1.0f / 720;
-  p = p * r + 1.0f / 120;
-  p = p * r + 1.0f / 24;
-  p = p * r + 1.0f / 6;
-  p = p * r + 0.5f;
-  p = p * r + 1.0f;
-  p = p * r + 1.0f;
-  const float half_power = float_from_bits((bits_from_float(shifted) - 0x4B400000u + 126u) << 23);  // 2^(n - 1)
-  return p * half_power * 2.0f;
-}
-WEFT_HD inline double exp_of(double x) { return std::exp(x); }
 
 template <typename T>
 WEFT_HD inline T relu(T x) {
@@ -52,25 +17,6 @@ template <typename T>
 WEFT_HD inline T relu_derivative(T x) {
   return x > T(0) ? T(1) : T(0);
 }
-
-// The cdf of the standard normal distribution, relative error below 4e-7 near 0 and growing with x^2 / 2 in the lower
-// tail: cdf(-a) = exp(-a^2 / 2) u P(u) with u = 1 / (1 + 0.27 a) and P fitted at Chebyshev points on 0 <= a <= 13.2.
-WEFT_HD inline float normal_cdf(float x) {
-  const float a = x < 0.0f ? -x : x;
-  const float u = 1.0f / (1.0f + 0.27f * a);
-  float p = 0.0289069805f;
-  p = p * u - 0.126257852f;
-  p = p * u + 0.169385955f;
-  p = p * u - 0.0688292012f;
-  p = p * u + 0.107608654f;
-  p = p * u + 0.0721262097f;
-  p = p * u + 0.101793602f;
-  p = p * u + 0.107545160f;
-  p = p * u + 0.107720509f;
-  const float tail = exp_of(-0.5f * a * a) * u * p;
-  return x < 0.0f ? tail : 1.0f - tail;
-}
-WEFT_HD inline double normal_cdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
 
 template <typename T>
 WEFT_HD inline T gelu(T x) {

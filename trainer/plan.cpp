@@ -6,7 +6,7 @@
 #include "data/corpus.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
-#include "trainer/progress.h"
+#include "trainer/units.h"
 
 namespace weft {
 namespace {
@@ -46,11 +46,6 @@ void resolve_blocks(RunConfig& c) {
          fmt::format("batch.blocks = {} does not divide by parallel.dp = {}: every data-parallel rank takes the "
                      "same number of a step's blocks; change batch.blocks or the grid",
                      c.batch.blocks, c.parallel.dp));
-}
-
-std::string bytes(size_t n) {
-  const double mib = static_cast<double>(n) / (1 << 20);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.2f} GiB", mib / 1024);
 }
 
 int64_t embedding_numel(const ParamStore& params) {
@@ -99,8 +94,9 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
                                 format_count(static_cast<double>(all - tables))));
   row("grid",
-      fmt::format("dp {} x tp {} = {} ranks, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
-                  c.parallel.dp * c.parallel.tp, num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
+      fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
+                  c.parallel.dp * c.parallel.tp,
+                          c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
                           format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
@@ -112,8 +108,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
                               c.schedule.warmup));
   row("memory",
-      fmt::format("{} a rank: parameters {}, gradients {}, moments {}, activations {}", bytes(memory.total()),
-                  bytes(memory.parameters), bytes(memory.gradients), bytes(memory.moments), bytes(memory.activations)));
+      fmt::format("{} a rank: parameters {}, gradients {}, moments {}, activations {}", format_bytes(memory.total()),
+                  format_bytes(memory.parameters), format_bytes(memory.gradients), format_bytes(memory.moments), format_bytes(memory.activations)));
   row("output", c.train.output);
   return s;
 }

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "trainer/units.h"
+
 namespace weft {
 namespace {
 
@@ -74,22 +76,6 @@ ProgressOutput ProgressOutput::standard(bool quiet) {
           .write = write_stderr,
           .seconds = steady_seconds,
           .width = terminal_width};
-}
-
-std::string format_duration(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "?";
-  const int64_t s = std::llround(seconds);
-  if (s < 60) return fmt::format("{}s", s);
-  if (s < 3600) return fmt::format("{}m {:02d}s", s / 60, s % 60);
-  if (s < 86400) return fmt::format("{}h {:02d}m", s / 3600, s / 60 % 60);
-  return fmt::format("{}d {:02d}h", s / 86400, s / 3600 % 24);
-}
-
-std::string format_count(double value) {
-  if (value < 1000) return fmt::format("{:.0f}", value);
-  if (value < 1e6) return fmt::format("{:.1f}k", value / 1e3);
-  if (value < 1e9) return fmt::format("{:.2f}M", value / 1e6);
-  return fmt::format("{:.2f}G", value / 1e9);
 }
 
 ProgressBar::ProgressBar(std::string title, int64_t total, ProgressOutput out)

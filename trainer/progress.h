@@ -73,7 +73,4 @@ class TrainProgress {
   double shown_at_ = 0;
 };
 
-std::string format_duration(double seconds);  // 42s, 3m 05s, 2h 10m, 1d 04h
-std::string format_count(double value);       // 512, 15.3k, 2.40M
-
 }  // namespace weft

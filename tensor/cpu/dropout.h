@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#if defined(__AVX512F__)
+#include <utility>
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -13,21 +14,37 @@
 namespace weft::cpu {
 
 inline constexpr int kPhiloxBatch = 32;  // groups; enough independent chains to hide the multiplications' latency
-typedef uint64_t Words __attribute__((vector_size(64)));
 
-// Products of the low halves of 64-bit lanes. The compiler does not see that one instruction does this.
-inline Words multiply_low_halves(Words a, uint32_t b) {
+// 64-bit lanes, and the products of their low halves with b; the compiler does not see that this is one instruction.
 #if defined(__AVX512F__)
+typedef uint64_t Words __attribute__((vector_size(64)));
+inline Words multiply_low_halves(Words a, uint32_t b) {
   return reinterpret_cast<Words>(_mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), _mm512_set1_epi64(b)));
+}
+#elif defined(__AVX2__)
+typedef uint64_t Words __attribute__((vector_size(32)));
+inline Words multiply_low_halves(Words a, uint32_t b) {
+  return reinterpret_cast<Words>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), _mm256_set1_epi64x(b)));
+}
 #else
-  return (a & 0xFFFFFFFFu) * b;
+typedef uint64_t Words __attribute__((vector_size(16)));
+inline Words multiply_low_halves(Words a, uint32_t b) { return (a & 0xFFFFFFFFu) * b; }
 #endif
+inline constexpr int kWordLanes = sizeof(Words) / sizeof(uint64_t);
+
+// out = w01[0], w23[0], w01[1], w23[1], ...: the words of group after group.
+template <size_t... kLane>
+inline void store_interleaved(const Words& w01, const Words& w23, uint32_t* out, std::index_sequence<kLane...>) {
+  const Words first = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes)...});
+  const Words second = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes + kWordLanes / 2)...});
+  std::memcpy(out, &first, sizeof first);
+  std::memcpy(out + 2 * kWordLanes, &second, sizeof second);
 }
 
 // The four words of each group: bits[i * 4 + lane]. The same rounds as philox(), over vectors; of a 64-bit lane only
 // the low half means something until the words are put together.
 inline void philox_batch(uint64_t seed, const uint64_t* groups, uint32_t step, uint32_t purpose, uint32_t* bits) {
-  constexpr int kVecs = kPhiloxBatch / 8;
+  constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
   std::memcpy(c0, groups, sizeof c0);
   for (int v = 0; v < kVecs; ++v) {
@@ -49,10 +66,7 @@ inline void philox_batch(uint64_t seed, const uint64_t* groups, uint32_t step, u
   }
   for (int v = 0; v < kVecs; ++v) {
     const Words w01 = (c0[v] & 0xFFFFFFFFu) | (c1[v] << 32), w23 = (c2[v] & 0xFFFFFFFFu) | (c3[v] << 32);
-    const Words first = __builtin_shuffle(w01, w23, Words{0, 8, 1, 9, 2, 10, 3, 11});
-    const Words second = __builtin_shuffle(w01, w23, Words{4, 12, 5, 13, 6, 14, 7, 15});
-    std::memcpy(bits + v * 32, &first, sizeof first);
-    std::memcpy(bits + v * 32 + 16, &second, sizeof second);
+    store_interleaved(w01, w23, bits + v * 4 * kWordLanes, std::make_index_sequence<kWordLanes>());
   }
 }
 

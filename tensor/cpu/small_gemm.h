@@ -10,7 +10,14 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kLanes = 16;
+// The widest vectors, and as many rows of two of them as leave registers for the operands.
+#if defined(__AVX512F__)
+inline constexpr int64_t kLanes = 16, kBlockRows = 8;
+#elif defined(__AVX__)
+inline constexpr int64_t kLanes = 8, kBlockRows = 4;
+#else
+inline constexpr int64_t kLanes = 4, kBlockRows = 4;
+#endif
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
 typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
@@ -92,8 +99,8 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, floa
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
     const int64_t width = std::min(n - col, 2 * kLanes);
     const SmallB b_cols{b.data + col, b.ld};
-    for (int64_t i = 0; i < m; i += 8) {
-      const int64_t rows = std::min<int64_t>(m - i, 8);
+    for (int64_t i = 0; i < m; i += kBlockRows) {
+      const int64_t rows = std::min(m - i, kBlockRows);
       const SmallA a_rows{a.data + i * a.row, a.row, a.col};
       float* target = c + i * ldc + col;
       if (width > kLanes) {
@@ -116,13 +123,13 @@ inline SmallB padded(const float* in, int64_t in_row, int64_t rows, int64_t cols
   return {space, ld};
 }
 
-// Transposes a 16 x 16 block: at each stage, the halves of row i and row i + distance that lie across the diagonal of
-// their square change places.
+// Transposes a square block of kLanes rows: at each stage, the halves of row i and row i + distance that lie across the
+// diagonal of their square change places.
 template <int kDistance, size_t... kLane>
 inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
   typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
-  constexpr Mask kUpper{(kLane & kDistance ? 16 + (kLane ^ kDistance) : kLane)...};
-  constexpr Mask kLower{(kLane & kDistance ? 16 + kLane : kLane ^ kDistance)...};
+  constexpr Mask kUpper{(kLane & kDistance ? kLanes + (kLane ^ kDistance) : kLane)...};
+  constexpr Mask kLower{(kLane & kDistance ? kLanes + kLane : kLane ^ kDistance)...};
   for (int i = 0; i < kLanes; ++i) {
     if (i & kDistance) continue;
     const Vec a = rows[i], b = rows[i + kDistance];
@@ -131,12 +138,10 @@ inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
   }
 }
 
+template <int kDistance = kLanes / 2>
 inline void transpose_block(Vec* rows) {
-  constexpr auto kLane = std::make_index_sequence<kLanes>();
-  transpose_stage<8>(rows, kLane);
-  transpose_stage<4>(rows, kLane);
-  transpose_stage<2>(rows, kLane);
-  transpose_stage<1>(rows, kLane);
+  transpose_stage<kDistance>(rows, std::make_index_sequence<kLanes>());
+  if constexpr (kDistance > 1) transpose_block<kDistance / 2>(rows);
 }
 
 // out[cols, ld] = the transpose of in[rows, cols], the columns up to ld being 0.

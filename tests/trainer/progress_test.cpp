@@ -1,5 +1,6 @@
 // tests/trainer/progress_test.cpp: what is written where, with a clock of the test's own.
 #include "trainer/progress.h"
+#include "trainer/units.h"
 
 #include <gtest/gtest.h>
 
