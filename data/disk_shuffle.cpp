@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <tuple>
 
 #include "tensor/error.h"
@@ -17,8 +18,7 @@ namespace weft {
 namespace {
 
 constexpr uint32_t kShufflePurpose = purpose_of("data.pack_order");
-constexpr int64_t kMaxBuckets = 512;       // open files; larger corpora have larger buckets
-constexpr size_t kBufferBytes = 16 << 10;  // of each
+constexpr size_t kBufferBytes = 16 << 10;  // of each bucket
 
 template <typename T>
 void append(std::string& bytes, const T& value, size_t size = sizeof(T)) {
@@ -65,11 +65,16 @@ uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
   return uint64_t{bits.v[0]} << 32 | bits.v[1];
 }
 
-DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes)
-    : seed_(seed), id_bytes_(id_bytes) {
-  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, kMaxBuckets);
+DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
+                         int64_t max_buckets)
+    : folder_(std::move(folder)),
+      seed_(seed),
+      bucket_pairs_(bucket_pairs),
+      max_buckets_(max_buckets),
+      id_bytes_(id_bytes) {
+  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, max_buckets);
   for (int64_t i = 0; i < num_buckets; ++i) {
-    Bucket bucket{.path = (std::filesystem::path(folder) / fmt::format("bucket-{:03d}", i)).string(),
+    Bucket bucket{.path = (std::filesystem::path(folder_) / fmt::format("bucket-{:03d}", i)).string(),
                   .file = FileDescriptor(),
                   .buffer = {}};
     bucket.file = FileDescriptor(open(bucket.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -78,9 +83,16 @@ DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pai
   }
 }
 
+// A key is a fraction of 2^64. Times the number of buckets, its integer part is the bucket and its fraction, again a
+// uniform key, says where in the bucket: digit after digit, in the order of the keys.
+size_t DiskShuffle::bucket_of(uint64_t key) const {
+  for (const uint64_t buckets : upper_levels_) key *= buckets;
+  return static_cast<size_t>((static_cast<unsigned __int128>(key) * buckets_.size()) >> 64);
+}
+
 void DiskShuffle::add(int64_t number, const PairIds& pair) {
-  const unsigned __int128 scaled = static_cast<unsigned __int128>(key(seed_, number)) * buckets_.size();
-  Bucket& bucket = buckets_[static_cast<size_t>(scaled >> 64)];
+  Bucket& bucket = buckets_[bucket_of(key(seed_, number))];
+  ++bucket.num_pairs;
   append(bucket.buffer, number);
   append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
   append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
@@ -95,21 +107,55 @@ void DiskShuffle::flush(Bucket& bucket) {
 }
 
 void DiskShuffle::drain(const std::function<void(const PairIds&)>& sink) {
-  const size_t id_bytes = static_cast<size_t>(id_bytes_);
-  PairIds pair;
   for (Bucket& bucket : buckets_) {
     flush(bucket);
     bucket.file.reset();
-    const std::string bytes = read_file(bucket.path);
-    std::filesystem::remove(bucket.path);
-    std::vector<Record> records = index_records(bytes, seed_, id_bytes);
-    std::sort(records.begin(), records.end());
-    for (const Record& record : records) {
-      read_pair(record.lengths, id_bytes, pair);
-      sink(pair);
-    }
+    if (bucket.num_pairs <= 2 * bucket_pairs_)
+      drain_in_memory(bucket, sink);
+    else
+      drain_divided(bucket, sink);
   }
   buckets_.clear();
+}
+
+void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
+  const size_t id_bytes = static_cast<size_t>(id_bytes_);
+  const std::string bytes = read_file(bucket.path);
+  std::filesystem::remove(bucket.path);
+  std::vector<Record> records = index_records(bytes, seed_, id_bytes);
+  std::sort(records.begin(), records.end());
+  PairIds pair;
+  for (const Record& record : records) {
+    read_pair(record.lengths, id_bytes, pair);
+    sink(pair);
+  }
+}
+
+void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
+  const std::string folder = bucket.path + ".divided";
+  std::filesystem::create_directory(folder);
+  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, id_bytes_, max_buckets_);
+  next.upper_levels_ = upper_levels_;
+  next.upper_levels_.push_back(buckets_.size());
+  std::ifstream file(bucket.path, std::ios::binary);
+  std::string record;
+  for (int64_t i = 0; i < bucket.num_pairs; ++i) {
+    record.resize(sizeof(int64_t) + 2 * sizeof(uint32_t));
+    file.read(record.data(), static_cast<std::streamsize>(record.size()));
+    const char* head = record.data();
+    const int64_t number = take<int64_t>(head);
+    const size_t source = take<uint32_t>(head), target = take<uint32_t>(head), lengths = record.size() - 8;
+    const size_t ids = (source + target) * static_cast<size_t>(id_bytes_);
+    record.resize(record.size() + ids);
+    file.read(record.data() + lengths + 8, static_cast<std::streamsize>(ids));
+    if (!file) fail(ErrorKind::io, fmt::format("cannot read {} back", bucket.path));
+    PairIds pair;
+    read_pair(record.data() + lengths, static_cast<size_t>(id_bytes_), pair);
+    next.add(number, pair);
+  }
+  std::filesystem::remove(bucket.path);
+  next.drain(sink);
+  std::filesystem::remove(folder);
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/text_reader.cpp: lines through zlib, which reads plain files as they are.
+// data/text_reader.cpp: lines of plain text, and of gzip members through zlib.
 #include "data/text_reader.h"
 
 #include <zlib.h>
@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <utility>
 #include <vector>
 
 #include "tensor/error.h"
@@ -55,34 +57,66 @@ size_t find_invalid_utf8(std::string_view text) {
 }
 
 struct TextReader::Impl {
-  explicit Impl(std::string file) : path(std::move(file)), buffer(kBuffer) {
+  explicit Impl(std::string name) : path(std::move(name)), packed(kBuffer), buffer(kBuffer) {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (!std::filesystem::exists(status)) fail(ErrorKind::data, fmt::format("there is no file {}", path));
     if (!std::filesystem::is_regular_file(status))
       fail(ErrorKind::data, fmt::format("{} is not a regular file (text is read twice, so no pipe will do)", path));
     size = static_cast<int64_t>(std::filesystem::file_size(path));
-    gz = gzopen(path.c_str(), "rb");
-    if (!gz) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-    gzbuffer(gz, kBuffer);
+    file.open(path, std::ios::binary);
+    if (!file) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+    read_packed();
+    gzip = stream.avail_in >= 2 && packed[0] == '\x1f' && packed[1] == '\x8b';
+    if (gzip && inflateInit2(&stream, 15 + 16) != Z_OK) fail(ErrorKind::internal, "zlib cannot be started");
   }
-  ~Impl() { gzclose(gz); }
-
-  bool refill() {  // false at the end of the file
-    const int got = gzread(gz, buffer.data(), kBuffer);
-    int code = Z_OK;
-    const char* message = gzerror(gz, &code);
-    if (got < 0 || (got == 0 && code != Z_OK && code != Z_STREAM_END)) fail_read(code, message);
-    begin = 0;
-    end = static_cast<size_t>(got < 0 ? 0 : got);
-    return end > 0;
+  ~Impl() {
+    if (gzip) inflateEnd(&stream);
   }
 
-  [[noreturn]] void fail_read(int code, const char* message) const {
-    if (code == Z_ERRNO) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    const char* what = code == Z_BUF_ERROR ? "is cut off" : "is damaged";
-    fail(ErrorKind::data, fmt::format("{} {}: its gzip data cannot be read beyond line {} ({})", path, what, num_lines,
-                                      code == Z_BUF_ERROR ? "unexpected end of file" : message));
+  bool read_packed() {  // false at the end of the file
+    file.read(packed.data(), kBuffer);
+    if (file.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_in = static_cast<uInt>(file.gcount());
+    num_read += file.gcount();
+    return stream.avail_in > 0;
+  }
+
+  bool refill() {  // false at the end of the text
+    begin = end = 0;
+    if (stream.avail_in == 0 && !read_packed()) {
+      if (gzip && !between_members) fail_read("is cut off", "unexpected end of file");
+      return false;
+    }
+    if (!gzip) {
+      std::swap(buffer, packed);
+      end = std::exchange(stream.avail_in, 0);
+      return true;
+    }
+    return inflate_some();
+  }
+
+  // A gzip file is one member or several, one behind the other. (gzread would take anything else that follows for the
+  // end of the file, and lose the rest of the text without a word.)
+  bool inflate_some() {
+    while (end == 0) {
+      if (stream.avail_in == 0 && !read_packed()) return refill();
+      if (std::exchange(between_members, false)) inflateReset(&stream);
+      stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+      stream.avail_out = kBuffer;
+      const int status = inflate(&stream, Z_NO_FLUSH);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        fail_read("is damaged", stream.msg ? stream.msg : "no gzip data");
+      between_members = status == Z_STREAM_END;
+      end = kBuffer - stream.avail_out;
+    }
+    return true;
+  }
+
+  [[noreturn]] void fail_read(const char* what, const char* why) const {
+    fail(ErrorKind::data,
+         fmt::format("{} {}: its gzip data cannot be read beyond line {} ({})", path, what, num_lines, why));
   }
 
   [[noreturn]] void fail_line(const std::string& what) const {
@@ -110,9 +144,11 @@ struct TextReader::Impl {
   }
 
   std::string path;
-  int64_t size = 0, num_lines = 0;
-  gzFile gz = nullptr;
-  std::vector<char> buffer;
+  int64_t size = 0, num_lines = 0, num_read = 0;
+  std::ifstream file;
+  z_stream stream{};  // of a plain file: only what is left of `packed`
+  bool gzip = false, between_members = false;
+  std::vector<char> packed, buffer;  // as in the file; as text
   size_t begin = 0, end = 0;
 };
 
@@ -133,7 +169,7 @@ bool TextReader::next(std::string& line) {
 }
 
 int64_t TextReader::num_lines() const { return impl_->num_lines; }
-int64_t TextReader::bytes_read() const { return static_cast<int64_t>(gzoffset(impl_->gz)); }
+int64_t TextReader::bytes_read() const { return impl_->num_read - impl_->stream.avail_in; }
 int64_t TextReader::file_bytes() const { return impl_->size; }
 const std::string& TextReader::path() const { return impl_->path; }
 

@@ -10,6 +10,7 @@
 #include "launch/inspect.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/plan.h"
 #include "trainer/trainer.h"
 #include "trainer/units.h"
 
@@ -93,11 +94,9 @@ void inspect_model(const std::string& cfg_file, int64_t vocabulary) {
   const Transformer model(config.model, params, /*max_positions=*/1);
   fmt::print("model of {}\n\n", cfg_file);
   print_tree(params);
-  int64_t tables = 0;
-  for (const Param& p : params.params())
-    if (p.spec.pad && p.spec.shape.rank() == 2) tables += p.spec.shape.numel();
   fmt::print("\n{:<69} {:>14}\n", "parameters in all", with_commas(params.global_numel()));
-  fmt::print("{:<69} {:>14}\n", "without vocabulary tables", with_commas(params.global_numel() - tables));
+  fmt::print("{:<69} {:>14}\n", "without vocabulary tables",
+             with_commas(params.global_numel() - vocabulary_numel(params)));
   print_memory(config, params, TensorParallel(*alone));
 }
 

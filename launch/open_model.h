@@ -21,15 +21,9 @@ std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<
 // Lines as rank 0 reads them, on every rank. Its `read` may throw: then all ranks throw the same.
 template <typename Read>
 std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
-  std::vector<std::string> lines;
-  std::exception_ptr error;
-  try {
-    if (world.rank() == 0) lines = read();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  agree(world, error);
-  return broadcast_lines(world, lines);
+  return broadcast_lines(world, all_or_none(world, [&] {
+                           return world.rank() == 0 ? std::vector<std::string>(read()) : std::vector<std::string>();
+                         }));
 }
 
 std::vector<std::string> read_text_file(const std::string& path);  // plain or gzip, checked (data/text_reader.h)

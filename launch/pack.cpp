@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "data/packer.h"
 #include "launch/commands.h"
 #include "launch/options.h"
+#include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/progress.h"
 #include "trainer/units.h"
@@ -67,7 +67,7 @@ bool parse(const std::vector<std::string>& args, Request& request) {
   for (const char* key : {"vocab-size", "training-lines", "character-coverage"})
     if (ready && options.given(key))
       fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but a ready one is given", key));
-  if (p.threads == 0) p.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (p.threads == 0) p.threads = num_threads();
   p.shuffle = !request.no_shuffle;
   return true;
 }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <new>
+#include <string_view>
 #include <thread>
 
 #include "parallel/communicator.h"
@@ -25,14 +27,18 @@ std::string host_name() {
 }  // namespace
 
 int exit_code_of(const std::exception& e) {
-  const auto* error = dynamic_cast<const Error*>(&e);
-  return error != nullptr ? error->exit_code() : static_cast<int>(ErrorKind::internal);
+  if (const auto* error = dynamic_cast<const Error*>(&e)) return error->exit_code();
+  const bool io = dynamic_cast<const std::filesystem::filesystem_error*>(&e) != nullptr;
+  return static_cast<int>(io ? ErrorKind::io : ErrorKind::internal);
 }
 
 std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host) {
   const auto* error = dynamic_cast<const Error*>(&e);
   const bool out_of_memory = dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
-  std::string text = world_size > 1 ? fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host) : "weft: ";
+  const bool agreed = std::string_view(e.what()).starts_with("rank ");  // it names the rank that failed
+  std::string text = world_size == 1 ? "weft: "
+                     : agreed        ? fmt::format("weft[{} ranks]: ", world_size)
+                                     : fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host);
   text += out_of_memory ? "out of memory" : e.what();
   text += "\n";
   if (error != nullptr) {

@@ -7,9 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -57,5 +61,26 @@ void run_thread_ranks(int size, const std::function<void(Communicator&)>& body);
 // All ranks call it after a fallible local phase, with nullptr or what went wrong: either all return, or all throw the
 // same Error (the lowest failing rank's, naming it), so that nobody waits for a rank that has given up.
 void agree(Communicator& world, const std::exception_ptr& error);
+
+// Runs a phase that may fail on one rank and not on another, and agrees on how it went; gives what it returned.
+template <typename Phase>
+auto all_or_none(Communicator& world, Phase&& phase) {
+  std::exception_ptr error;
+  const auto attempt = [&](auto&& run) {
+    try {
+      run();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    agree(world, error);
+  };
+  if constexpr (std::is_void_v<decltype(phase())>) {
+    attempt(phase);
+  } else {
+    std::optional<decltype(phase())> result;
+    attempt([&] { result.emplace(phase()); });
+    return std::move(*result);
+  }
+}
 
 }  // namespace weft

@@ -65,18 +65,6 @@ void check_finite(const Layout& layout, int64_t step) {
     }
 }
 
-// Runs a phase that may fail on one rank and not on another; all ranks go on, or all throw the same Error.
-template <typename Phase>
-void all_or_none(Communicator& world, Phase&& phase) {
-  std::exception_ptr error;
-  try {
-    phase();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  agree(world, error);
-}
-
 // The errors of writing say what it means for the run.
 template <typename Phase>
 void write_phase(Phase&& phase) {

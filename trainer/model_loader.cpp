@@ -35,13 +35,7 @@ Tokenizers load_tokenizers(const std::string& folder) {
 
 LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
     : folder_(folder), config_(config), mesh_(mesh), tp_(mesh.tp()), params_(mesh.tp().rank(), mesh.tp().size()) {
-  std::exception_ptr error;
-  try {
-    load();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  agree(mesh.world(), error);
+  all_or_none(mesh.world(), [&] { load(); });
 }
 
 void LoadedModel::load() {

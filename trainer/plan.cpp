@@ -6,13 +6,52 @@
 #include "data/corpus.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "trainer/translator.h"
 #include "trainer/units.h"
 
 namespace weft {
 namespace {
 
-void require_at_least(int64_t value, int64_t least, const char* option) {
-  if (value < least) fail(ErrorKind::usage, fmt::format("{} = {} must be at least {}", option, value, least));
+template <typename T>
+void require_at_least(T value, T least, const char* option) {
+  if (!(value >= least)) fail(ErrorKind::usage, fmt::format("{} = {} must be at least {}", option, value, least));
+}
+
+void require_fraction(double value, const char* option) {
+  if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
+}
+
+void check_ranges(const RunConfig& c) {
+  require_at_least<int64_t>(c.train.steps, 1, "train.steps");
+  require_at_least(c.train.minutes, 0.0, "train.minutes");
+  require_fraction(c.train.label_smoothing, "train.label_smoothing");
+  require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");
+  require_at_least<int64_t>(c.train.save_every, 0, "train.save_every");
+  require_at_least<int64_t>(c.train.log_every, 1, "train.log_every");
+  require_at_least<int64_t>(c.train.validate_bleu, -1, "train.validate_bleu");
+  require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
+  require_at_least<int64_t>(c.train.patience, 0, "train.patience");
+  require_fraction(c.optimizer.beta1, "optimizer.beta1");
+  require_fraction(c.optimizer.beta2, "optimizer.beta2");
+  require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");
+  require_at_least(c.optimizer.weight_decay, 0.0, "optimizer.weight_decay");
+  require_at_least(c.optimizer.clip_norm, 0.0, "optimizer.clip_norm");
+  require_at_least(c.schedule.lr, 0.0, "schedule.lr");
+  require_at_least(c.schedule.min_lr, 0.0, "schedule.min_lr");
+  require_at_least<int64_t>(c.schedule.warmup, 0, "schedule.warmup");
+  require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
+  beam_options(c.decode);
+}
+
+// Options that would do nothing, as others stand, are refused: silence would cost their user a run.
+void check_validation_options(const RunConfig& c) {
+  const bool validates = !c.data.valid.empty() && c.train.validate_every > 0;
+  if (c.train.patience > 0 && !validates)
+    fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
+                                       c.train.patience));
+  if (validates && c.train.keep_best == BestMetric::bleu && c.train.validate_bleu == 0)
+    fail(ErrorKind::usage,
+         "train.keep_best = bleu needs translations: set train.validate_bleu, or train.keep_best = loss");
 }
 
 void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const std::string& folder) {
@@ -35,12 +74,12 @@ void match_validation(const Manifest& train, const RunConfig& c) {
 }
 
 void resolve_blocks(RunConfig& c) {
-  require_at_least(c.batch.rows, 2, "batch.rows");
-  require_at_least(c.batch.source_rows, 2, "batch.source_rows");
-  require_at_least(c.batch.blocks, 1, "batch.blocks");
-  require_at_least(c.batch.look_ahead, 1, "batch.look_ahead");
-  require_at_least(c.batch.page, 1, "batch.page");
-  require_at_least(c.batch.window, 1, "batch.window");
+  require_at_least<int64_t>(c.batch.rows, 2, "batch.rows");
+  require_at_least<int64_t>(c.batch.source_rows, 2, "batch.source_rows");
+  require_at_least<int64_t>(c.batch.blocks, 1, "batch.blocks");
+  require_at_least<int64_t>(c.batch.look_ahead, 1, "batch.look_ahead");
+  require_at_least<int64_t>(c.batch.page, 1, "batch.page");
+  require_at_least<int64_t>(c.batch.window, 1, "batch.window");
   if (c.batch.blocks % c.parallel.dp != 0)
     fail(ErrorKind::usage,
          fmt::format("batch.blocks = {} does not divide by parallel.dp = {}: every data-parallel rank takes the "
@@ -48,20 +87,13 @@ void resolve_blocks(RunConfig& c) {
                      c.batch.blocks, c.parallel.dp));
 }
 
-int64_t embedding_numel(const ParamStore& params) {
-  int64_t n = 0;
-  for (const Param& p : params.params())
-    if (p.spec.pad) n += p.spec.shape.numel();
-  return n;
-}
-
 }  // namespace
 
 RunConfig resolve(RunConfig c, int ranks) {
   if (c.data.train.empty()) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
   if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
-  require_at_least(c.train.steps, 1, "train.steps");
-  require_at_least(c.train.keep_last, 1, "train.keep_last");
+  check_ranges(c);
+  check_validation_options(c);
   const Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
   match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);
@@ -79,10 +111,17 @@ RunConfig resolve(RunConfig c, int ranks) {
   return c;
 }
 
+int64_t vocabulary_numel(const ParamStore& params) {
+  int64_t n = 0;
+  for (const Param& p : params.params())
+    if (p.spec.pad && p.spec.shape.rank() == 2) n += p.spec.shape.numel();
+  return n;
+}
+
 std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory) {
   const Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
-  const int64_t all = params.global_numel(), tables = embedding_numel(params);
+  const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
   const double step_tokens = static_cast<double>(c.batch.rows * c.batch.blocks);
   const double epoch_steps = static_cast<double>(data.target_pieces + data.num_pairs) / step_tokens;
   std::string s;
@@ -93,15 +132,17 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                            c.model.source_vocabulary, c.model.target_vocabulary));
   row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
                                 format_count(static_cast<double>(all - tables))));
-  row("grid",
-      fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
-                  c.parallel.dp * c.parallel.tp,
-                          c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
+  row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
+                          c.parallel.dp * c.parallel.tp, c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(),
+                          num_threads() == 1 ? "" : "s", cpu_description()));
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
                           format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
-  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} pieces", c.batch.source_rows, c.batch.rows,
-                           data.longest_source, data.longest_target));
+  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} pieces{}", c.batch.source_rows,
+                           c.batch.rows, data.longest_source, data.longest_target,
+                           data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows
+                               ? ""
+                               : ", and what does not fit is left out"));
   row("step", fmt::format("{} block{}, {:.0f} target rows; about {:.0f} steps an epoch", c.batch.blocks,
                           c.batch.blocks == 1 ? "" : "s", step_tokens, epoch_steps));
   row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
@@ -109,7 +150,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                               c.schedule.warmup));
   row("memory",
       fmt::format("{} a rank: parameters {}, gradients {}, moments {}, activations {}", format_bytes(memory.total()),
-                  format_bytes(memory.parameters), format_bytes(memory.gradients), format_bytes(memory.moments), format_bytes(memory.activations)));
+                  format_bytes(memory.parameters), format_bytes(memory.gradients), format_bytes(memory.moments),
+                  format_bytes(memory.activations)));
   row("output", c.train.output);
   return s;
 }

@@ -17,6 +17,9 @@ struct MemoryPlan {  // bytes on one rank
   size_t total() const { return parameters + gradients + moments + activations; }
 };
 
+// Entries of the vocabulary tables, [V, D] each: what parameter counts leave out when they say so.
+int64_t vocabulary_numel(const ParamStore& params);
+
 // One screen: model, parameters, grid, blocks, steps an epoch, schedule, memory.
 std::string describe_plan(const RunConfig& config, const ParamStore& params, const MemoryPlan& memory);
 

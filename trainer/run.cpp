@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
@@ -13,30 +11,16 @@
 #include "trainer/event_log.h"
 #include "trainer/plan.h"
 #include "trainer/progress.h"
+#include "trainer/run_folder.h"
 #include "trainer/trainer.h"
 #include "trainer/validation.h"
 
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using ConfigText = std::function<std::string(const RunConfig&)>;
 
 constexpr int64_t kMaxSkippedSteps = 20;  // in a row; then the run has diverged
-
-// Runs `phase` on this rank; afterwards all ranks go on, or all throw the same Error.
-template <typename Phase>
-auto together(Communicator& world, Phase&& phase) {
-  std::exception_ptr error;
-  std::optional<decltype(phase())> result;
-  try {
-    result.emplace(phase());
-  } catch (...) {
-    error = std::current_exception();
-  }
-  agree(world, error);
-  return std::move(*result);
-}
 
 std::string plan_text(const RunConfig& c, const Mesh& mesh) {
   ParamStore params(mesh.tp().rank(), mesh.tp().size());
@@ -49,10 +33,9 @@ std::string plan_text(const RunConfig& c, const Mesh& mesh) {
   return describe_plan(c, params, memory);
 }
 
-void set_aside(const std::string& root) {
-  std::string aside = root + ".old";
-  for (int i = 2; fs::exists(aside); ++i) aside = fmt::format("{}.old{}", root, i);
-  fs::rename(root, aside);
+std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
+  config.train.fresh = false;  // was for this start; whoever starts from the saved file goes on
+  return to_text(config);
 }
 
 class Run {
@@ -62,11 +45,12 @@ class Run {
 
  private:
   bool chief() const { return mesh_.world().rank() == 0; }
-  std::string root() const { return config_.train.output + "/checkpoints"; }
-  std::string prepare_folder() const;  // the checkpoint to go on from, or ""
   void begin_or_resume();
+  Wish own_wish();  // what this rank was asked for, or finds that it is time for
   bool finished(Wish wish) const;
+  bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
   void log_step(const StepReport& r);
+  void report_epoch(const StepReport& r);
   void refuse_divergence(const StepReport& r);
   void validate();
   void note_score(const ValidationReport& report);
@@ -80,47 +64,45 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Validation> validation_;  // none without data.valid
   TrainState state_;
-  std::unique_ptr<EventLog> log_;  // of the chief
-  std::string last_saved_;         // folder
+  std::unique_ptr<RunFolder> folder_;  // of the chief, as is the log
+  std::unique_ptr<EventLog> log_;
+  std::string last_saved_;  // folder
+  SignalWatch signals_;
   int64_t skipped_in_a_row_ = 0, validated_at_ = -1, saved_at_ = -1;
   bool best_is_new_ = false;
   double part_seconds_ = 0, part_source_ = 0, part_target_ = 0;  // since this process began: rates and time left
-  int64_t part_steps_ = 0;
+  int64_t part_steps_ = 0, epoch_ = -1;
+  double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;
 };
 
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
     : config_(config),
       mesh_(mesh),
-      config_text_(to_text(config)),
+      config_text_(text_to_keep(config, to_text)),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/mesh.world().rank() != 0)) {
   if (chief()) std::fputs(("weft train\n" + plan_text(config, mesh)).c_str(), stderr);
-  trainer_ = together(mesh.world(), [&] { return std::make_unique<Trainer>(config, mesh); });
-  validation_ = together(mesh.world(), [&] {
+  trainer_ = all_or_none(mesh.world(), [&] { return std::make_unique<Trainer>(config, mesh); });
+  validation_ = all_or_none(mesh.world(), [&] {
     return config.data.valid.empty() ? nullptr : std::make_unique<Validation>(config, mesh, *trainer_);
   });
   begin_or_resume();
 }
 
-std::string Run::prepare_folder() const {
-  fs::create_directories(config_.train.output);
-  if (config_.train.fresh && fs::exists(root())) set_aside(root());
-  fs::create_directories(root());
-  return find_latest_checkpoint(root()).value_or("");
-}
-
 // Rank 0 decides what to go on from; the others follow.
 void Run::begin_or_resume() {
   Communicator& world = mesh_.world();
-  const std::string found = together(world, [&] { return chief() ? prepare_folder() : std::string(); });
+  const std::string found = all_or_none(world, [&]() -> std::string {
+    if (!chief()) return "";
+    folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
+    return find_latest_checkpoint(folder_->checkpoints()).value_or("");
+  });
   const std::string from = world.broadcast_string(found, 0);
-  together(world, [&] {
+  all_or_none(world, [&] {
     if (!from.empty()) trainer_->load(from, state_);
     trainer_->update(state_);
-    if (chief()) {
-      write_file_atomically(config_.train.output + "/config.cfg", config_text_);
-      log_ = std::make_unique<EventLog>(config_.train.output + "/log.jsonl", state_.step);
-    }
-    return true;
+    if (!chief()) return;
+    write_file_atomically(folder_->config(), config_text_);
+    log_ = std::make_unique<EventLog>(folder_->log(), state_.step);
   });
   if (from.empty()) return;
   saved_at_ = validated_at_ = state_.step;
@@ -128,12 +110,15 @@ void Run::begin_or_resume() {
   say(fmt::format("going on from {}: step {}, epoch {}", from, state_.step, state_.cursor.epoch));
 }
 
+// Clocks differ between ranks: rank 0's counts.
+Wish Run::own_wish() {
+  const Wish asked = signals_.take();
+  const double limit = 60 * config_.train.minutes;
+  return asked == Wish::none && chief() && limit > 0 && state_.seconds >= limit ? Wish::finish : asked;
+}
+
 bool Run::finished(Wish wish) const {
-  const TrainConfig& t = config_.train;
-  if (wish == Wish::stop || state_.step >= t.steps) return true;
-  if (t.patience > 0 && state_.best.stale >= t.patience) return true;
-  // Clocks differ between ranks: rank 0's counts.
-  return mesh_.world().max(chief() && t.minutes > 0 && state_.seconds >= 60 * t.minutes ? 1 : 0) == 1;
+  return wish >= Wish::finish || state_.step >= config_.train.steps || out_of_patience();
 }
 
 void Run::log_step(const StepReport& r) {
@@ -167,6 +152,22 @@ void Run::log_step(const StepReport& r) {
                   .eta_seconds = left});
 }
 
+// At the first step of a new epoch: how well its blocks were filled, and what did not fit.
+void Run::report_epoch(const StepReport& r) {
+  const double rows = static_cast<double>(config_.batch.blocks);
+  epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),
+      epoch_target_ += static_cast<double>(r.target_tokens);
+  if (r.epoch == epoch_) return;
+  if (epoch_ >= 0)
+    say(fmt::format("epoch {} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,
+                    100 * epoch_source_ / (epoch_steps_ * rows * static_cast<double>(config_.batch.source_rows)),
+                    100 * epoch_target_ / (epoch_steps_ * rows * static_cast<double>(config_.batch.rows)),
+                    trainer_->dropped() == 0
+                        ? ""
+                        : fmt::format("; {} pairs left out, longer than a block (batch.rows)", trainer_->dropped())));
+  epoch_ = r.epoch;
+}
+
 void Run::refuse_divergence(const StepReport& r) {
   skipped_in_a_row_ = r.skipped ? skipped_in_a_row_ + 1 : 0;
   if (r.skipped) say(fmt::format("step {}: a gradient is not finite; all ranks skip the step", r.step));
@@ -195,12 +196,13 @@ void Run::validate() {
 }
 
 void Run::note_score(const ValidationReport& report) {
-  const bool by_bleu = config_.train.keep_best == BestMetric::bleu && report.translation;
+  const bool by_bleu = config_.train.keep_best == BestMetric::bleu;
+  const std::string metric = by_bleu ? "bleu" : "loss";
   const double value = by_bleu ? report.translation->bleu.score : -report.loss;
   BestScore& best = state_.best;
-  best_is_new_ = !best.known || value > best.value;
+  best_is_new_ = best.metric != metric || value > best.value;
   if (best_is_new_)
-    best = {.known = true, .value = value, .step = state_.step, .stale = 0};
+    best = {.metric = metric, .value = value, .step = state_.step, .stale = 0};
   else
     ++best.stale;
 }
@@ -208,13 +210,12 @@ void Run::note_score(const ValidationReport& report) {
 void Run::save() {
   if (saved_at_ == state_.step) return;
   saved_at_ = state_.step;
-  last_saved_ = trainer_->save(root(), state_, config_text_);
-  together(mesh_.world(), [&] {
-    if (!chief()) return true;
-    point_to(root(), "latest", last_saved_);
-    if (best_is_new_) point_to(root(), "best", last_saved_);
-    prune_checkpoints(root(), config_.train.keep_last);
-    return true;
+  last_saved_ = trainer_->save(config_.train.output + "/checkpoints", state_, config_text_);
+  all_or_none(mesh_.world(), [&] {
+    if (!chief()) return;
+    point_to(folder_->checkpoints(), "latest", last_saved_);
+    if (best_is_new_) point_to(folder_->checkpoints(), "best", last_saved_);
+    prune_checkpoints(folder_->checkpoints(), config_.train.keep_last);
   });
   best_is_new_ = false;
   say(fmt::format("saved {}", last_saved_));
@@ -223,36 +224,39 @@ void Run::save() {
 int Run::loop() {
   const TrainConfig& t = config_.train;
   const auto due = [&](int64_t every) { return every > 0 && state_.step % every == 0; };
-  SignalWatch signals;
+  bool last = finished(mesh_.world().max(own_wish() == Wish::finish ? 1 : 0) == 1 ? Wish::finish : Wish::none);
+  if (last)
+    say(fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
   Wish wish = Wish::none;
-  while (!finished(wish)) {
-    const StepReport report = trainer_->step(signals.take());
+  while (!last) {
+    const StepReport report = trainer_->step(own_wish());
     wish = report.wish;
     trainer_->update(state_);
     state_.seconds += report.seconds;
     log_step(report);
+    report_epoch(report);
     refuse_divergence(report);
-    if (due(t.validate_every)) validate();
-    if (due(t.save_every) || best_is_new_ || wish == Wish::save) save();
+    last = finished(wish);
+    if (due(t.validate_every) || (last && wish != Wish::stop && t.validate_every > 0)) validate();
+    last = last || out_of_patience();
+    if (last || due(t.save_every) || best_is_new_ || wish == Wish::save) save();
   }
-  if (wish != Wish::stop && t.validate_every > 0) validate();
-  save();
   if (wish != Wish::stop) return 0;
   say("asked to stop: saved; the same command goes on from here");
-  return signals.stop_signal() ? 128 + signals.stop_signal() : 143;
+  return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
 }
 
 }  // namespace
 
 int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
-  const RunConfig config = together(world, [&] { return resolve(wanted, world.size()); });
+  const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size()); });
   const Mesh mesh(world, config.parallel);
   return Run(config, mesh, to_text).loop();
 }
 
-void print_plan(const RunConfig& wanted) {
-  const RunConfig config =
-      resolve(wanted, static_cast<int>(std::max<int64_t>(wanted.parallel.dp, 1) * wanted.parallel.tp));
+void print_plan(const RunConfig& wanted, int ranks) {
+  const auto named = static_cast<int>(std::max<int64_t>(wanted.parallel.dp, 1) * wanted.parallel.tp);
+  const RunConfig config = resolve(wanted, ranks > 1 ? ranks : named);
   run_thread_ranks(static_cast<int>(config.parallel.tp),
                    [&](Communicator& tp) {  // nothing runs: they stand for one tp group
                      const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()}));

@@ -17,7 +17,7 @@ namespace weft {
 int run_training(const RunConfig& wanted, Communicator& world,
                  const std::function<std::string(const RunConfig&)>& to_text);
 
-// Prints the plan of the grid that `wanted` names, without MPI; makes nothing.
-void print_plan(const RunConfig& wanted);
+// Prints the plan for `ranks` ranks or, if that is 1, for the grid that `wanted` names; makes nothing.
+void print_plan(const RunConfig& wanted, int ranks);
 
 }  // namespace weft

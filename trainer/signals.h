@@ -1,12 +1,13 @@
-// trainer/signals.h: what the outside asks of a running job. A handler only sets a flag; the flag travels with the next
-// step's reduction, so that all ranks act after the same step and no rank waits for one that has gone.
+// trainer/signals.h: what the outside asks of a running job. A handler only sets a flag; the ranks agree on the
+// strongest wish in every step, so that all act after the same step and no rank waits for one that has gone.
 #pragma once
 
 #include <cstdint>
 
 namespace weft {
 
-enum class Wish : uint8_t { none = 0, save = 1, stop = 2 };  // SIGUSR1: save and go on; SIGTERM, SIGINT: save and stop
+// SIGUSR1: save and go on; the run's time is over: validate, save, end; SIGTERM, SIGINT: save and stop.
+enum class Wish : uint8_t { none = 0, save = 1, finish = 2, stop = 3 };
 
 class SignalWatch {  // handlers are installed while it lives; a second SIGTERM or SIGINT ends the process at once
  public:

@@ -20,7 +20,13 @@ json TrainState::to_json() const {
             {"look_ahead", order.look_ahead},
             {"page", order.page},
             {"window", order.window}}},
-          {"best", {{"known", best.known}, {"value", best.value}, {"step", best.step}, {"stale", best.stale}}}};
+          {"model",
+           {{"norm", model.norm},
+            {"activation", model.activation},
+            {"positions", model.positions},
+            {"position_offset", model.position_offset},
+            {"scale_embeddings", model.scale_embeddings}}},
+          {"best", {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"stale", best.stale}}}};
 }
 
 TrainState TrainState::from_json(const json& j) try {
@@ -40,8 +46,14 @@ TrainState TrainState::from_json(const json& j) try {
   order.at("look_ahead").get_to(s.order.look_ahead);
   order.at("page").get_to(s.order.page);
   order.at("window").get_to(s.order.window);
+  const json& model = j.at("model");
+  model.at("norm").get_to(s.model.norm);
+  model.at("activation").get_to(s.model.activation);
+  model.at("positions").get_to(s.model.positions);
+  model.at("position_offset").get_to(s.model.position_offset);
+  model.at("scale_embeddings").get_to(s.model.scale_embeddings);
   const json& best = j.at("best");
-  best.at("known").get_to(s.best.known);
+  best.at("metric").get_to(s.best.metric);
   best.at("value").get_to(s.best.value);
   best.at("step").get_to(s.best.step);
   best.at("stale").get_to(s.best.stale);
@@ -50,21 +62,28 @@ TrainState TrainState::from_json(const json& j) try {
   fail(ErrorKind::checkpoint, fmt::format("state.json: {}", e.what()));
 }
 
-void require_same_order(const DataOrder& saved, const DataOrder& now) {
-  const auto same = [](const char* option, const auto& before, const auto& after) {
+void require_same_run(const TrainState& saved, const TrainState& now) {
+  const auto same = [](const char* option, const auto& before, const auto& after, const char* otherwise) {
     if (before != after)
       fail(ErrorKind::usage,
-           fmt::format("the run was begun with {} = {}, now it is {}: its place in the data would be lost; "
-                       "use the old value, or another --train.output, or --train.fresh=true",
-                       option, before, after));
+           fmt::format("the run was begun with {} = {}, now it is {}: {}; use the old value, or another "
+                       "--train.output, or --train.fresh=true",
+                       option, before, after, otherwise));
   };
-  same("train.seed", saved.seed, now.seed);
-  same("batch.rows", saved.rows, now.rows);
-  same("batch.source_rows", saved.source_rows, now.source_rows);
-  same("batch.look_ahead", saved.look_ahead, now.look_ahead);
-  same("batch.page", saved.page, now.page);
-  same("batch.window", saved.window, now.window);
-  same("data.train (SHA-256 of its manifest)", saved.manifest_sha256, now.manifest_sha256);
+  const char* const lost = "its place in the data would be lost";
+  same("train.seed", saved.order.seed, now.order.seed, lost);
+  same("batch.rows", saved.order.rows, now.order.rows, lost);
+  same("batch.source_rows", saved.order.source_rows, now.order.source_rows, lost);
+  same("batch.look_ahead", saved.order.look_ahead, now.order.look_ahead, lost);
+  same("batch.page", saved.order.page, now.order.page, lost);
+  same("batch.window", saved.order.window, now.order.window, lost);
+  same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
+  const char* const other = "its parameters mean another model";
+  same("model.norm", saved.model.norm, now.model.norm, other);
+  same("model.activation", saved.model.activation, now.model.activation, other);
+  same("model.positions", saved.model.positions, now.model.positions, other);
+  same("model.position_offset", saved.model.position_offset, now.model.position_offset, other);
+  same("model.scale_embeddings", saved.model.scale_embeddings, now.model.scale_embeddings, other);
 }
 
 }  // namespace weft

@@ -15,12 +15,18 @@ struct DataOrder {
   std::string manifest_sha256;
   uint64_t seed = 0;
   int64_t rows = 0, source_rows = 0, look_ahead = 0, page = 0, window = 0;
-  bool operator==(const DataOrder&) const = default;
+};
+
+// What the shapes of the tensors do not tell about the model that they belong to.
+struct ModelForm {
+  std::string norm, activation, positions;
+  int64_t position_offset = 0;
+  bool scale_embeddings = true;
 };
 
 struct BestScore {
-  bool known = false;
-  double value = 0;  // of the metric named by train.keep_best
+  std::string metric;  // "bleu" or "loss"; empty before the first validation
+  double value = 0;    // higher is better: BLEU, or the loss with a minus
   int64_t step = 0;
   int64_t stale = 0;  // validations since then
 };
@@ -31,14 +37,14 @@ struct TrainState {
   double seconds = 0;           // spent in steps, over all parts of the run
   Cursor cursor;                // where the next step begins
   DataOrder order;
+  ModelForm model;
   BestScore best;
 
   nlohmann::json to_json() const;
-  static TrainState from_json(
-      const nlohmann::json& json);  // a missing or mistyped field is an Error of kind checkpoint
+  static TrainState from_json(const nlohmann::json& json);  // a missing field is an Error of kind checkpoint
 };
 
-// Nothing if a run with order `now` may go on from `saved`; otherwise an Error that names the option that differs.
-void require_same_order(const DataOrder& saved, const DataOrder& now);
+// Nothing if a run that is `now` may go on from `saved`; otherwise an Error that names the option that differs.
+void require_same_run(const TrainState& saved, const TrainState& now);
 
 }  // namespace weft

@@ -32,6 +32,15 @@ DataOrder data_order(const RunConfig& c) {
           .window = c.batch.window};
 }
 
+ModelForm model_form(const ModelConfig& c) {
+  const char* const layouts[] = {"interleaved", "halves", "tensor2tensor"};
+  return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
+          .activation = c.activation == Activation::relu ? "relu" : "gelu",
+          .positions = layouts[static_cast<size_t>(c.positions)],
+          .position_offset = c.position_offset,
+          .scale_embeddings = c.scale_embeddings};
+}
+
 std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
   const Corpus corpus(corpus_folder);
   const Manifest& m = corpus.manifest();
@@ -51,7 +60,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
       grad_sync_(mesh.dp(), params_.grads()),
       arena_(arena_bytes(config, tp_)),
-      order_(data_order(config)) {
+      order_(data_order(config)),
+      form_(model_form(config.model)) {
   start_loader({});
 }
 
@@ -108,6 +118,7 @@ void Trainer::update(TrainState& state) const {
   state.optimizer_steps = optimizer_.steps();
   state.cursor = loader_->cursor();
   state.order = order_;
+  state.model = form_;
 }
 
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
@@ -119,11 +130,13 @@ std::string Trainer::save(const std::string& root, const TrainState& state, cons
 }
 
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
+  TrainState now;
+  update(now);
   state = TrainState::from_json(load_checkpoint(checkpoint, params_,
                                                 {{"model", "", params_.values()},
                                                  {"optimizer", "adam.m.", optimizer_.first_moment()},
                                                  {"optimizer", "adam.v.", optimizer_.second_moment()}}));
-  require_same_order(state.order, order_);
+  require_same_run(state, now);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
   start_loader(state.cursor);

@@ -36,7 +36,8 @@ class Trainer {
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
   void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
-  void update(TrainState& state) const;  // step, optimizer steps, cursor and order; the rest is the caller's
+  void update(TrainState& state) const;  // step, optimizer steps, cursor, order and model; the rest is the caller's
+  int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
   Pass pass(int64_t block, bool training);
   Transformer& model() { return model_; }
@@ -57,6 +58,7 @@ class Trainer {
   GradSync grad_sync_;
   Arena arena_;
   DataOrder order_;
+  ModelForm form_;
   std::unique_ptr<Loader> loader_;
   int64_t step_ = 0;
 };

@@ -82,6 +82,9 @@ BeamOptions beam_options(const DecodeConfig& c) {
     fail(ErrorKind::usage, fmt::format("decode.max_length_factor = {} and decode.max_length_extra = {} must not be "
                                        "negative",
                                        c.max_length_factor, c.max_length_extra));
+  if (c.beam < 1 || c.beam > 1000) fail(ErrorKind::usage, fmt::format("decode.beam = {} must be 1 to 1000", c.beam));
+  if (c.nbest < 1 || c.nbest > c.beam)
+    fail(ErrorKind::usage, fmt::format("decode.nbest = {} must be 1 to decode.beam = {}", c.nbest, c.beam));
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }
 

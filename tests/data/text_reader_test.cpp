@@ -65,6 +65,12 @@ TEST_F(TextReaderTest, RefusesALineAboveOneMebibyte) {
   expect_bad("a\n" + std::string((1 << 20) + 1, 'x') + "\n", {"line 2", "longer than 1 MiB"});
 }
 
+TEST_F(TextReaderTest, NoticesWhatIsNoGzipBehindGzip) {
+  std::string second = gzipped("c\nd\n");
+  second[0] = 'x';
+  EXPECT_THROW(lines_of(file_with(gzipped("a\nb\n") + second)), Error);
+}
+
 TEST_F(TextReaderTest, NoticesCutOffAndDamagedGzip) {
   const std::string whole = gzipped(joined(testing::sentences(5000, 3)));
   expect_bad(whole.substr(0, whole.size() / 2), {folder_ / "text", "is cut off"});

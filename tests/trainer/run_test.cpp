@@ -1,0 +1,142 @@
+// tests/trainer/run_test.cpp: what a run leaves behind: its log, its pointers, what is set aside, and what it refuses.
+#include "trainer/run.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/event_log.h"
+#include "trainer/run_folder.h"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const TextCorpus& corpus() {
+  static const TextCorpus text(/*num_pairs=*/60);
+  return text;
+}
+
+RunConfig run_config(const TemporaryFolder& folder) {
+  RunConfig c;
+  c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
+  c.model.encoder_layers = c.model.decoder_layers = 1;
+  c.data.train = c.data.valid = corpus().folder();
+  c.batch.rows = 64, c.batch.blocks = 2;
+  c.schedule.lr = 3e-3, c.schedule.warmup = 5;
+  c.train.output = folder / "run";
+  c.train.steps = 6, c.train.validate_every = 2, c.train.save_every = 2, c.train.keep_last = 1;
+  c.train.keep_best = BestMetric::loss, c.train.validate_bleu = 4;
+  return c;
+}
+
+int run(const RunConfig& config) {
+  const auto world = make_single_communicator();
+  return run_training(config, *world, [](const RunConfig& c) { return c.train.fresh ? "fresh" : "not fresh"; });
+}
+
+std::vector<int64_t> logged(const RunConfig& c, const char* field) {
+  std::vector<int64_t> steps;
+  for (const auto& record : read_event_log(c.train.output + "/log.jsonl"))
+    if (record.contains(field)) steps.push_back(record.at("step").get<int64_t>());
+  return steps;
+}
+
+std::string target(const RunConfig& c, const char* pointer) {
+  return fs::read_symlink(c.train.output + "/checkpoints/" + pointer).string();
+}
+
+std::string refusal(const RunConfig& c) {
+  try {
+    run(c);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Run, LogsEachStepAndValidationOnceAlsoWhenItGoesOn) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 3;
+  EXPECT_EQ(run(c), 0);
+  c.train.steps = 6;
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(logged(c, "loss"), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(logged(c, "valid_loss"), (std::vector<int64_t>{2, 3, 4, 6}));  // 3: the end of the first part
+}
+
+TEST(Run, BestPointsToTheLastStepIfThatIsTheBest) {
+  const TemporaryFolder folder;
+  const RunConfig c = run_config(folder);
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(target(c, "latest"), "step-00000006");
+  EXPECT_EQ(target(c, "best"), "step-00000006");  // six steps from nothing: each validation is better
+}
+
+TEST(Run, StopsWhenPatienceIsOut) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 1000, c.train.patience = 2, c.schedule.lr = 0;  // it never gets better than at first
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(logged(c, "loss").back(), 6);
+  EXPECT_EQ(target(c, "best"), "step-00000002");
+  EXPECT_TRUE(fs::exists(c.train.output + "/checkpoints/step-00000002"));
+}
+
+TEST(Run, AFinishedRunIsLeftAsItIs) {
+  const TemporaryFolder folder;
+  const RunConfig c = run_config(folder);
+  run(c);
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(logged(c, "loss").size(), 6u);
+}
+
+TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  run(c);
+  c.train.fresh = true, c.train.steps = 2;
+  run(c);
+  EXPECT_TRUE(fs::exists(c.train.output + "/checkpoints.old/step-00000006"));
+  EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl.old").size(), 9u);
+  EXPECT_EQ(logged(c, "loss").size(), 2u);
+  EXPECT_EQ(read_file(c.train.output + "/config.cfg"), "not fresh");
+}
+
+TEST(Run, RefusesToGoOnAsAnotherModelOfTheSameShapes) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  run(c);
+  c.model.activation = Activation::gelu;
+  EXPECT_NE(refusal(c).find("model.activation = relu, now it is gelu"), std::string::npos);
+}
+
+TEST(Run, RefusesAFolderThatAnotherRunHolds) {
+  const TemporaryFolder folder;
+  const RunConfig c = run_config(folder);
+  const RunFolder held(c.train.output, /*fresh=*/false);
+  EXPECT_NE(refusal(c).find("another run is using"), std::string::npos);
+}
+
+TEST(Run, RefusesOptionsThatWouldDoNothing) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.data.valid = "", c.train.patience = 3;
+  EXPECT_NE(refusal(c).find("train.patience = 3 needs validations"), std::string::npos);
+}
+
+TEST(Run, RefusesValuesOutOfRange) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.label_smoothing = 7;
+  EXPECT_EQ(refusal(c), "train.label_smoothing = 7 must be in [0, 1)");
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,54 @@
+// trainer/run_folder.cpp: making, locking and clearing a run's folder.
+#include "trainer/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail(ErrorKind::io, fmt::format("train.output: cannot make the folder {}: {}", path, error.message()));
+}
+
+FileDescriptor locked(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot make {}: {}", path, std::strerror(errno)));
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail(ErrorKind::usage,
+         fmt::format(
+             "another run is using {}: give another train.output (under Slurm: were the ranks started with MPI?)",
+             fs::path(path).parent_path().string()));
+  return file;  // a file system without locks: go on without
+}
+
+void set_aside(const std::string& path) {
+  if (!fs::exists(path)) return;
+  std::string aside = path + ".old";
+  for (int i = 2; fs::exists(aside); ++i) aside = fmt::format("{}.old{}", path, i);
+  rename_durably(path, aside);
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
+  make_folder(path);
+  lock_ = locked(path + "/.lock");
+  if (fresh) {
+    set_aside(checkpoints());
+    set_aside(log());
+  }
+  make_folder(checkpoints());
+}
+
+}  // namespace weft

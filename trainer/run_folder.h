@@ -1,0 +1,27 @@
+// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/; held by one run at a time.
+//
+// Only world rank 0 makes one. Errors are of kind io, or usage if another run holds the folder.
+#pragma once
+
+#include <string>
+
+#include "data/atomic_file.h"
+
+namespace weft {
+
+class RunFolder {
+ public:
+  // Makes the folder if need be and locks it. `fresh`: what an earlier run left is renamed to checkpoints.old and
+  // log.jsonl.old (or .old2, ...).
+  RunFolder(const std::string& path, bool fresh);
+
+  std::string checkpoints() const { return path_ + "/checkpoints"; }
+  std::string log() const { return path_ + "/log.jsonl"; }
+  std::string config() const { return path_ + "/config.cfg"; }
+
+ private:
+  std::string path_;
+  FileDescriptor lock_;  // flock: gone with the process, however it ends
+};
+
+}  // namespace weft
