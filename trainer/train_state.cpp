@@ -7,58 +7,16 @@ namespace weft {
 
 using nlohmann::json;
 
-json TrainState::to_json() const {
-  return {{"step", step},
-          {"optimizer_steps", optimizer_steps},
-          {"seconds", seconds},
-          {"cursor", {{"epoch", cursor.epoch}, {"position", cursor.position}, {"pending", cursor.pending}}},
-          {"order",
-           {{"manifest_sha256", order.manifest_sha256},
-            {"seed", order.seed},
-            {"rows", order.rows},
-            {"source_rows", order.source_rows},
-            {"look_ahead", order.look_ahead},
-            {"page", order.page},
-            {"window", order.window}}},
-          {"model",
-           {{"norm", model.norm},
-            {"activation", model.activation},
-            {"positions", model.positions},
-            {"position_offset", model.position_offset},
-            {"scale_embeddings", model.scale_embeddings}}},
-          {"best", {{"metric", best.metric}, {"value", best.value}, {"step", best.step}, {"stale", best.stale}}}};
-}
+// One list a struct, for both directions; reading insists on every field.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelForm, norm, activation, positions, position_offset, scale_embeddings)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, best)
 
-TrainState TrainState::from_json(const json& j) try {
-  TrainState s;
-  j.at("step").get_to(s.step);
-  j.at("optimizer_steps").get_to(s.optimizer_steps);
-  j.at("seconds").get_to(s.seconds);
-  const json& cursor = j.at("cursor");
-  cursor.at("epoch").get_to(s.cursor.epoch);
-  cursor.at("position").get_to(s.cursor.position);
-  cursor.at("pending").get_to(s.cursor.pending);
-  const json& order = j.at("order");
-  order.at("manifest_sha256").get_to(s.order.manifest_sha256);
-  order.at("seed").get_to(s.order.seed);
-  order.at("rows").get_to(s.order.rows);
-  order.at("source_rows").get_to(s.order.source_rows);
-  order.at("look_ahead").get_to(s.order.look_ahead);
-  order.at("page").get_to(s.order.page);
-  order.at("window").get_to(s.order.window);
-  const json& model = j.at("model");
-  model.at("norm").get_to(s.model.norm);
-  model.at("activation").get_to(s.model.activation);
-  model.at("positions").get_to(s.model.positions);
-  model.at("position_offset").get_to(s.model.position_offset);
-  model.at("scale_embeddings").get_to(s.model.scale_embeddings);
-  const json& best = j.at("best");
-  best.at("metric").get_to(s.best.metric);
-  best.at("value").get_to(s.best.value);
-  best.at("step").get_to(s.best.step);
-  best.at("stale").get_to(s.best.stale);
-  return s;
-} catch (const json::exception& e) {
+json TrainState::to_json() const { return *this; }
+
+TrainState TrainState::from_json(const json& j) try { return j.get<TrainState>(); } catch (const json::exception& e) {
   fail(ErrorKind::checkpoint, fmt::format("state.json: {}", e.what()));
 }
 
