@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Prints sacrebleu_cases.json: what sacreBLEU says about odd lines, for the tests of trainer/bleu, chrf, tokenize_13a.
+"""Prints sacrebleu_cases.json: what sacreBLEU says about odd lines, for the tests of trainer/bleu, chrf, ter, tokenizers.
 
 Usage: pip install sacrebleu==2.6.0; tests/reference/sacrebleu_cases.py > tests/reference/sacrebleu_cases.json
 """
 import json
 
 import sacrebleu
-from sacrebleu.metrics import BLEU, CHRF
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.metrics.bleu import _get_tokenizer
+from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+from sacrebleu_options import TER_OPTIONS, results
+
+COUNT = " ".join(str(i) for i in range(110))
 
 # name: (hypotheses, [references, further references ...])
 CASES = {
@@ -60,23 +64,38 @@ CASES = {
     "two references, one empty": (["a b c d"], [[""], ["a b c d"]]),
     "three references, two lines": (["a b c d", "the the cat"],
                                     [["a b c x", "the cat"], ["a b d c", "the the dog"], ["x", "a the b the c the"]]),
+    "a word moved": (["heute fährt der Mann mit dem Rad"], [["der Mann fährt heute mit dem Rad"]]),
+    "a phrase moved": (["on the table the red book lies"], [["the red book lies on the table"]]),
+    "two phrases moved": (["d e f a b c x g h"], [["a b c d e f g x h"]]),
+    "moved and changed": (["in the garden a dog big barks"], [["a big dog barked in the garden"]]),
+    "reversed": (["a b c d e f g h"], [["h g f e d c b a"]]),
+    "moved to the end": (["z a b c d e"], [["a b c d e z"]]),
+    "moved to the front": (["a b c d e z"], [["z a b c d e"]]),
+    "repeated words moved": (["a a b a b b a c"], [["b a a b c a b a"]]),
+    "longer than a run may be": (["x " + " ".join("abcdefghijklm")], [[" ".join("abcdefghijklm") + " x"]]),
+    "moved further than is looked": ([COUNT + " here"], [["here " + COUNT]]),
+    "one word for many": (["7"], [[COUNT]]),
+    "two words for many": (["7 99"], [[COUNT]]),
+    "many words for one": ([COUNT], [["7"]]),
+    "outside the beam": ([COUNT + " " + "a " * 40], [["b " * 40 + COUNT]]),
+    "more shifts than are tried": (["a b c a c b " * 9 + "d e"], [["e c b a b c a d " * 7]]),
+    "shifts run out in a later round": (["m n o p q r s t u v w x y z " * 4], [["x y z m n v w o p q r s t u " * 4]]),
+    "Chinese signs and Latin words": (["我用€5买了“Weft 2.0”—很好！1,000."], [["我 花 € 5 买 “Weft 2.0” — 很 好 ! 1,000 ."]]),
+    "kana and full width marks": (["カタカナ・ひらがな（テスト）、ＡＢＣ。"], [["カタカナ・ひらがな (テスト)、ABC．"]]),
+    "possessive": (["the dog's bone, dogs' bones and John's"], [["the dog 's bone , dogs ' bones and John 's"]]),
+    "signs new and old": (["cost 5\u20c1, 7₿ or 9€ ≈ 10$ ½ ² Ⅷ"], [["cost 5 \u20c1 , 7 ₿ or 9 € ≈ 10 $ ½² Ⅷ"]]),
     "a small corpus": (["Ein Hund läuft durch den Schnee.", "Zwei Männer stehen am Herd und kochen.", "", "Ja."],
                        [["Ein brauner Hund rennt durch den Schnee.", "Zwei Männer stehen am Herd und bereiten Essen zu.", "Nein.", "Ja."]]),
 }
 
-BLEU_OPTIONS = {
-    "default": {},
-    "none": {"tokenize": "none"},
-    "floor": {"smooth_method": "floor"},
-    "floor 0.25": {"smooth_method": "floor", "smooth_value": 0.25},
-    "add-k": {"smooth_method": "add-k"},
-    "add-k 0.5": {"smooth_method": "add-k", "smooth_value": 0.5},
-    "unsmoothed": {"smooth_method": "none"},
-    "effective": {"effective_order": True},
-    "lower case": {"lowercase": True},
-    "unsmoothed effective": {"smooth_method": "none", "effective_order": True},
+# Segments with fewer references than others: (hypotheses, [references with None for a missing one, ...]).
+VARIABLE_REFERENCES = {
+    "the second reference misses one": (["a b c d e", "x y z w"], [["a b c d f", "x y w w"], ["a b c d e f", None]]),
+    "each reference misses one": (["Ein Hund bellt.", "Zwei Katzen schlafen hier."],
+                                  [[None, "Zwei Katzen schlafen."], ["Ein Hund bellt laut.", None]]),
+    "three, two, one": (["1 2 3 4", "2 3 4 1", "4 1 2"],
+                        [["1 2 3 5", "1 2 3 4", "1 2 4"], ["1 2 3 4 5", "4 3 2 1 0", None], ["4 3 2 1 1 1 1", None, None]]),
 }
-CHRF_OPTIONS = {"chrF2": {}, "chrF2++": {"word_order": 2}, "chrF2++ lower case": {"word_order": 2, "lowercase": True}}
 
 # Lines for the tokenizer alone: every sentence above and what needs no second one.
 LINES = [
@@ -87,35 +106,32 @@ LINES = [
 ]
 
 
-def results(metrics, hypotheses, references):
-    """name: [score, what is printed after the signature]; and name: signature."""
-    scores, signatures = {}, {}
-    for name, (metric, options) in metrics.items():
-        metric = metric(**options)
-        score = metric.corpus_score(hypotheses, references)
-        line = score.format(width=1, signature=str(metric.get_signature()))
-        signature, printed = line.split(" = ", 1)
-        scores[name] = [score.score, printed]
-        signatures[name] = signature.replace("version:" + sacrebleu.__version__, "version:VERSION")
-    return scores, signatures
+TOKENIZERS = {name: _get_tokenizer(name)() for name in ["13a", "intl", "char", "zh"]}
+TOKENIZERS.update({name: TercomTokenizer(**TER_OPTIONS[name])
+                   for name in ["TER", "TER normalized Asian", "TER Asian without punctuation"]})
+
+
+def json_rows(rows):
+    return ",\n".join(json.dumps(row) for row in rows)
+
+
+def case(name, hypotheses, references):
+    return {"name": name, "hypotheses": hypotheses, "references": references,
+            "scores": results(hypotheses, references)[0]}
 
 
 def main():
-    metrics = {name: (BLEU, options) for name, options in BLEU_OPTIONS.items()}
-    metrics.update({name: (CHRF, options) for name, options in CHRF_OPTIONS.items()})
-    tokenize = Tokenizer13a()
-    lines = LINES + [line for hypotheses, references in CASES.values() for line in hypotheses]
+    lines = LINES + [line for hypotheses, references in CASES.values() for line in hypotheses if len(line) < 200]
     print('{"sacrebleu": "%s",' % sacrebleu.__version__)
-    print('"signatures": %s,' % json.dumps(results(metrics, ["a"], [["a"], ["b"]])[1]))
-    print('"tokenize_13a": [')
-    print(",\n".join(json.dumps([line, tokenize(line)]) for line in lines))
-    print('],\n"lower_case": [')
-    print(",\n".join(json.dumps([line, line.lower()]) for line in lines if line.lower() != line))
-    print('],\n"cases": [')
-    print(",\n".join(json.dumps({"name": name, "hypotheses": hypotheses, "references": references,
-                                 "scores": results(metrics, hypotheses, references)[0]})
-                     for name, (hypotheses, references) in CASES.items()))
-    print("]}")
+    print('"signatures": %s,' % json.dumps(results(["a"], [["a"], ["b"]])[1]))
+    print('"signatures_of_variable_references": %s,' % json.dumps(results(["a", "b"], [["a", "b"], ["b", None]])[1]))
+    print('"lines": [\n%s],' % json_rows(lines))
+    print('"tokens": {')
+    print(",\n".join(json.dumps(name) + ": [\n" + json_rows(map(tokenize, lines)) + "]"
+                     for name, tokenize in TOKENIZERS.items()))
+    print('},\n"lower_case": [\n%s],' % json_rows([line, line.lower()] for line in lines if line.lower() != line))
+    print('"variable_references": [\n%s],' % json_rows(case(name, *c) for name, c in VARIABLE_REFERENCES.items()))
+    print('"cases": [\n%s]}' % json_rows(case(name, *c) for name, c in CASES.items()))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""Writes trainer/unicode_tables.h: Python's own lower-casing as small range tables.
+"""Writes trainer/metrics/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
+trainer/metrics/unicode_categories.h, what its package regex takes for numbers, punctuation and symbols.
 
-Usage: tests/reference/unicode_tables.py > trainer/unicode_tables.h
+sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two know different versions of Unicode.
+
+Usage: tests/reference/unicode_tables.py lower > trainer/metrics/unicode_tables.h
+       pip install regex; tests/reference/unicode_tables.py categories > trainer/metrics/unicode_categories.h
 """
+import importlib.metadata
+import re
 import sys
 import unicodedata
 
@@ -54,21 +60,50 @@ def table(kind, name, comment, rows):
     print(line + "\n};")
 
 
-def main():
+def head(text):
+    print(text + "\n// clang-format off\n#pragma once\n")
+
+
+def hexa(c):
+    return f"0x{c:x}"
+
+
+def hexa_runs(code_points):
+    return [(hexa(f), hexa(l)) for f, l in runs(code_points)]
+
+
+def print_lower():
     several = [c for c in CODE_POINTS if len(chr(c).lower()) > 1]
     assert several == [0x130], several
-    hexa = lambda c: f"0x{c:x}"
-    print("// trainer/unicode_tables.h: lower case of Unicode " + unicodedata.unidata_version +
-          " as ranges; made by tests/reference/unicode_tables.py.\n"
-          "// clang-format off\n#pragma once\n\nnamespace weft::unicode_tables {\n\n"
+    head("// trainer/metrics/unicode_tables.h: lower case of Unicode " + unicodedata.unidata_version +
+         " as ranges; made by tests/reference/unicode_tables.py.")
+    print("namespace weft::unicode_tables {\n\n"
           "struct LowerRange { char32_t first, last; int step, delta; };\n"
           "struct Range { char32_t first, last; };")
     table("LowerRange", "kLower", "Every step-th character from first to last maps to itself + delta.",
           [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in lower_ranges()])
     table("Range", "kCased", "Letters with case that are not ignorable (for the final sigma).",
-          [(hexa(f), hexa(l)) for f, l in runs([c for c in CODE_POINTS if is_cased(c)])])
+          hexa_runs([c for c in CODE_POINTS if is_cased(c)]))
     table("Range", "kCaseIgnorable", "Marks and signs that do not end a word (for the final sigma).",
-          [(hexa(f), hexa(l)) for f, l in runs([c for c in CODE_POINTS if is_case_ignorable(c)])])
+          hexa_runs([c for c in CODE_POINTS if is_case_ignorable(c)]))
+
+
+def print_categories():
+    import regex
+    package = importlib.metadata.metadata("regex")
+    unicode_version = re.search(r"supports Unicode ([0-9.]+[0-9])", package.get_payload() or package["Description"]).group(1)
+    head("// trainer/metrics/unicode_categories.h: numbers, punctuation and symbols of Unicode " + unicode_version +
+         " as ranges.\n//\n// Made by tests/reference/unicode_tables.py from Python's package regex " +
+         package["Version"] + ".")
+    print('#include "trainer/metrics/unicode_tables.h"\n\nnamespace weft::unicode_tables {')
+    for name, letter, comment in [("kNumber", "N", "Category N"), ("kPunctuation", "P", "Category P"),
+                                  ("kSymbol", "S", "Category S")]:
+        category = regex.compile(r"\p{%s}" % letter)
+        table("Range", name, comment + ".", hexa_runs([c for c in CODE_POINTS if category.match(chr(c))]))
+
+
+def main():
+    {"lower": print_lower, "categories": print_categories}[sys.argv[1]]()
     print("\n}  // namespace weft::unicode_tables")
 
 

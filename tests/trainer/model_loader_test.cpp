@@ -7,7 +7,7 @@
 
 #include "tensor/error.h"
 #include "tests/trainer/translation_fixture.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/translator.h"
 
 namespace weft {

@@ -1,0 +1,151 @@
+// tests/trainer/checkpoint/checkpoint_files_test.cpp: finding, resolving, pointing and pruning, also after kills.
+#include "checkpoint_fixture.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft::checkpoint_test {
+namespace {
+
+void damage(const std::string& path) {
+  std::string text = read_text(path);
+  text[text.size() / 2] ^= 1;
+  write_text(path, text);
+}
+
+// What find_latest_checkpoint says on stderr; its result goes to `found`.
+std::string said_while_finding(const std::string& root, std::string& found) {
+  ::testing::internal::CaptureStderr();
+  found = find_latest_checkpoint(root).value_or("nothing");
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(CheckpointFiles, FolderNamesAreStepsAndNothingElse) {
+  EXPECT_EQ(step_folder_name(1200), "step-00001200");
+  EXPECT_EQ(step_folder_name(123456789012), "step-123456789012");
+  EXPECT_EQ(step_of_folder("step-123456789012"), 123456789012);
+  for (const char* name : {"step-1200", "step-000001200", "step-0000120x", "step-00001200.tmp-7", "best", "step-", ""})
+    EXPECT_FALSE(step_of_folder(name)) << name;
+  EXPECT_TRUE(is_temporary_name("step-00001200.tmp-7"));
+  for (const char* name : {"step-00001200", "step-00001200.damaged-7", "notes.tmp-7"})
+    EXPECT_FALSE(is_temporary_name(name)) << name;
+}
+
+TEST(CheckpointFiles, FindsTheNewestOrNothing) {
+  const Folder folder;
+  EXPECT_FALSE(find_latest_checkpoint(folder / "none"));
+  EXPECT_FALSE(find_latest_checkpoint(folder.path()));
+  for (const int64_t step : {5, 1000, 20}) save(folder.path(), step);
+  EXPECT_EQ(find_latest_checkpoint(folder.path()), folder / "step-00001000");
+}
+
+TEST(CheckpointFiles, DamagedOnesArePassedOverWithTheReason) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4}) save(folder.path(), step);
+  damage(folder / "step-00000004/optimizer.safetensors");
+  fs::remove(folder / "step-00000003/MANIFEST.json");
+  fs::remove(folder / "step-00000002/state.json");
+  fs::create_directory(folder / "step-00000009.tmp-1");
+  fs::create_symlink("step-00000077", folder / "latest");
+  std::string found;
+  const std::string said = said_while_finding(folder.path(), found);
+  EXPECT_EQ(found, folder / "step-00000001");
+  for (const char* part : {"step-00000004/optimizer.safetensors is damaged",
+                           "step-00000003/MANIFEST.json: No such file", "step-00000002/state.json: No such file"})
+    EXPECT_TRUE(holds(said, part)) << said;
+}
+
+TEST(CheckpointFiles, NoneWholeIsAnErrorAndNotABeginningAnew) {
+  const Folder folder;
+  save(folder.path(), 1);
+  damage(folder / "step-00000001/MANIFEST.json");
+  ::testing::internal::CaptureStderr();
+  const std::string message = error_of(ErrorKind::checkpoint, [&] { find_latest_checkpoint(folder.path()); });
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "passed over"));
+  EXPECT_TRUE(holds(message, "none of the 1 checkpoints")) << message;
+}
+
+TEST(CheckpointFiles, AFolderOfAnotherStepsNameIsRefused) {
+  const Folder folder;
+  save(folder.path(), 1);
+  fs::rename(folder / "step-00000001", folder / "step-00000002");
+  EXPECT_TRUE(holds(error_of(ErrorKind::checkpoint, [&] { verify_checkpoint(folder / "step-00000002"); }),
+                    "step 1 in a folder of another step"));
+  fs::rename(folder / "step-00000002", folder / "a-good-model");
+  verify_checkpoint(folder / "a-good-model");
+}
+
+TEST(CheckpointFiles, PointersAreRelativeLinksThatMove) {
+  const Folder folder;
+  save(folder.path(), 1);
+  save(folder.path(), 2);
+  point_to(folder.path(), "latest", folder / "step-00000001");
+  point_to(folder.path(), "latest", folder / "step-00000002/");
+  EXPECT_EQ(fs::read_symlink(folder / "latest"), "step-00000002");
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"latest", "step-00000001", "step-00000002"}));
+  error_of(ErrorKind::io, [&] { point_to(folder.path(), "latest", folder / "step-00000003"); });
+  EXPECT_EQ(fs::read_symlink(folder / "latest"), "step-00000002");
+}
+
+TEST(CheckpointFiles, ResolvesStepFoldersRunsAndPointers) {
+  const Folder folder;
+  const std::string root = folder / "checkpoints";
+  for (const int64_t step : {1, 2}) save(root, step);
+  EXPECT_EQ(resolve_checkpoint(root + "/step-00000001/"), root + "/step-00000001");
+  EXPECT_EQ(resolve_checkpoint(folder.path()), root + "/step-00000002");
+  point_to(root, "best", root + "/step-00000001");
+  EXPECT_EQ(resolve_checkpoint(folder.path() + "/"), root + "/step-00000001");
+  EXPECT_EQ(resolve_checkpoint(root), root + "/step-00000001");
+  EXPECT_EQ(fs::path(resolve_checkpoint(root + "/best")).filename(), "step-00000001");
+  fs::rename(root + "/step-00000002", folder / "exported");
+  EXPECT_EQ(resolve_checkpoint(folder / "exported"), folder / "exported");
+}
+
+TEST(CheckpointFiles, AnExplicitCheckpointIsNeverReplacedByAnother) {
+  const Folder folder;
+  save(folder.path(), 1);
+  save(folder.path(), 2);
+  fs::remove(folder / "step-00000002/MANIFEST.json");
+  Model model(0, 1);
+  error_of(ErrorKind::checkpoint, [&] { load(resolve_checkpoint(folder / "step-00000002"), model); });
+  error_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "step-00000003"); });
+  fs::create_directory(folder / "empty");
+  EXPECT_TRUE(
+      holds(error_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "empty"); }), "holds no checkpoint"));
+}
+
+TEST(CheckpointFiles, ADanglingBestFallsBackToTheNewest) {
+  const Folder folder;
+  save(folder.path(), 1);
+  save(folder.path(), 2);
+  point_to(folder.path(), "best", folder / "step-00000002");
+  fs::remove_all(folder / "step-00000002");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(resolve_checkpoint(folder.path()), folder / "step-00000001");
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "(the best) passed over"));
+}
+
+TEST(CheckpointFiles, PruningKeepsTheLastOnesAndThePointersTargets) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4, 5}) save(folder.path(), step);
+  point_to(folder.path(), "best", folder / "step-00000002");
+  point_to(folder.path(), "latest", folder / "step-00000005");
+  prune_checkpoints(folder.path(), 2);
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"best", "latest", "step-00000002", "step-00000004", "step-00000005"}));
+}
+
+TEST(CheckpointFiles, PruningNeitherCountsNorTouchesWhatIsNotAWholeCheckpoint) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4}) save(folder.path(), step);
+  fs::remove(folder / "step-00000004/MANIFEST.json");
+  fs::create_directory(folder / "step-00000000");
+  write_text(folder / "step-00000000/notes.txt", "mine");
+  fs::create_directory(folder / "old");
+  write_text(folder / "step-00000009", "a file");
+  prune_checkpoints(folder.path(), 1);
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"old", "step-00000000", "step-00000003", "step-00000004", "step-00000009"}));
+  error_of(ErrorKind::usage, [&] { prune_checkpoints(folder.path(), 0); });
+}
+
+}  // namespace
+}  // namespace weft::checkpoint_test

@@ -1,0 +1,200 @@
+// tests/trainer/checkpoint/safetensors_test.cpp: the exact bytes written, and a reader that believes nothing.
+#include "trainer/checkpoint/safetensors.h"
+
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "checkpoint_fixture.h"
+
+namespace weft::checkpoint_test {
+namespace {
+
+std::string file_text(const std::string& header, const std::string& data) {
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
+}
+
+std::string entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return fmt::format(R"({{"dtype":"{}","shape":{},"data_offsets":{}}})", dtype, shape, offsets);
+}
+
+// What the reader says about such a header; "" if it accepts it.
+std::string verdict(const std::string& header, size_t data_bytes) {
+  try {
+    parse_safetensors_header(header, data_bytes, "x.safetensors");
+    return "";
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(e.kind()), static_cast<int>(ErrorKind::checkpoint));
+    EXPECT_TRUE(holds(e.what(), "x.safetensors")) << e.what();
+    return e.what();
+  }
+}
+
+TEST(Safetensors, WritesThePublicFormat) {
+  const Folder folder;
+  SafetensorsWriter writer(folder / "a.safetensors", {{"b", {2}}, {"a.w", {1, 3}}});
+  const float values[] = {1, 2, 3, 4, 5};
+  writer.write(values, 2);
+  writer.write(values + 2, 3);
+  const FileDigest digest = writer.finish();
+  std::string header =
+      R"({"a.w":{"data_offsets":[0,12],"dtype":"F32","shape":[1,3]},"b":{"data_offsets":[12,20],"dtype":"F32","shape":[2]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const std::string expected = file_text(header, std::string(reinterpret_cast<const char*>(values), sizeof values));
+  EXPECT_EQ(read_text(folder / "a.safetensors"), expected);
+  EXPECT_EQ(digest.size, expected.size());
+  EXPECT_EQ(digest.sha256, sha256_of(expected));
+}
+
+TEST(Safetensors, ReadsBackWhatWasWritten) {
+  const Folder folder;
+  SafetensorsWriter writer(folder / "a.safetensors", {{"scalar", {}}, {"empty", {0, 4}}, {"matrix", {2, 2}}});
+  const float values[] = {1, 2, 3, 4, 5};
+  writer.write(values, 5);
+  writer.finish();
+  const SafetensorsFile file(folder / "a.safetensors");
+  float matrix[4] = {}, scalar = 0;
+  file.read("matrix", matrix);
+  file.read("scalar", &scalar);
+  EXPECT_EQ(0, memcmp(matrix, values, sizeof matrix));
+  EXPECT_EQ(scalar, 5);
+  EXPECT_EQ(file.entries().size(), 3u);
+}
+
+TEST(Safetensors, ReadsOtherWritersFiles) {  // metadata, any order, any padding
+  const Folder folder;
+  const float values[] = {1, 2, 3};
+  write_text(folder / "a.safetensors",
+             file_text(fmt::format(R"({{"__metadata__":{{"format":"pt"}},"x":{},"a":{}}} )",
+                                   entry("F32", "[1]", "[8,12]"), entry("F32", "[2]", "[0,8]")),
+                       std::string(reinterpret_cast<const char*>(values), sizeof values)));
+  const SafetensorsFile file(folder / "a.safetensors");
+  float x = 0;
+  file.read("x", &x);
+  EXPECT_EQ(x, 3);
+}
+
+TEST(Safetensors, WritingMoreOrLessThanAnnouncedIsABug) {
+  const Folder folder;
+  const float values[] = {1, 2, 3};
+  SafetensorsWriter less(folder / "less", {{"a", {3}}}), more(folder / "more", {{"a", {2}}});
+  less.write(values, 2);
+  error_of(ErrorKind::internal, [&] { less.finish(); });
+  error_of(ErrorKind::internal, [&] { more.write(values, 3); });
+}
+
+TEST(Safetensors, ElementTypesThatCannotBeLoadedAreNamed) {
+  const Folder folder;
+  write_text(folder / "a.safetensors", file_text("{\"h\":" + entry("I16", "[2]", "[0,4]") + "}", "abcd"));
+  const SafetensorsFile file(folder / "a.safetensors");
+  float out[2];
+  const std::string message = error_of(ErrorKind::checkpoint, [&] { file.read("h", out); });
+  EXPECT_TRUE(holds(message, "'h'") && holds(message, "I16")) << message;
+}
+
+TEST(Safetensors, WidensHalfPrecisionExactly) {
+  const Folder folder;
+  const uint16_t bits[] = {0x3C00, 0xC000, 0x3555, 0x7BFF, 0x0001, 0x83FF, 0x8000, 0x7C00,   // F16
+                           0x3F80, 0xC000, 0x3EAB, 0x7F7F, 0x0001, 0xFF80, 0x8000, 0x0000};  // BF16
+  write_text(folder / "a",
+             file_text("{\"b\":" + entry("BF16", "[8]", "[16,32]") + ",\"h\":" + entry("F16", "[8]", "[0,16]") + "}",
+                       std::string(reinterpret_cast<const char*>(bits), sizeof bits)));
+  const SafetensorsFile file(folder / "a");
+  std::vector<float> half(8), brain(8);
+  file.read("h", half.data());
+  file.read("b", brain.data());
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(half, (std::vector<float>{1, -2, 0x1.554p-2f, 65504, 0x1p-24f, -0x1.ff8p-15f, 0, inf}));
+  EXPECT_EQ(brain, (std::vector<float>{1, -2, 0x1.56p-2f, 0x1.fep127f, 0x1p-133f, -inf, 0, 0}));
+  EXPECT_TRUE(std::signbit(half[6]) && std::signbit(brain[6]));
+}
+
+TEST(Safetensors, WritesMetadataThatOtherReadersAskFor) {
+  const Folder folder;
+  SafetensorsWriter(folder / "a", {}, {{"format", "pt"}}).finish();
+  EXPECT_TRUE(holds(read_text(folder / "a"), R"({"__metadata__":{"format":"pt"}})"));
+  EXPECT_TRUE(SafetensorsFile(folder / "a").entries().empty());
+}
+
+TEST(Safetensors, RefusesEachDamagedField) {
+  const auto one = [](const std::string& line) { return "{\"w\":" + line + "}"; };
+  EXPECT_EQ(verdict(one(entry("F32", "[2,1]", "[0,8]")), 8), "");
+  const std::vector<std::tuple<std::string, size_t, std::string>> cases = {
+      {one(entry("F33", "[2]", "[0,8]")), 8, "unknown dtype 'F33'"},
+      {one(entry("F32", "[3]", "[0,8]")), 8, "shape [3] need 12"},
+      {one(entry("F32", "[-2]", "[0,8]")), 8, "shape holds something that is not a count"},
+      {one(entry("F32", "[2.0]", "[0,8]")), 8, "shape holds something that is not a count"},
+      {one(entry("F32", "{}", "[0,8]")), 8, "shape is not a list"},
+      {one(entry("F32", "[4611686018427387904,4]", "[0,0]")), 0, "shape is too large"},
+      {one(entry("F32", "[2]", "[0,8,9]")), 8, "data_offsets is not a pair"},
+      {one(entry("F32", "[2]", "[8,0]")), 8, "outside the 8 bytes"},
+      {one(entry("F32", "[2]", "[4,12]")), 8, "outside the 8 bytes"},
+      {one(entry("F32", "[2]", "[18446744073709551612,4]")), 8, "outside the 8 bytes"},
+      {one(entry("F32", "[2]", "[4,12]")), 12, "hole or an overlap at 0"},
+      {one(entry("F32", "[2]", "[0,8]")), 12, "12 bytes of data, but the header describes 8"},
+      {one(R"({"dtype":"F32","shape":[2]})"), 8, "must have dtype, shape and data_offsets"},
+      {one("[]"), 8, "must have dtype"},
+      {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"b\":" + entry("F32", "[1]", "[0,4]") + "}", 4, "overlap at 4"},
+      {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"b\":" + entry("F32", "[1]", "[8,12]") + "}", 12, "hole"},
+      {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"a\":" + entry("F32", "[1]", "[0,4]") + "}", 4,
+       "duplicate key 'a'"},
+      {R"({"__metadata__":{"a":1}})", 0, "__metadata__"},
+      {"[]", 0, "not a JSON object"},
+      {"{\"a\"", 0, "not valid JSON"},
+      {"", 0, "not valid JSON"},
+      {std::string(100000, '['), 0, "too deeply"}};
+  for (const auto& [header, bytes, part] : cases) {
+    const std::string said = verdict(header, bytes);
+    EXPECT_TRUE(holds(said, part)) << "expected: " << part << "\nsaid: " << said;
+  }
+}
+
+TEST(Safetensors, RefusesAHeaderLengthBeyondTheFile) {
+  const Folder folder;
+  for (const uint64_t length : {uint64_t{3}, uint64_t{1} << 40, ~uint64_t{0}, ~uint64_t{0} - 7}) {
+    write_text(folder / "a", std::string(reinterpret_cast<const char*>(&length), 8) + "{}");
+    EXPECT_TRUE(holds(error_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "a"); }), "header length"));
+  }
+  write_text(folder / "a", "1234567");
+  EXPECT_TRUE(holds(error_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "a"); }), "too short"));
+  error_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "missing"); });
+  error_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder.path()); });
+  fs::create_symlink("a", folder / "link");
+  error_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "link"); });
+}
+
+// Every mutant ends in an Error, or in tensors that fill the data exactly and have the size of their shape.
+TEST(Safetensors, MutatedHeadersAreRefusedOrDescribeTheDataCompletely) {
+  const std::string good = "{\"a\":" + entry("F32", "[4]", "[0,16]") +
+                           ",\"decoder.0.b\":" + entry("F32", "[2,3]", "[16,40]") +
+                           ",\"c\":" + entry("F32", "[]", "[40,44]") + "}    ";
+  ASSERT_EQ(verdict(good, 44), "");
+  const std::string alphabet = "0123456789[]{},:\"- \\F";
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+  int num_refused = 0, num_accepted = 0;
+  for (int round = 0; round < 10000; ++round) {
+    std::string mutant = good;
+    const size_t num_changes = 1 + below(3);
+    for (size_t change = 0; change < num_changes; ++change) {
+      char& c = mutant[below(mutant.size())];
+      c = below(2) ? static_cast<char>(c ^ (1 << below(8))) : alphabet[below(alphabet.size())];
+    }
+    if (below(10) == 0) mutant.resize(below(mutant.size()));
+    if (!verdict(mutant, 44).empty()) {
+      ++num_refused;
+      continue;
+    }
+    ++num_accepted;  // a letter of a name, or the like
+    std::vector<int> covered(44);
+    for (const auto& [name, e] : parse_safetensors_header(mutant, 44, "x"))
+      for (uint64_t byte = e.begin; byte < e.end; ++byte) ++covered.at(byte);
+    EXPECT_EQ(covered, std::vector<int>(44, 1)) << mutant;
+  }
+  EXPECT_GT(num_refused, 7000);
+  EXPECT_GT(num_accepted, 100);
+}
+
+}  // namespace
+}  // namespace weft::checkpoint_test

@@ -1,0 +1,106 @@
+// tests/trainer/initial_values_test.cpp: train.init: a new run begins with another's parameters, on any grid.
+#include "trainer/initial_values.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/event_log.h"
+#include "trainer/run.h"
+
+namespace weft::testing {
+namespace {
+
+constexpr char kModel[] = "/checkpoints/latest/model.safetensors";
+
+class InitialValues : public ::testing::Test {
+ protected:
+  static const TextCorpus& corpus() {
+    static const TextCorpus text(/*num_pairs=*/60);
+    return text;
+  }
+
+  RunConfig config(const std::string& output) const {
+    RunConfig c;
+    c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
+    c.model.encoder_layers = c.model.decoder_layers = 1;
+    c.data.train = corpus().folder();
+    c.batch.rows = 64, c.batch.blocks = 2;
+    c.train.output = folder_ / output;
+    c.train.steps = 2;
+    return c;
+  }
+  RunConfig still(const std::string& output) const {  // begins with the first run's parameters and never changes them
+    RunConfig c = config(output);
+    c.train.init = folder_ / "first", c.train.seed = 9;
+    c.schedule.lr = 0, c.schedule.min_lr = 0;
+    return c;
+  }
+  static void train(const RunConfig& c, int ranks = 1) {
+    run_thread_ranks(ranks, [&](Communicator& world) {
+      set_num_threads(1);
+      run_training(c, world, [](const RunConfig&) { return ""; });
+    });
+  }
+  static std::string refusal(const RunConfig& c, ErrorKind kind) {
+    try {
+      train(c);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), kind) << e.what();
+      return e.what();
+    }
+    return "no error";
+  }
+  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(InitialValues, AreTheOtherRunsParametersOnAnyGrid) {
+  train(config("first"));
+  for (const int64_t tp : {1, 2}) {
+    RunConfig c = still(fmt::format("tp-{}", tp));
+    c.parallel.tp = tp;
+    train(c, static_cast<int>(tp));
+    EXPECT_EQ(read_file(c.train.output + kModel), read_file(folder_ / "first" + kModel)) << tp;
+    EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl").front().at("step"), 1);  // a run of its own
+  }
+}
+
+TEST_F(InitialValues, DoNotCountWhenTheRunGoesOn) {
+  train(config("first"));
+  RunConfig c = config("second");
+  c.train.init = folder_ / "first";
+  train(c);
+  c.train.steps = 3, c.train.init = folder_ / "no-such-run";
+  train(c);
+  EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl").size(), 3u);
+}
+
+TEST_F(InitialValues, OfAnotherModelAreRefused) {
+  train(config("first"));
+  RunConfig c = still("second");
+  c.model.activation = Activation::gelu;
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.activation = relu, this run's has gelu"));
+  c = still("third");
+  c.model.feed_forward = 18;
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
+                    "tensor 'decoder.0.feed_forward.down.weight' has shape [16, 16], the model's has [16, 18]"));
+  c = still("fourth");
+  c.train.init = folder_ / "no-such-run";
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint), "no-such-run is not a checkpoint"));
+}
+
+TEST_F(InitialValues, OfAnotherTokenizerAreRefused) {
+  train(config("first"));
+  const TextCorpus other(/*num_pairs=*/70, /*vocabulary=*/290, /*seed=*/5);
+  RunConfig c = still("second");
+  c.data.train = other.folder();
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "was packed with another tokenizer than"));
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,129 @@
+// tests/trainer/learned_positions_test.cpp: training with learned positions, from data that must fit the tables to a
+// checkpoint that knows its limit on any grid.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data/corpus.h"
+#include "tensor/error.h"
+#include "tests/support/text_corpus.h"
+#include "tests/trainer/translation_fixture.h"
+#include "trainer/evaluate.h"
+#include "trainer/model_loader.h"
+#include "trainer/plan.h"
+#include "trainer/trainer.h"
+#include "trainer/translator.h"
+
+namespace weft::testing {
+namespace {
+
+const TextCorpus& number_words() {
+  static const TextCorpus text(/*num_pairs=*/200);
+  return text;
+}
+
+int64_t longest_sentence() {  // with its eos
+  const Corpus corpus(number_words().folder());
+  return std::max(corpus.manifest().longest_source, corpus.manifest().longest_target) + 1;
+}
+
+RunConfig learned_run(int64_t max_positions) {
+  RunConfig c;
+  c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 24, c.model.encoder_layers = c.model.decoder_layers = 1;
+  c.model.positions = Positions::learned, c.model.max_positions = max_positions;
+  c.data.train = number_words().folder();
+  c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
+  c.schedule.lr = 3e-3, c.schedule.warmup = 2;
+  c.train.output = number_words().path() + "/run";
+  return c;
+}
+
+std::string refusal(const RunConfig& c) {
+  try {
+    resolve(c, 1);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(LearnedPositionsInTraining, HoldTheLongestSentenceWithItsEos) {
+  EXPECT_EQ(refusal(learned_run(longest_sentence())), "");
+  EXPECT_EQ(refusal(learned_run(longest_sentence() - 1)),
+            fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
+                        "again with --max-length {}",
+                        number_words().folder(), longest_sentence(), longest_sentence() - 1, longest_sentence() - 2));
+}
+
+TEST(LearnedPositionsInTraining, HoldTheLongestSentenceOfTheValidationSet) {
+  const TemporaryFolder folder;
+  RunConfig c = learned_run(longest_sentence());
+  std::string line;
+  for (int i = 0; i < 40; ++i) line += "one ";
+  for (const char* side : {"en", "de"}) write_file_atomically(folder / (std::string("long.") + side), line + "\n");
+  pack({.source = folder / "long.en",
+        .target = folder / "long.de",
+        .output = folder / "valid",
+        .tokenizer = number_words().folder() + "/tokenizer.model"},
+       [](const char*, int64_t, int64_t) {});
+  c.data.valid = folder / "valid";
+  EXPECT_NE(refusal(c).find(folder / "valid has sentences of "), std::string::npos) << refusal(c);
+}
+
+TEST(LearnedPositionsInTraining, MayBeShorterThanSentencesThatNoBlockHolds) {
+  RunConfig c = learned_run(8);
+  c.batch.rows = c.batch.source_rows = 8;
+  ASSERT_LT(c.batch.rows, longest_sentence());
+  EXPECT_EQ(refusal(c), "");
+}
+
+TEST(LearnedPositionsInTraining, AreNoVocabularyTables) {
+  ModelConfig config = resolve(learned_run(500), 1).model;
+  ParamStore learned(0, 1), sinusoids(0, 1);
+  const Transformer with(config, learned, 1);
+  config.positions = Positions::interleaved;
+  const Transformer without(config, sinusoids, 1);
+  EXPECT_EQ(vocabulary_numel(learned), vocabulary_numel(sinusoids));
+  EXPECT_EQ(learned.global_numel() - sinusoids.global_numel(), 2 * 500 * config.width);
+}
+
+TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
+  const TemporaryFolder folder;
+  RunConfig config = learned_run(longest_sentence());
+  std::string step_folder;
+  on_grid(2, 1, [&](const Mesh& mesh) {
+    const RunConfig c = resolve(config, 2);
+    Trainer trainer(c, mesh);
+    const Tensor table = trainer.params().find("source_positions.weight")->value;
+    const std::vector<float> before(table.ptr<float>(), table.ptr<float>() + table.numel());
+    trainer.step();
+    EXPECT_NE(std::vector<float>(table.ptr<float>(), table.ptr<float>() + table.numel()), before);
+    TrainState state;
+    trainer.update(state);
+    const std::string saved = trainer.save(folder / "checkpoints", state, "");
+    if (mesh.world().rank() == 0) step_folder = saved, config = c;
+  });
+  double scores[2] = {};
+  for (int tp : {1, 2})
+    on_grid(1, tp, [&](const Mesh& mesh) {
+      RunConfig c = config;
+      c.parallel = {.dp = 1, .tp = tp};
+      LoadedModel model(step_folder, c, mesh);
+      EXPECT_EQ(model.transformer().max_positions(), longest_sentence());
+      Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh,
+                            model.source_tokenizer(), model.target_tokenizer(), c.decode);
+      EXPECT_EQ(translator.longest_source(), longest_sentence() - 1);
+      const std::vector<int32_t> just_fits(static_cast<size_t>(longest_sentence() - 1), 270), too_long(300, 270);
+      const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});
+      EXPECT_EQ(translator.num_cut(), 1);
+      EXPECT_EQ(found[0][0].text, found[1][0].text);
+      if (mesh.world().rank() == 0) scores[tp - 1] = found[0][0].score;
+      EXPECT_EQ(longest_scored_pieces(model.transformer()), longest_sentence() - 1);
+    });
+  EXPECT_NE(scores[0], 0);
+  EXPECT_NEAR(scores[0], scores[1], 1e-4 * std::abs(scores[0]));
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,81 @@
+// trainer/checkpoint/checkpoint_draft.cpp: building a checkpoint's folder under a temporary name, and committing it by
+// one rename.
+#include "trainer/checkpoint/checkpoint_draft.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tensor/error.h"
+#include "trainer/version.h"
+
+namespace weft {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void remove_stale_drafts(const std::string& root) {
+  std::vector<fs::path> stale;
+  std::error_code error;
+  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error))
+    if (is_temporary_name(it->path().filename().string())) stale.push_back(it->path());
+  for (const fs::path& path : stale) {
+    if (!error) fs::remove_all(path, error);
+  }
+  if (error) fail(ErrorKind::io, fmt::format("cannot clear temporary folders in {}: {}", root, error.message()));
+}
+
+// A damaged folder of this step would be in the way for ever: the run went on from an older one and is here again.
+void move_damaged_aside(const std::string& folder) {
+  if (!fs::exists(fs::symlink_status(folder))) return;
+  try {
+    verify_checkpoint(folder);
+  } catch (const Error& e) {
+    std::string aside = fmt::format("{}.damaged-{}", folder, getpid());
+    while (fs::exists(aside)) aside += "x";
+    fmt::print(stderr, "{} is in the way and damaged ({}); renamed to {}\n", folder, e.what(), aside);
+    rename_durably(folder, aside);
+    return;
+  }
+  fail(ErrorKind::io, fmt::format("{} is there already, and whole: checkpoints are never overwritten", folder));
+}
+
+}  // namespace
+
+CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)
+    : root_(root), final_(root + "/" + step_folder_name(step)), temporary_(temporary_name(final_)) {
+  std::error_code error;
+  fs::create_directories(root, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", root, error.message()));
+  remove_stale_drafts(root);
+  move_damaged_aside(final_);
+  if (!fs::create_directory(temporary_, error) || error)
+    fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", temporary_, error.message()));
+  manifest.step = step;
+  manifest.weft_version = kVersion;
+}
+
+CheckpointDraft::~CheckpointDraft() {
+  std::error_code ignored;  // the next save tries again
+  if (!committed_) fs::remove_all(temporary_, ignored);
+}
+
+void CheckpointDraft::add_text(const std::string& file, const std::string& text) {
+  if (!is_plain_file_name(file) || file == kManifestName || manifest.files.contains(file))
+    fail(ErrorKind::usage, fmt::format("a checkpoint cannot take a file called '{}', or has one already", file));
+  manifest.files[file] = write_digested(path_of(file), text);
+}
+
+void CheckpointDraft::add_copy_of(const std::string& path) {
+  add_text(fs::path(path).filename().string(), read_file(path));
+}
+
+void CheckpointDraft::commit() {
+  write_checkpoint_manifest(temporary_, manifest);
+  sync_folder(temporary_);
+  rename_durably(temporary_, final_);
+  committed_ = true;
+}
+
+}  // namespace weft

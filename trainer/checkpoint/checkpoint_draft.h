@@ -1,0 +1,32 @@
+// trainer/checkpoint/checkpoint_draft.h: a checkpoint while it is being written: a temporary folder that becomes the
+// real one at once, or goes away.
+#pragma once
+
+#include <string>
+
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft {
+
+class CheckpointDraft {
+ public:
+  // Makes `root` if need be, and removes temporary folders that earlier saves left. If the step's folder is there, a
+  // whole one is an Error, a damaged one is renamed to step-N.damaged-PID.
+  CheckpointDraft(const std::string& root, int64_t step);
+  ~CheckpointDraft();  // without commit: removes what was written
+  CheckpointDraft(const CheckpointDraft&) = delete;
+  CheckpointDraft& operator=(const CheckpointDraft&) = delete;
+
+  std::string path_of(const std::string& file) const { return temporary_ + "/" + file; }
+  void add_text(const std::string& file, const std::string& text);
+  void add_copy_of(const std::string& path);  // under its own name
+  void commit();                              // manifest, fsync, rename, fsync of the parent
+
+  CheckpointManifest manifest;  // add what is written by way of path_of
+
+ private:
+  std::string root_, final_, temporary_;
+  bool committed_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,143 @@
+// trainer/checkpoint/checkpoint_files.cpp: what surrounds single checkpoints: finding, resolving, pointing and pruning.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::directory_entry> list_folder(const std::string& root) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) entries.push_back(*it);
+  if (error) fail(ErrorKind::io, fmt::format("cannot list {}: {}", root, error.message()));
+  return entries;
+}
+
+// The step folders directly under `root`, newest first.
+std::vector<std::string> step_folders(const std::string& root) {
+  std::vector<int64_t> steps;
+  for (const fs::directory_entry& entry : list_folder(root)) {
+    std::error_code ignored;
+    const auto step = step_of_folder(entry.path().filename().string());
+    if (step && entry.is_directory(ignored)) steps.push_back(*step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  std::vector<std::string> folders;
+  for (const int64_t step : steps) folders.push_back(root + "/" + step_folder_name(step));
+  return folders;
+}
+
+// Why `check` refuses the folder; empty if it does not.
+template <typename Check>
+std::string reason_against(const std::string& folder, Check check) {
+  try {
+    check(folder);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+void report_passed_over(const std::string& folder, const std::string& reason) {
+  fmt::print(stderr, "checkpoint {} passed over: {}\n", folder, reason);
+}
+
+// What the link `root`/`name` names, or nothing if there is no such link.
+std::optional<std::string> pointed_at(const std::string& root, const std::string& name) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(fs::path(root) / name, error);
+  if (error) return std::nullopt;
+  return target.filename().string();
+}
+
+std::string without_trailing_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot remove {}: {}", path, error.message()));
+}
+
+}  // namespace
+
+std::optional<std::string> find_latest_checkpoint(const std::string& root) {
+  if (!fs::is_directory(root)) return std::nullopt;
+  const std::vector<std::string> folders = step_folders(root);
+  for (const std::string& folder : folders) {
+    const std::string reason = reason_against(folder, verify_checkpoint);
+    if (reason.empty()) return folder;
+    report_passed_over(folder, reason);
+  }
+  if (folders.empty()) return std::nullopt;
+  fail(ErrorKind::checkpoint,
+       fmt::format("none of the {} checkpoints in {} is whole (the reasons stand above); move the folder away, or give "
+                   "--train.fresh, to begin anew",
+                   folders.size(), root));
+}
+
+std::string resolve_checkpoint(const std::string& given) {
+  const std::string path = without_trailing_slash(given);
+  if (!fs::is_directory(path))  // a dangling pointer too
+    fail(ErrorKind::checkpoint, fmt::format("{} is not a checkpoint: there is no such folder", path));
+  if (fs::exists(fs::path(path) / kManifestName) || step_of_folder(fs::path(path).filename().string())) {
+    return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // a pointer may move while we read
+  }
+  const std::string root = fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path;
+  if (const auto best = pointed_at(root, "best")) {
+    const std::string folder = root + "/" + *best;
+    const std::string reason = reason_against(folder, read_checkpoint_manifest);
+    if (reason.empty()) return folder;
+    report_passed_over(folder + " (the best)", reason);
+  }
+  if (auto latest = find_latest_checkpoint(root)) return *latest;
+  fail(ErrorKind::checkpoint, fmt::format("{} holds no checkpoint: name a step folder, a run's folder, or its "
+                                          "checkpoints folder",
+                                          path));
+}
+
+void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {
+  const std::string target = fs::path(without_trailing_slash(step_folder)).filename().string();
+  if (!step_of_folder(target) || !fs::is_directory(root + "/" + target))
+    fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: no such step folder there", root, pointer, target));
+  const std::string temporary = root + "/" + temporary_name(target);
+  std::error_code error;
+  fs::remove(temporary, error);  // a killed process's that had our number
+  fs::create_symlink(target, temporary, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot make the link {}: {}", temporary, error.message()));
+  rename_durably(temporary, root + "/" + pointer);
+}
+
+void prune_checkpoints(const std::string& root, int64_t keep_last) {
+  require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
+  std::set<std::string> pointed;
+  for (const fs::directory_entry& entry : list_folder(root))
+    if (const auto target = pointed_at(root, entry.path().filename().string())) pointed.insert(*target);
+
+  // What does not read as one of ours is neither counted nor touched.
+  int64_t num_kept = 0;
+  for (const std::string& folder : step_folders(root)) {
+    if (fs::is_symlink(folder) || !reason_against(folder, read_checkpoint_manifest).empty()) continue;
+    const std::string name = fs::path(folder).filename().string();
+    if (++num_kept <= keep_last || pointed.contains(name)) continue;
+    const std::string temporary = root + "/" + temporary_name(name);  // so that a half removed one is never met
+    rename_durably(folder, temporary);
+    remove_folder(temporary);
+  }
+}
+
+}  // namespace weft

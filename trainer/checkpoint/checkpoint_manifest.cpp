@@ -1,0 +1,122 @@
+// trainer/checkpoint/checkpoint_manifest.cpp: writing, reading and verifying MANIFEST.json.
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/strict_json.h"
+
+namespace weft {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr char kFormat[] = "weft-checkpoint";
+constexpr int64_t kFormatVersion = 1;
+
+// The last lines hold the digest of all bytes before them.
+constexpr size_t kSealBytes = 90;
+std::string seal(const std::string& body) {
+  return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_of(body));
+}
+
+std::string to_text(const CheckpointManifest& manifest) {
+  json files = json::object(), tensors = json::object();
+  for (const auto& [name, digest] : manifest.files) files[name] = {{"size", digest.size}, {"sha256", digest.sha256}};
+  for (const auto& [name, t] : manifest.tensors)
+    tensors[name] = {{"file", t.file}, {"dtype", t.dtype}, {"shape", t.shape}};
+  const json all = {{"format", kFormat},
+                    {"format_version", kFormatVersion},
+                    {"step", manifest.step},
+                    {"weft_version", manifest.weft_version},
+                    {"grid", {{"dp", manifest.dp}, {"tp", manifest.tp}}},
+                    {"files", files},
+                    {"tensors", tensors}};
+  std::string body = all.dump(2);
+  body.resize(body.size() - 2);  // without "\n}"
+  body += ",\n";
+  return body + seal(body);
+}
+
+CheckpointManifest from_json(const json& all, const std::string& path) {
+  if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
+  if (all.at("format_version") != kFormatVersion)
+    fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads {}", path,
+                                            all.at("format_version").dump(), kFormatVersion));
+  CheckpointManifest manifest;
+  manifest.step = all.at("step").get<int64_t>();
+  manifest.weft_version = all.at("weft_version").get<std::string>();
+  manifest.dp = all.at("grid").at("dp").get<int64_t>();
+  manifest.tp = all.at("grid").at("tp").get<int64_t>();
+  for (const auto& [name, file] : all.at("files").items()) {
+    if (!is_plain_file_name(name))
+      fail(ErrorKind::checkpoint, fmt::format("{}: '{}' is not a plain file name", path, name));
+    manifest.files[name] = {file.at("size").get<uint64_t>(), file.at("sha256").get<std::string>()};
+  }
+  for (const auto& [name, t] : all.at("tensors").items())
+    manifest.tensors[name] = {t.at("file").get<std::string>(), t.at("dtype").get<std::string>(),
+                              t.at("shape").get<std::vector<int64_t>>()};
+  return manifest;
+}
+
+}  // namespace
+
+std::string step_folder_name(int64_t step) { return fmt::format("step-{:08d}", step); }
+
+std::optional<int64_t> step_of_folder(const std::string& name) {
+  const std::string prefix = "step-";
+  const std::string digits = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+  const bool all_digits = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.size() < 8 || digits.size() > 18 || !all_digits) return std::nullopt;
+  const int64_t step = std::stoll(digits);
+  return step_folder_name(step) == name ? std::optional(step) : std::nullopt;
+}
+
+std::string temporary_name(const std::string& step_folder) { return fmt::format("{}.tmp-{}", step_folder, getpid()); }
+
+bool is_temporary_name(const std::string& name) {
+  const size_t dot = name.find(".tmp-");
+  return dot != std::string::npos && step_of_folder(name.substr(0, dot));
+}
+
+bool is_plain_file_name(const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return c != '/' && static_cast<unsigned char>(c) >= 32 && c != 127; });
+  return plain && !name.empty() && name != "." && name != "..";
+}
+
+FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest) {
+  return write_digested(folder + "/" + kManifestName, to_text(manifest));
+}
+
+CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
+  const CheckedReader reader(folder + "/" + kManifestName);
+  const std::string& path = reader.path();
+  const std::string text = reader.read_all();
+  const std::string body = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
+  if (text != body + seal(body))
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its last lines do not hold the digest of the rest", path));
+  CheckpointManifest manifest;
+  try {
+    manifest = from_json(parse_strict_json(text, path), path);
+  } catch (const json::exception& e) {
+    fail(ErrorKind::checkpoint, fmt::format("{}: {}", path, e.what()));
+  }
+  const auto step = step_of_folder(std::filesystem::path(folder).filename().string());
+  if (step && *step != manifest.step)
+    fail(ErrorKind::checkpoint, fmt::format("{}: step {} in a folder of another step", path, manifest.step));
+  for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify_size(digest);
+  return manifest;
+}
+
+void verify_checkpoint(const std::string& folder) {
+  const CheckpointManifest manifest = read_checkpoint_manifest(folder);
+  for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify(digest);
+}
+
+}  // namespace weft

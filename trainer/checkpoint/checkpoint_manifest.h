@@ -1,0 +1,46 @@
+// trainer/checkpoint/checkpoint_manifest.h: the names in a run's checkpoints folder, and the manifest that vouches for
+// a checkpoint's files (docs/checkpoint-format.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/checkpoint/checked_file.h"
+
+namespace weft {
+
+inline constexpr char kManifestName[] = "MANIFEST.json";
+
+struct StoredTensor {
+  std::string file, dtype;
+  std::vector<int64_t> shape;  // global
+};
+
+struct CheckpointManifest {
+  int64_t step = 0;
+  std::string weft_version;
+  int64_t dp = 1, tp = 1;  // the grid that wrote it; information only
+  std::map<std::string, FileDigest> files;
+  std::map<std::string, StoredTensor> tensors;
+};
+
+std::string step_folder_name(int64_t step);                   // "step-00001200"
+std::optional<int64_t> step_of_folder(const std::string& n);  // nothing unless it is exactly such a name
+
+// "step-00001200.tmp-..." with the process id: a name that no reader looks at and that the next save clears away.
+std::string temporary_name(const std::string& step_folder);
+bool is_temporary_name(const std::string& name);
+
+bool is_plain_file_name(const std::string& name);  // no slash, no control character, not "." or ".."
+
+FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest);
+
+// Its own digest and fields are verified, and that all files are there in their size. Reads no other file's content.
+CheckpointManifest read_checkpoint_manifest(const std::string& folder);
+
+void verify_checkpoint(const std::string& folder);  // read_checkpoint_manifest, and the SHA-256 of every file
+
+}  // namespace weft

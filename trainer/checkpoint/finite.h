@@ -1,0 +1,13 @@
+// trainer/checkpoint/finite.h: where the numbers of a tensor that are not finite stand, for the line that refuses them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// "nan at [3, 17] (not finite: 2 of 512 values)", the place of the first; empty if all values are finite.
+std::string describe_not_finite(const float* values, const std::vector<int64_t>& shape);
+
+}  // namespace weft

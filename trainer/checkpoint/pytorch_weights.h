@@ -1,0 +1,26 @@
+// trainer/checkpoint/pytorch_weights.h: our parameters under the names and fused shapes of PyTorch's nn.Transformer.
+//
+// Table and a module that loads them: docs/pytorch.md. A PyTorch tensor is one parameter of ours reshaped, or several
+// laid end to end along dimension 0 (cross-attention's in_proj is q, then kv). A bias that our model leaves out is a
+// tensor of zeros there. A tied table appears under each of its names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "parallel/param_store.h"
+
+namespace weft {
+
+struct PytorchTensor {
+  std::string name;                 // "decoder.layers.0.multihead_attn.in_proj_weight"
+  std::vector<int64_t> shape;       // [3D, D]
+  std::vector<const Param*> parts;  // end to end, row-major; none: zeros
+};
+
+// Every tensor of the state_dict. `params`: declared by a Transformer of `config` for tp = 1.
+std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params);
+
+}  // namespace weft

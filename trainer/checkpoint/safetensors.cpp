@@ -1,0 +1,200 @@
+// trainer/checkpoint/safetensors.cpp: writing safetensors as a stream, and reading them with every count and offset
+// checked.
+#include "trainer/checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/strict_json.h"
+
+namespace weft {
+
+static_assert(std::endian::native == std::endian::little, "safetensors are little-endian and are read as they lie");
+
+using nlohmann::json;
+
+namespace {
+
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the public reader's limit
+constexpr uint64_t kLengthBytes = 8;
+
+uint64_t bytes_per_element(const std::string& dtype) {  // 0: unknown
+  static const std::map<std::string, uint64_t> kSizes = {
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
+      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}};
+  const auto it = kSizes.find(dtype);
+  return it == kSizes.end() ? 0 : it->second;
+}
+
+// A tensor's line of the header, read with checks on each field.
+class EntryReader {
+ public:
+  EntryReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
+
+  SafetensorsEntry read(const json& line, uint64_t data_bytes) const {
+    if (!line.is_object() || line.size() != 3 || !line.contains("dtype") || !line.contains("shape") ||
+        !line.contains("data_offsets"))
+      refuse("must have dtype, shape and data_offsets, and nothing else");
+    SafetensorsEntry entry;
+    if (!line["dtype"].is_string()) refuse("dtype is not a string");
+    entry.dtype = line["dtype"].get<std::string>();
+    const uint64_t bytes = shape_bytes(line["shape"], bytes_per_element(entry.dtype), entry);
+    const json& offsets = line["data_offsets"];
+    if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a pair");
+    entry.begin = count(offsets[0], "data_offsets");
+    entry.end = count(offsets[1], "data_offsets");
+    if (entry.begin > entry.end || entry.end > data_bytes)
+      refuse(fmt::format("data_offsets [{}, {}] outside the {} bytes of data", entry.begin, entry.end, data_bytes));
+    if (entry.end - entry.begin != bytes)
+      refuse(fmt::format("{} bytes of data, but {} of shape {} need {}", entry.end - entry.begin, entry.dtype,
+                         str(entry.shape), bytes));
+    return entry;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}': {}", path_, name_, why));
+  }
+
+  uint64_t count(const json& value, const char* field) const {
+    if (!value.is_number_unsigned()) refuse(fmt::format("{} holds something that is not a count", field));
+    return value.get<uint64_t>();
+  }
+
+  uint64_t shape_bytes(const json& shape, uint64_t element_bytes, SafetensorsEntry& entry) const {
+    if (element_bytes == 0) refuse(fmt::format("unknown dtype '{}'", entry.dtype));
+    if (!shape.is_array()) refuse("shape is not a list");
+    uint64_t bytes = element_bytes;
+    for (const json& dim : shape) {
+      const uint64_t size = count(dim, "shape");
+      if (__builtin_mul_overflow(bytes, size, &bytes) || size > INT64_MAX) refuse("shape is too large");
+      entry.shape.push_back(static_cast<int64_t>(size));
+    }
+    return bytes;
+  }
+
+  const std::string& path_;
+  const std::string& name_;
+};
+
+// The ranges must fill the data from beginning to end, each byte once.
+void check_ranges(const std::string& path, const SafetensorsEntries& entries, uint64_t bytes) {
+  std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
+  for (const auto& item : entries) order.push_back(&item);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
+  });
+  uint64_t position = 0;
+  for (const auto* item : order) {
+    if (item->second.begin != position)
+      fail(ErrorKind::checkpoint,
+           fmt::format("{}: tensor '{}': data_offsets begin at {}, which leaves a hole or an overlap at {}", path,
+                       item->first, item->second.begin, position));
+    position = item->second.end;
+  }
+  if (position != bytes)
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: {} bytes of data, but the header describes {}", path, bytes, position));
+}
+
+void check_metadata(const std::string& path, const json& metadata) {
+  bool good = metadata.is_object();
+  for (const json& value : metadata) good = good && value.is_string();
+  if (!good) fail(ErrorKind::checkpoint, fmt::format("{}: __metadata__ does not map strings to strings", path));
+}
+
+float widened_bf16(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
+
+float widened_f16(uint16_t x) {  // 1 sign, 5 exponent, 10 fraction
+  const uint32_t exponent = (x >> 10) & 31, fraction = x & 1023, sign = static_cast<uint32_t>(x & 0x8000) << 16;
+  if (exponent == 0) return std::copysign(std::ldexp(static_cast<float>(fraction), -24), sign ? -1.0f : 1.0f);
+  const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+}  // namespace
+
+std::string str(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+SafetensorsWriter::SafetensorsWriter(const std::string& path,
+                                     const std::map<std::string, std::vector<int64_t>>& tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : file_(path) {
+  json header = json::object();  // keeps its keys in byte order, as the map does
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  for (const auto& [name, shape] : tensors) {
+    uint64_t bytes = sizeof(float);
+    for (const int64_t dim : shape) bytes *= static_cast<uint64_t>(dim);
+    header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {bytes_left_, bytes_left_ + bytes}}};
+    bytes_left_ += bytes;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const uint64_t length = text.size();
+  file_.write(&length, kLengthBytes);
+  file_.write(text.data(), text.size());
+}
+
+void SafetensorsWriter::write(const float* data, int64_t count) {
+  const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(float);
+  require(bytes <= bytes_left_, ErrorKind::internal, "more data than the safetensors header announced");
+  bytes_left_ -= bytes;
+  file_.write(data, bytes);
+}
+
+FileDigest SafetensorsWriter::finish() {
+  require(bytes_left_ == 0, ErrorKind::internal, "less data than the safetensors header announced");
+  return file_.finish();
+}
+
+SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t data_bytes, const std::string& path) {
+  const json lines = parse_strict_json(header, path);
+  if (!lines.is_object()) fail(ErrorKind::checkpoint, fmt::format("{}: the header is not a JSON object", path));
+  SafetensorsEntries entries;
+  for (const auto& [name, line] : lines.items()) {
+    if (name == "__metadata__") {
+      check_metadata(path, line);
+    } else {
+      entries[name] = EntryReader(path, name).read(line, data_bytes);
+    }
+  }
+  check_ranges(path, entries, data_bytes);
+  return entries;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expected) : file_(path) {
+  if (expected) file_.verify(*expected);
+  if (file_.size() < kLengthBytes)
+    fail(ErrorKind::checkpoint, fmt::format("{}: {} bytes are too short for a safetensors file", path, file_.size()));
+  uint64_t length = 0;
+  file_.read(0, &length, kLengthBytes);
+  if (length > kMaxHeaderBytes || length > file_.size() - kLengthBytes)
+    fail(ErrorKind::checkpoint, fmt::format("{}: header length {} exceeds the file ({} bytes) or the limit ({})", path,
+                                            length, file_.size(), kMaxHeaderBytes));
+  std::string header(length, '\0');
+  file_.read(kLengthBytes, header.data(), length);
+  data_begin_ = kLengthBytes + length;
+  entries_ = parse_safetensors_header(header, file_.size() - data_begin_, path);
+}
+
+void SafetensorsFile::read(const std::string& name, float* out) const {
+  const auto it = entries_.find(name);
+  if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{}: no tensor '{}'", path(), name));
+  const SafetensorsEntry& entry = it->second;
+  const uint64_t begin = data_begin_ + entry.begin, bytes = entry.end - entry.begin;
+  if (entry.dtype == "F32") return file_.read(begin, out, bytes);
+  if (entry.dtype != "F16" && entry.dtype != "BF16")
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: tensor '{}' is {}; only F32, F16 and BF16 can be loaded: save it as F32", path(), name,
+                     entry.dtype));
+  std::vector<uint16_t> narrow(bytes / sizeof(uint16_t));
+  file_.read(begin, narrow.data(), bytes);
+  std::transform(narrow.begin(), narrow.end(), out, entry.dtype == "F16" ? widened_f16 : widened_bf16);
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// trainer/metrics/bleu.h: corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
+//
+// A segment gives ten integers; a corpus is their sum; the score comes from the sums alone. So ranks may score parts of
+// a corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without their line end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+enum class BleuTokenizer : uint8_t {
+  v13a,
+  intl,
+  chars,
+  zh,
+  none
+};  // trainer/metrics/tokenizers.h; none: white space only
+enum class BleuSmoothing : uint8_t { exp, floor, add_k, none };
+
+struct BleuOptions {
+  BleuTokenizer tokenizer = BleuTokenizer::v13a;
+  BleuSmoothing smoothing = BleuSmoothing::exp;  // what an order without a match counts as
+  double smoothing_value = -1;                   // of floor (0.1) and add_k (1); negative: these defaults
+  bool lower_case = false;
+  bool effective_order = false;  // leave out orders longer than the hypothesis; for single sentences
+};
+
+struct BleuStats {
+  static constexpr int kMaxOrder = 4;
+  int64_t hypothesis_length = 0;
+  int64_t reference_length = 0;              // of the reference closest in length, the shorter on a tie
+  std::array<int64_t, kMaxOrder> correct{};  // n-grams of the hypothesis found in a reference, clipped
+  std::array<int64_t, kMaxOrder> total{};    // n-grams of the hypothesis
+
+  BleuStats& operator+=(const BleuStats& other);
+  bool operator==(const BleuStats&) const = default;
+};
+
+struct BleuScore {
+  double score = 0;                                       // 0 to 100
+  std::array<double, BleuStats::kMaxOrder> precisions{};  // percent, smoothed
+  double brevity_penalty = 0;
+  double ratio = 0;  // hypothesis length / reference length
+  BleuStats stats;
+  std::string signature;  // everything the number depends on
+};
+
+BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,
+                     const BleuOptions& options = {});
+BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const BleuOptions& options = {});
+
+// references[r][i] is the r-th reference of segment i (trainer/metrics/references.h).
+BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std::vector<std::string>>& references,
+               const BleuOptions& options = {});
+
+// "BLEU|nrefs:1|...|version:weft-0.1.0 = 27.3 58.1/33.0/21.0/13.8 (BP = 1.000 ratio = 1.005 hyp_len = ... ref_len =
+// ...)"
+std::string format(const BleuScore& score, int num_digits = 1);
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// trainer/metrics/ter_edit_distance.h: the edit distance of TER, in a beam around the diagonal, with its path.
+//
+// Unit costs; on a tie a match or substitution comes first, then the removal of a hypothesis word, then the insertion
+// of a reference word. Cells more than 25 off the diagonal are not looked at, so the distance of very different texts
+// may be larger than the true one: that belongs to the definition of the score.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+enum class Edit : uint8_t { unreached, match, substitute, remove, insert };
+
+class BeamEditDistance {
+ public:
+  explicit BeamEditDistance(std::vector<int> reference);  // words as numbers
+
+  int operator()(const std::vector<int>& hypothesis);
+  std::vector<Edit> path() const;  // of the last call, from the first word to the last
+
+ private:
+  struct Cell {
+    int cost;
+    Edit edit;
+  };
+  void fill_row(size_t i);
+
+  std::vector<int> reference_, hypothesis_;
+  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: the first i hypothesis words into the first j reference words
+};
+
+}  // namespace weft

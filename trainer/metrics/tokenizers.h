@@ -1,0 +1,27 @@
+// trainer/metrics/tokenizers.h: the tokenizers of BLEU and TER, as sacreBLEU 2 defines them; for scoring only.
+//
+// Each takes a line and gives its tokens with one space between them. Bytes that are not UTF-8 stay as they are.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "trainer/metrics/ter.h"
+
+namespace weft {
+
+// mteval's: separates ASCII punctuation from words, keeps points and commas inside numbers, undoes four HTML entities.
+std::string tokenize_13a(std::string_view line);
+
+// mteval's international one: the same idea for the punctuation and symbols of all scripts, without entities.
+std::string tokenize_intl(std::string_view line);
+
+// Every Chinese character a token (and every sign from U+2001 to U+2A6D), the rest nearly as 13a.
+std::string tokenize_zh(std::string_view line);
+
+std::string tokenize_chars(std::string_view line);  // every character a token
+
+// Tercom's: lower case and white space; with its options 13a's rules, ideographs as words, or no punctuation.
+std::string tokenize_tercom(std::string_view line, const TerOptions& options);
+
+}  // namespace weft
