@@ -1,125 +1,115 @@
-// launch/bleu.cpp: `weft bleu`: BLEU and chrF of a translation against one or more references.
-#include "trainer/bleu.h"
-
+// launch/bleu.cpp: `weft bleu`: BLEU, chrF and TER of translations against references, with confidence and paired
+// tests.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "launch/bleu_options.h"
+#include "launch/bleu_report.h"
 #include "launch/commands.h"
-#include "launch/options.h"
+#include "launch/metric.h"
+#include "launch/scored_lines.h"
 #include "tensor/error.h"
-#include "trainer/chrf.h"
-#include "trainer/unicode.h"
+#include "trainer/metrics/significance.h"
+#include "trainer/progress.h"
 
 namespace weft {
 namespace {
 
-// Lines end at LF alone: a carriage return is white space, U+2028 a character. The last one may lack its end.
-std::vector<std::string> read_lines(std::istream& in, const std::string& name) {
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
-    if (const auto bad = first_invalid_utf8(line))
-      fail(ErrorKind::data,
-           fmt::format("{}:{}: byte {} is not UTF-8; convert the file with iconv", name, lines.size() + 1, *bad + 1));
-    lines.push_back(std::move(line));
-  }
-  if (in.bad()) fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
-  return lines;
-}
-
-std::vector<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || in.peek() == std::char_traits<char>::eof()) {
-    fail(ErrorKind::data, fmt::format("{}: {}", path, in.is_open() ? "is empty or a folder" : "cannot be opened"));
-  }
-  return read_lines(in, path);
-}
-
-nlohmann::json to_json(const BleuScore& bleu, const ChrfScore& chrf, size_t num_segments) {
-  return {{"segments", num_segments},
-          {"bleu",
-           {{"score", bleu.score},
-            {"signature", bleu.signature},
-            {"precisions", bleu.precisions},
-            {"brevity_penalty", bleu.brevity_penalty},
-            {"ratio", bleu.ratio},
-            {"hypothesis_length", bleu.stats.hypothesis_length},
-            {"reference_length", bleu.stats.reference_length}}},
-          {"chrf", {{"name", chrf.name}, {"score", chrf.score}, {"signature", chrf.signature}}}};
-}
-
-struct Request {
-  BleuOptions bleu;
-  ChrfOptions chrf;
-  std::vector<std::string> reference_files, hypothesis_files;
-  double smooth_value = 0;
-  int64_t width = 1;
-  bool json = false;
+struct TestSet {
+  std::vector<std::string> names;                    // of the hypotheses
+  std::vector<std::vector<std::string>> hypotheses;  // [system][segment]
+  std::vector<std::vector<std::string>> references;  // [reference][segment]
 };
 
-bool parse(const std::vector<std::string>& args, Request& request) {
-  Options options("bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS] [options]");
-  options.positional("HYPOTHESIS", request.hypothesis_files,
-                     "the translation, one sentence a line; standard input if not given");
-  options.add("reference", request.reference_files, "the right translation, line by line; may be given several times");
-  options.add("tokenize", request.bleu.tokenizer,
-              "how BLEU cuts words: 13a (text as people write it) or none (at spaces)");
-  options.add("smooth", request.bleu.smoothing,
-              "what BLEU does for n-grams without a match: exp, floor, add-k or none");
-  options.add("smooth-value", request.smooth_value, "for floor (0.1 if not given) and add-k (1)");
-  options.add("lowercase", request.bleu.lower_case, "compare without case");
-  options.add("effective-order", request.bleu.effective_order,
-              "leave out n-grams longer than the text: for one sentence");
-  options.add("chrf-word-order", request.chrf.word_order, "word n-grams in chrF: 0 gives chrF2, 2 gives chrF2++");
-  options.add("width", request.width, "digits after the point");
-  options.add("json", request.json, "print one JSON object with all digits");
-  if (!options.parse(args)) return false;
-  options.require("reference");
-  if (request.hypothesis_files.size() > 1)
-    fail(ErrorKind::usage, fmt::format("one hypothesis at a time, not {}; further references are named by --reference",
-                                       request.hypothesis_files.size()));
-  if (request.chrf.word_order < 0 || request.chrf.word_order > ChrfOptions::kMaxWordOrder)
-    fail(ErrorKind::usage, fmt::format("chrf-word-order = {}: give 0, 1 or 2", request.chrf.word_order));
-  if (request.width < 0 || request.width > 15)
-    fail(ErrorKind::usage, fmt::format("width = {}: give 0 to 15", request.width));
-  if (options.given("smooth-value")) {
-    const bool applies =
-        request.bleu.smoothing == BleuSmoothing::floor || request.bleu.smoothing == BleuSmoothing::add_k;
-    if (!applies || request.smooth_value < 0)
-      fail(ErrorKind::usage, "smooth-value: give 0 or more, and --smooth floor or --smooth add-k with it");
-    request.bleu.smoothing_value = request.smooth_value;
+TestSet read(const BleuRequest& r) {
+  TestSet set{.names = r.hypothesis_files};
+  for (const std::string& file : r.hypothesis_files) set.hypotheses.push_back(read_scored_file(file));
+  if (set.names.empty()) {
+    set.names.push_back("standard input");
+    set.hypotheses.push_back(read_scored_lines(std::cin, set.names[0]));
   }
-  request.chrf.lower_case = request.bleu.lower_case;
-  return true;
+  for (const std::string& file : r.reference_files) {
+    set.references.push_back(read_scored_file(file));
+    for (size_t s = 0; s < set.names.size(); ++s)
+      if (set.references.back().size() != set.hypotheses[s].size())
+        fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each needs one line for the same sentence",
+                                          set.names[s], set.hypotheses[s].size(), file, set.references.back().size()));
+  }
+  return set;
+}
+
+// Progress of work that may be done at once: nothing is written in the first second.
+ProgressOutput patient_output(bool quiet) {
+  ProgressOutput out = ProgressOutput::standard(quiet);
+  out.write = [write = out.write, seconds = out.seconds, begin = out.seconds()](std::string_view text) {
+    if (seconds() - begin >= 1) write(text);
+  };
+  return out;
+}
+
+Metric make_metric(const std::string& name, const BleuRequest& r) {
+  const int num_references = static_cast<int>(r.reference_files.size());
+  if (name == "bleu") return bleu_metric(r.bleu, num_references);
+  if (name == "chrf") return chrf_metric(r.chrf, num_references);
+  return ter_metric(r.ter, num_references);
+}
+
+SystemStats score_segments(const Metric& metric, const TestSet& set, bool quiet) {
+  const size_t num_segments = set.references[0].size();
+  ProgressBar bar("scoring " + metric.name, static_cast<int64_t>(set.names.size() * num_segments),
+                  patient_output(quiet));
+  int64_t num_done = 0;
+  SystemStats stats{.score = metric.score};
+  for (const auto& hypotheses : set.hypotheses)
+    stats.systems.push_back(segment_stats(metric, hypotheses, set.references, [&] { bar.update(++num_done); }));
+  return stats;
+}
+
+std::vector<SystemResult> test(const Metric& metric, const SystemStats& stats, const BleuRequest& r) {
+  using Test = std::vector<SystemResult> (*)(const SystemStats&, const Resampling&);
+  const auto run = [&](Test test, const char* title, int64_t count) {
+    ProgressBar bar(fmt::format("{} {}", title, metric.name), count, patient_output(r.quiet));
+    return test(stats, {.count = count, .seed = r.seed, .progress = [&](int64_t done) { bar.update(done); }});
+  };
+  if (r.paired_bs) return run(paired_bootstrap, "resampling", r.paired_bs_n);
+  std::vector<SystemResult> results(stats.systems.size());
+  if (r.confidence) results = run(bootstrap_intervals, "resampling", r.confidence_n);
+  if (r.paired_ar) {
+    const std::vector<SystemResult> randomised = run(paired_randomisation, "randomising", r.paired_ar_n);
+    for (size_t s = 0; s < results.size(); ++s) results[s].p_value = randomised[s].p_value;
+  }
+  return results;
 }
 
 }  // namespace
 
 int run_bleu(const CommandContext& context) {
-  Request request;
-  if (!parse(context.args, request)) return 0;
-  const std::string name = request.hypothesis_files.empty() ? "standard input" : request.hypothesis_files[0];
-  const std::vector<std::string> hypotheses =
-      request.hypothesis_files.empty() ? read_lines(std::cin, name) : read_file(request.hypothesis_files[0]);
-  std::vector<std::vector<std::string>> references;
-  for (const std::string& file : request.reference_files) {
-    references.push_back(read_file(file));
-    if (references.back().size() != hypotheses.size())
-      fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each needs one line for the same sentence", name,
-                                        hypotheses.size(), file, references.back().size()));
+  BleuRequest r;
+  if (!parse_bleu_options(context.args, r)) return 0;
+  const TestSet set = read(r);
+  BleuReport report{.systems = set.names,
+                    .num_segments = std::ssize(set.references[0]),
+                    .num_trials = r.paired_bs ? r.paired_bs_n : r.paired_ar_n,
+                    .num_resamples = r.paired_bs    ? r.paired_bs_n
+                                     : r.confidence ? r.confidence_n
+                                                    : 0,
+                    .seed = r.seed};
+  if (r.paired_bs) report.test = PairedTest::bootstrap;
+  if (r.paired_ar) report.test = PairedTest::randomisation;
+  for (const std::string& name : r.metrics) {
+    MetricReport m{.metric = make_metric(name, r)};
+    const SystemStats stats = score_segments(m.metric, set, r.quiet);
+    m.results = test(m.metric, stats, r);
+    for (size_t s = 0; s < stats.systems.size(); ++s) {
+      m.sums.push_back(sum_of_segments(stats.systems[s]));
+      m.results[s].score = m.metric.score(m.sums[s]);
+    }
+    report.metrics.push_back(std::move(m));
   }
-  const BleuScore bleu_score = bleu(hypotheses, references, request.bleu);
-  const ChrfScore chrf_score = chrf(hypotheses, references, request.chrf);
-  if (request.json) {
-    fmt::print("{}\n", to_json(bleu_score, chrf_score, hypotheses.size()).dump(2));
-  } else {
-    fmt::print("{}\n{}\n", format(bleu_score, static_cast<int>(request.width)),
-               format(chrf_score, static_cast<int>(request.width)));
-  }
+  fmt::print("{}", r.json ? to_json_text(report) + "\n" : to_text(report, static_cast<int>(r.width)));
   return 0;
 }
 

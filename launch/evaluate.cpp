@@ -11,6 +11,7 @@
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options.h"
+#include "launch/scored_lines.h"
 #include "tensor/error.h"
 #include "trainer/evaluate.h"
 #include "trainer/progress.h"
@@ -65,7 +66,7 @@ std::vector<TestSet> read_sets(Communicator& world, const Request& r) {
       fail(ErrorKind::usage,
            fmt::format("'{}' cannot be a set's name: give each its own --name, without slashes", set.name));
     set.sources = lines_of_rank0(world, [&] { return read_text_file(r.sources[i]); });
-    set.references = lines_of_rank0(world, [&] { return read_text_file(r.references[i]); });
+    set.references = lines_of_rank0(world, [&] { return read_scored_file(r.references[i]); });
     if (set.sources.empty() || set.sources.size() != set.references.size())
       fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each sentence needs one line in both",
                                         r.sources[i], set.sources.size(), r.references[i], set.references.size()));
