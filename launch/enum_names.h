@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "trainer/bleu.h"
+#include "trainer/metrics/bleu.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -19,10 +19,11 @@ constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
 constexpr EnumNames<Tying, 3> enum_names(Tying) {
   return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
 }
-constexpr EnumNames<PositionLayout, 3> enum_names(PositionLayout) {
-  return {{{"interleaved", PositionLayout::interleaved},
-           {"halves", PositionLayout::halves},
-           {"tensor2tensor", PositionLayout::tensor2tensor}}};
+constexpr EnumNames<Positions, 4> enum_names(Positions) {
+  return {{{"interleaved", Positions::interleaved},
+           {"halves", Positions::halves},
+           {"tensor2tensor", Positions::tensor2tensor},
+           {"learned", Positions::learned}}};
 }
 constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
   return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
@@ -39,8 +40,12 @@ constexpr EnumNames<ScheduleKind, 4> enum_names(ScheduleKind) {
 constexpr EnumNames<BestMetric, 2> enum_names(BestMetric) {
   return {{{"loss", BestMetric::loss}, {"bleu", BestMetric::bleu}}};
 }
-constexpr EnumNames<BleuTokenizer, 2> enum_names(BleuTokenizer) {
-  return {{{"13a", BleuTokenizer::v13a}, {"none", BleuTokenizer::none}}};
+constexpr EnumNames<BleuTokenizer, 5> enum_names(BleuTokenizer) {
+  return {{{"13a", BleuTokenizer::v13a},
+           {"intl", BleuTokenizer::intl},
+           {"char", BleuTokenizer::chars},
+           {"zh", BleuTokenizer::zh},
+           {"none", BleuTokenizer::none}}};
 }
 constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
   return {{{"exp", BleuSmoothing::exp},

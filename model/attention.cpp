@@ -71,6 +71,25 @@ void AttentionCore::attend(Pass& p, const Tensor& q, const KeyValueCache& cache,
                                  .scale = 1.0f / std::sqrt(static_cast<float>(head_size_))});
 }
 
+void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const Segments& queries, const Segments& keys,
+                                int64_t head, double factor, const Tensor& y) const {
+  const int64_t here = heads(p.tp), local = head - p.tp.rank() * here;
+  const bool all = head < 0, mine = local >= 0 && local < here;
+  ops::attention_weights(p.ctx, {.q = s.q,
+                                 .k = s.k,
+                                 .q_rows = queries,
+                                 .k_rows = keys,
+                                 .lse = s.lse,
+                                 .heads = here,
+                                 .first_head = all || !mine ? 0 : local,
+                                 .num_heads = all    ? here
+                                              : mine ? 1
+                                                     : 0,
+                                 .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
+                                 .factor = static_cast<float>(factor),
+                                 .y = y});
+}
+
 SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& c, bool causal)
     : qkv_(params, name + ".qkv", {3, c.heads, c.head_size()}, /*split=*/1, c.width, c.width, c.bias_attention),
       core_(name, c, causal),

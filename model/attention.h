@@ -39,6 +39,10 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its segment.
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const Segments& queries, const Segments& keys,
               const Tensor& context) const;
+  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1; of this rank's heads: the sum over
+  // tp is whole.
+  void add_weights(Pass& p, const AttentionSaved& s, const Segments& queries, const Segments& keys, int64_t head,
+                   double factor, const Tensor& y) const;
 
  private:
   Dropout dropout(const Pass& p, int64_t queries, int64_t keys) const;
@@ -81,6 +85,10 @@ class CrossAttention {
   void step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache, const Segments& queries,
             const Segments& keys, const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
+  void add_weights(Pass& p, const Saved& saved, const Segments& queries, const Segments& keys, int64_t head,
+                   double factor, const Tensor& y) const {
+    core_.add_weights(p, saved, queries, keys, head, factor, y);
+  }
 
  private:
   ColumnLinear q_, kv_;

@@ -55,6 +55,7 @@ class DecoderBlock {
   void backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& saved,
                 const Tensor& d_memory) const;  // d_memory accumulates this rank's part
   int64_t first_offset() const { return first_->offset; }
+  const CrossAttention& cross_attention() const { return cross_; }
 
   void fill_cross_cache(Pass& p, const Tensor& memory, const Cache& cache) const;
   void step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const;

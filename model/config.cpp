@@ -23,7 +23,41 @@ void resolve_rate(double& rate, double common, const char* option) {
   if (!(rate >= 0 && rate < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, rate));
 }
 
+constexpr int64_t kUsualPositions = 1024;
+
+void resolve_positions(ModelConfig& c) {
+  if (c.positions != Positions::learned) {
+    if (c.max_positions != 0)
+      fail(ErrorKind::usage, fmt::format("model.max_positions = {} is for model.positions = learned: sinusoids have no "
+                                         "limit; leave it at 0",
+                                         c.max_positions));
+    return;
+  }
+  if (c.position_offset != 0)
+    fail(ErrorKind::usage, fmt::format("model.position_offset = {} is for sinusoids: with model.positions = learned "
+                                       "the first token has the first row; leave it at 0",
+                                       c.position_offset));
+  if (c.max_positions == 0) c.max_positions = kUsualPositions;
+  if (c.max_positions < 2)
+    fail(ErrorKind::usage,
+         fmt::format("model.max_positions = {} must be at least 2: a piece and its eos, or 0", c.max_positions));
+}
+
 }  // namespace
+
+PositionLayout sinusoid_layout(Positions positions) {
+  switch (positions) {
+    case Positions::interleaved:
+      return PositionLayout::interleaved;
+    case Positions::halves:
+      return PositionLayout::halves;
+    case Positions::tensor2tensor:
+      return PositionLayout::tensor2tensor;
+    case Positions::learned:
+      break;
+  }
+  fail(ErrorKind::internal, "learned positions are no sinusoids");
+}
 
 void ModelConfig::resolve(int64_t tp) {
   require_positive(width, "model.width");
@@ -45,6 +79,7 @@ void ModelConfig::resolve(int64_t tp) {
          fmt::format("model.tying = all needs one joint vocabulary, but the source has {} entries and the target {}: "
                      "use model.tying = output, or pack without --separate-vocabularies",
                      source_vocabulary, target_vocabulary));
+  resolve_positions(*this);
   resolve_rate(dropout, dropout, "model.dropout");
   resolve_rate(dropout_embedding, dropout, "model.dropout_embedding");
   resolve_rate(dropout_residual, dropout, "model.dropout_residual");

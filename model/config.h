@@ -18,6 +18,14 @@ enum class Tying : uint8_t {
   all
 };  // output: target embedding = output matrix (Press & Wolf 2017); all: source too
 enum class EmbeddingInit : uint8_t { normal, xavier };
+enum class Positions : uint8_t {
+  interleaved,
+  halves,
+  tensor2tensor,
+  learned
+};  // three layouts of sinusoids (Vaswani et al. 2017); learned: a trained table a side (Gehring et al. 2017)
+
+PositionLayout sinusoid_layout(Positions positions);  // of any but learned
 
 struct ModelConfig {
   int64_t width = 512, heads = 8, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
@@ -27,8 +35,8 @@ struct ModelConfig {
   bool bias_attention = true, bias_feed_forward = true, bias_output = false;
   Tying tying = Tying::all;
   bool scale_embeddings = true;
-  PositionLayout positions = PositionLayout::interleaved;
-  int64_t position_offset = 0;
+  Positions positions = Positions::interleaved;
+  int64_t position_offset = 0, max_positions = 0;
   EmbeddingInit embedding_init = EmbeddingInit::normal;
   double dropout = 0.1;
   double dropout_embedding = -1, dropout_residual = -1, dropout_attention = -1, dropout_feed_forward = -1;
@@ -49,8 +57,11 @@ struct ModelConfig {
     v("bias_output", bias_output, "bias on the output logits");
     v("tying", tying, "none; output: target embedding = output matrix; all: source embedding too (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)");
-    v("positions", positions, "layout of the sinusoids: interleaved (the paper's), halves (Marian), tensor2tensor");
-    v("position_offset", position_offset, "position of the first token");
+    v("positions", positions,
+      "sinusoids: interleaved (the paper's), halves (Marian), tensor2tensor; or learned: a trained table a side");
+    v("position_offset", position_offset, "position of the first token; sinusoids only");
+    v("max_positions", max_positions,
+      "rows of the learned tables: the longest sentence with its eos; 0 = 1024; sinusoids have no limit");
     v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out");
     v("dropout", dropout, "dropout rate of all four places below unless they say otherwise");
     v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout");
@@ -63,7 +74,8 @@ struct ModelConfig {
 
   int64_t head_size() const { return width / heads; }
 
-  // Fills the -1 rates from `dropout` and refuses what cannot be built on `tp` ranks, naming the numbers and options.
+  // Fills the -1 rates from `dropout` and the size of learned position tables; refuses what cannot be built on `tp`
+  // ranks, naming the numbers and options.
   void resolve(int64_t tp);
 };
 

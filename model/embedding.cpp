@@ -1,4 +1,4 @@
-// model/embedding.cpp: embedding tables, sinusoidal positions, output projection.
+// model/embedding.cpp: embedding tables, positions, output projection.
 #include "model/embedding.h"
 
 #include <cmath>
@@ -7,21 +7,37 @@
 
 namespace weft {
 
+namespace {
+
+InitSpec normal_init(int64_t width) { return InitSpec::normal(1.0f / std::sqrt(static_cast<float>(width))); }
+
+const Param* declare_positions(ParamStore& params, const std::string& name, const ModelConfig& c) {
+  return params.declare(
+      {.name = name, .shape = {c.max_positions, c.width}, .init = normal_init(c.width), .decay = true});
+}
+
+}  // namespace
+
 const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& c) {
-  const InitSpec init = c.embedding_init == EmbeddingInit::normal
-                            ? InitSpec::normal(1.0f / std::sqrt(static_cast<float>(c.width)))
-                            : InitSpec::xavier(vocabulary, c.width);
+  const InitSpec init =
+      c.embedding_init == EmbeddingInit::normal ? normal_init(c.width) : InitSpec::xavier(vocabulary, c.width);
   return params.declare(
       {.name = name, .shape = {vocabulary, c.width}, .tp_dim = 0, .pad = true, .init = init, .decay = true});
 }
 
-PositionTable::PositionTable(const ModelConfig& c, int64_t max_positions)
-    : buffer_(static_cast<size_t>(max_positions * c.width) * sizeof(float)),
-      rows_(buffer_.tensor({max_positions, c.width})) {
-  for (int64_t row = 0; row < max_positions; ++row)
+PositionTables::PositionTables(ParamStore& params, const ModelConfig& c, int64_t num_sinusoids) {
+  if (c.positions == Positions::learned) {
+    source_.learned = declare_positions(params, "source_positions.weight", c);
+    target_.learned = declare_positions(params, "target_positions.weight", c);
+    return;
+  }
+  const PositionLayout layout = sinusoid_layout(c.positions);
+  buffer_ = Buffer(static_cast<size_t>(num_sinusoids * c.width) * sizeof(float));
+  source_.sinusoids = target_.sinusoids = buffer_.tensor({num_sinusoids, c.width});
+  for (int64_t row = 0; row < num_sinusoids; ++row)
     for (int64_t col = 0; col < c.width; ++col)
-      rows_.ptr<float>()[row * c.width + col] =
-          static_cast<float>(sinusoid(c.positions, row + c.position_offset, col, c.width));
+      source_.sinusoids.ptr<float>()[row * c.width + col] =
+          static_cast<float>(sinusoid(layout, row + c.position_offset, col, c.width));
 }
 
 Embedding::Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& c)
@@ -43,11 +59,13 @@ void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, con
                              .dropout = p.dropout(rate_, purpose_, y.rows(), width_)});
 }
 
-void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& d_y) const {
+void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const {
   const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
   ops::embedding_backward(
       p.ctx, {.ids = ids, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+  if (const Param* learned = positions_.learned)
+    ops::embedding_backward(p.ctx, {.ids = positions, .d_y = d_y, .d_table = learned->grad});
 }
 
 OutputProjection::OutputProjection(ParamStore& params, const Param* table, const ModelConfig& c)

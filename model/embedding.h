@@ -15,21 +15,32 @@ namespace weft {
 
 const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& config);
 
-class PositionTable {  // sinusoids [max_positions, D], the same on every rank; no parameters
+struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
+  Tensor sinusoids;                // or
+  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"
+  const Tensor& rows() const { return learned ? learned->value : sinusoids; }
+};
+
+// Sinusoids, one table for both sides, as many rows as the caller has use for; or two learned tables of
+// config.max_positions rows.
+class PositionTables {
  public:
-  PositionTable(const ModelConfig& config, int64_t max_positions);
-  const Tensor& rows() const { return rows_; }
+  PositionTables(ParamStore& params, const ModelConfig& config, int64_t num_sinusoids);
+  const PositionTable& source() const { return source_; }
+  const PositionTable& target() const { return target_; }
+  int64_t max_positions() const { return source_.rows().rows(); }
 
  private:
-  Buffer buffer_;
-  Tensor rows_;
+  Buffer buffer_;  // of the sinusoids
+  PositionTable source_, target_;
 };
 
 class Embedding {
  public:
   Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& config);
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const;  // [R] -> [R, D]
-  void backward(Pass& p, const Tensor& ids, const Tensor& d_y) const;                        // d_y is overwritten
+  // d_y is overwritten. Unused rows have d_y = 0, whatever their id and position.
+  void backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const;
 
  private:
   const Param* table_;

@@ -48,14 +48,14 @@ const Param* output_table(ParamStore& params, const ModelConfig& c, const Param*
 
 // The order of declaration is the order of the forward pass, so that the backward pass completes gradients from the
 // end.
-Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t max_positions)
+Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_sinusoids)
     : config_(c),
-      positions_(c, max_positions),
       source_table_(declare_table(params, source_name(c), c.source_vocabulary, c)),
       target_table_(target_table(params, c, source_table_)),
       output_table_(nullptr),
-      source_embedding_("source_embedding", source_table_, positions_, c),
-      target_embedding_("target_embedding", target_table_, positions_, c),
+      positions_(params, c, num_sinusoids),
+      source_embedding_("source_embedding", source_table_, positions_.source(), c),
+      target_embedding_("target_embedding", target_table_, positions_.target(), c),
       encoder_(make_blocks<EncoderBlock>(params, "encoder", c.encoder_layers, c)),
       encoder_norm_(make_final_norm(params, "encoder", c)),
       decoder_(make_blocks<DecoderBlock>(params, "decoder", c.decoder_layers, c)),
@@ -88,23 +88,47 @@ Tensor Transformer::row_nll(Pass& p, const Block& block) {
   return rows.nll;
 }
 
+Tensor Transformer::cross_attention(Pass& p, const Block& block, const AttentionChoice& choice) {
+  p.arena.reset();
+  decoder_output(p, block, &saved_);
+  int64_t longest = 0;
+  for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i)
+    longest = std::max<int64_t>(longest, block.source_offsets[i + 1] - block.source_offsets[i]);
+  const Tensor y = p.arena.tensor({static_cast<int64_t>(block.target_in.size()), longest});
+  ops::fill(p.ctx, {.x = y});
+  const auto num_layers = static_cast<int64_t>(decoder_.size());
+  const int64_t first = std::max<int64_t>(choice.layer, 0), last = choice.layer < 0 ? num_layers - 1 : choice.layer;
+  const double factor = 1.0 / static_cast<double>((last - first + 1) * (choice.head < 0 ? config_.heads : 1));
+  for (int64_t i = first; i <= last; ++i)
+    decoder_[i].cross_attention().add_weights(p, saved_.decoder[i].cross, saved_.target_rows, saved_.source_rows,
+                                              choice.head, factor, y);
+  p.tp.reduce_output(p.ctx, y);
+  p.ctx.synchronize();
+  return y;
+}
+
 Tensor Transformer::forward(Pass& p, const Block& block, Saved* saved) {
+  const Tensor output = decoder_output(p, block, saved);
+  const Tensor logits = p.arena.tensor({output.rows(), output_.columns()});
+  output_.forward(p, output, logits);
+  return logits;
+}
+
+Tensor Transformer::decoder_output(Pass& p, const Block& block, Saved* saved) {
   const int64_t S = static_cast<int64_t>(block.source.size()), T = static_cast<int64_t>(block.target_in.size());
   saved_.source = upload(p, block.source, S);
   saved_.target_in = upload(p, block.target_in, T);
   saved_.target_out = upload(p, block.target_out, T);
   saved_.source_rows = upload_segments(p, block.source_offsets, S);
   saved_.target_rows = upload_segments(p, block.target_offsets, T);
-  const Tensor source_positions = upload(p, block.source_positions, S);
-  const Tensor target_positions = upload(p, block.target_positions, T);
+  saved_.source_positions = upload(p, block.source_positions, S);
+  saved_.target_positions = upload(p, block.target_positions, T);
 
-  const Tensor memory = encode(p, saved_.source, source_positions, saved_.source_rows, saved);  // [S, D]
+  const Tensor memory = encode(p, saved_.source, saved_.source_positions, saved_.source_rows, saved);  // [S, D]
   const Tensor output =
-      decode(p, saved_.target_in, target_positions, memory, saved_.target_rows, saved_.source_rows, saved);
-  const Tensor logits = p.arena.tensor({T, output_.columns()});
-  output_.forward(p, output, logits);  // [T, V/tp]
+      decode(p, saved_.target_in, saved_.target_positions, memory, saved_.target_rows, saved_.source_rows, saved);
   if (saved) saved->memory = memory, saved->output = output;
-  return logits;
+  return output;
 }
 
 Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows,
@@ -151,14 +175,14 @@ void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
     decoder_[i].backward(p, d, s.target_rows, s.source_rows, s.decoder[i], d_memory);
     complete_from(decoder_[i].first_offset());
   }
-  target_embedding_.backward(p, s.target_in, d);
+  target_embedding_.backward(p, s.target_in, s.target_positions, d);
   p.tp.reduce_input_grad(p.ctx, d_memory);  // all decoder blocks' parts at once: the sum is linear
   if (encoder_norm_) encoder_norm_->backward(p, d_memory, s.encoder_norm, {}, d_memory);
   for (size_t i = encoder_.size(); i-- > 0;) {
     encoder_[i].backward(p, d_memory, s.source_rows, s.encoder[i]);
     complete_from(encoder_[i].first_offset());
   }
-  source_embedding_.backward(p, s.source, d_memory);
+  source_embedding_.backward(p, s.source, s.source_positions, d_memory);
   complete_from(0);
 }
 

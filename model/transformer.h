@@ -21,12 +21,12 @@ namespace weft {
 
 class Transformer {
  public:
-  // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Positions go from 0 to
-  // max_positions - 1.
-  Transformer(const ModelConfig& config, ParamStore& params, int64_t max_positions);
+  // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Sentences have at most
+  // max_positions() rows: num_sinusoids, or config.max_positions where positions are learned.
+  Transformer(const ModelConfig& config, ParamStore& params, int64_t num_sinusoids);
 
   const ModelConfig& config() const { return config_; }
-  int64_t max_positions() const { return positions_.rows().rows(); }
+  int64_t max_positions() const { return positions_.max_positions(); }
 
   // Loss sums of the block; gradients of grad_scale * (sum of smoothed loss) are added to the store's. `sync`, if
   // given, learns which gradients are complete as the backward pass goes. The arena is reset.
@@ -37,6 +37,15 @@ class Transformer {
   // Plain negative log-likelihood of each target row of the block: [T rows], 0 in unused rows. Host memory, valid until
   // the arena is reset.
   Tensor row_nll(Pass& p, const Block& block);
+
+  // Where a cross-attention's queries look. Which one: layer and head from 0, or -1 for the mean over them.
+  struct AttentionChoice {
+    int64_t layer = -1, head = -1;
+  };
+  // Row t: the probabilities that target row t of the block gives to the source rows of its own sentence, from column 0
+  // on, without dropout; 0 past them and in unused rows: [T rows, W], W the block's longest source sentence. The same
+  // on every rank of the tp group. Host memory, valid until the arena is reset.
+  Tensor cross_attention(Pass& p, const Block& block, const AttentionChoice& choice);
 
   // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output.
   struct DecodeState {
@@ -58,21 +67,23 @@ class Transformer {
  private:
   struct Saved {                           // what one forward pass leaves for the backward pass
     Tensor source, target_in, target_out;  // ids
+    Tensor source_positions, target_positions;
     Segments source_rows, target_rows;
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     LayerNorm::Saved encoder_norm, decoder_norm;
     Tensor memory, output;  // [S, D] encoder's, [T, D] decoder's
   };
-  Tensor forward(Pass& p, const Block& block, Saved* saved);  // logits [T, V/tp]
+  Tensor forward(Pass& p, const Block& block, Saved* saved);         // logits [T, V/tp]
+  Tensor decoder_output(Pass& p, const Block& block, Saved* saved);  // [T, D]
   Tensor encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows, Saved* saved) const;
   Tensor decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory, const Segments& target,
                 const Segments& source, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_logits, GradSync* sync);
 
   ModelConfig config_;
-  PositionTable positions_;
   const Param *source_table_, *target_table_, *output_table_;
+  PositionTables positions_;
   Embedding source_embedding_, target_embedding_;
   std::vector<EncoderBlock> encoder_;
   std::optional<LayerNorm> encoder_norm_;

@@ -6,8 +6,8 @@
 namespace weft {
 
 VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
-  const int64_t columns = (size + ranks - 1) / ranks, first = rank * columns;
-  return {.first = first, .columns = columns, .valid = std::clamp<int64_t>(size - first, 0, columns)};
+  const int64_t columns = (size + ranks - 1) / ranks, first = std::min(rank * columns, size);
+  return {.first = first, .columns = columns, .valid = std::min(columns, size - first)};
 }
 
 void TensorParallel::reduce_output(Context& ctx, const Tensor& y) const {

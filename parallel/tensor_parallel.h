@@ -14,7 +14,7 @@ namespace weft {
 
 struct VocabularyRange {  // what a rank holds of a vocabulary of `size` entries: ceil(size / tp) columns, the last ones
                           // padding
-  int64_t first = 0;      // global id of its first column
+  int64_t first = 0;      // global id of its first column; `size` for a rank that holds padding alone
   int64_t columns = 0;    // local columns, padding included
   int64_t valid = 0;      // of these, real ones
   static VocabularyRange of(int64_t size, int rank, int ranks);

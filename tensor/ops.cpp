@@ -49,6 +49,14 @@ class Checker {
       }
     }
   }
+  // No sentence has more than `most` rows (seen only where there is memory).
+  void require_longest(const Segments& s, const char* name, int64_t most) const {
+    if (ctx_.dry_run() || ctx_.device() != Device::cpu) return;
+    for (int64_t i = 0; i < s.begin.numel(); ++i) {
+      const int32_t rows = s.end.ptr<int32_t>()[i] - s.begin.ptr<int32_t>()[i];
+      if (rows > most) fail_op(fmt::format("{}: sentence {} has {} rows, more than {} columns", name, i, rows, most));
+    }
+  }
 
  private:
   [[noreturn]] void fail_op(const std::string& message) const {
@@ -180,6 +188,21 @@ void check(const Checker& c, const AttentionBackward& a) {
   c.require_shape(a.d_q, "d_q", a.q.shape);
   c.require_shape(a.d_k, "d_k", a.k.shape);
   c.require_shape(a.d_v, "d_v", a.k.shape);
+}
+
+void check(const Checker& c, const AttentionWeights& a) {
+  c.require_matrix(a.q, "q");
+  c.require_matrix(a.k, "k");
+  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()});
+  c.require_that(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
+  c.require_that(a.first_head >= 0 && a.num_heads >= 0 && a.first_head + a.num_heads <= a.heads,
+                 "the chosen heads are not among this rank's");
+  c.require_matrix(a.y, "y");
+  c.require_shape(a.y, "y", {a.q.rows(), a.y.cols()});
+  c.require_segments(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
+  c.require_segments(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
+  c.require_longest(a.k_rows, "k_rows", a.y.cols());
+  c.require_shape(a.lse, "lse", {a.heads, a.q.rows()});
 }
 
 void check(const Checker& c, const SoftmaxStats& a) {

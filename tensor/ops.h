@@ -134,6 +134,19 @@ struct AttentionBackward {
   float scale = 1;
   Dropout dropout;
 };
+// The probabilities themselves, for looking at: forward never stores them. Without mask and dropout, as cross-attention
+// at inference has them. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i), where j
+// counts the keys of row i's own sentence.
+struct AttentionWeights {
+  Tensor q, k;                            // [Rq, N*K], [Rk, N*K]
+  Segments q_rows, k_rows;                // B sentences each
+  Tensor lse;                             // [N, Rq] as forward wrote it
+  int64_t heads = 1;                      // N, of this rank
+  int64_t first_head = 0, num_heads = 1;  // the chosen ones, perhaps none
+  float scale = 1;
+  float factor = 1;
+  Tensor y;  // [Rq, W] added to; W not less than the longest sentence's keys
+};
 
 // Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers a row;
 // the ranks gather them; then each has the row's global maximum, sum of exponentials, sum of logits and target logit.
@@ -215,6 +228,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   OP(add_positions, AddPositions)             \
   OP(attention_forward, AttentionForward)     \
   OP(attention_backward, AttentionBackward)   \
+  OP(attention_weights, AttentionWeights)     \
   OP(softmax_stats, SoftmaxStats)             \
   OP(cross_entropy, CrossEntropy)             \
   OP(sum, Sum)                                \

@@ -5,13 +5,13 @@
 #include <filesystem>
 
 #include "tensor/error.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {
 
-// Sinusoids go on for ever: how far the table goes does not depend on what the model was trained on.
-constexpr int64_t kMaxPositions = 1024;
+// Sinusoids go on for ever: how far they are made does not depend on what the model was trained on.
+constexpr int64_t kNumSinusoids = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
   if (tokenizer.size() == vocabulary) return;
@@ -44,7 +44,7 @@ void LoadedModel::load() {
   match_vocabulary(source_tokenizer(), config_.model.source_vocabulary, "source", folder_);
   match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
   config_.model.resolve(config_.parallel.tp);
-  transformer_ = std::make_unique<Transformer>(config_.model, params_, kMaxPositions);
+  transformer_ = std::make_unique<Transformer>(config_.model, params_, kNumSinusoids);
   params_.allocate(ctx_.device());
   const nlohmann::json state = load_checkpoint(folder_, params_, {{"model", "", params_.values()}});
   step_ = state.at("step").get<int64_t>();

@@ -73,6 +73,18 @@ void match_validation(const Manifest& train, const RunConfig& c) {
                    c.data.valid, c.data.train, c.data.train, train.source_tokenizer));
 }
 
+// Learned tables end somewhere. Pairs longer than a block are left out anyway.
+void require_positions(const Manifest& data, const std::string& folder, const RunConfig& c) {
+  if (c.model.positions != Positions::learned) return;
+  const int64_t longest =
+      std::max(std::min(data.longest_source + 1, c.batch.source_rows), std::min(data.longest_target + 1, c.batch.rows));
+  if (longest > c.model.max_positions)
+    fail(ErrorKind::usage,
+         fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
+                     "again with --max-length {}",
+                     folder, longest, c.model.max_positions, c.model.max_positions - 1));
+}
+
 void resolve_blocks(RunConfig& c) {
   require_at_least<int64_t>(c.batch.rows, 2, "batch.rows");
   require_at_least<int64_t>(c.batch.source_rows, 2, "batch.source_rows");
@@ -108,6 +120,8 @@ RunConfig resolve(RunConfig c, int ranks) {
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
   resolve_blocks(c);
+  require_positions(data, c.data.train, c);
+  if (!c.data.valid.empty()) require_positions(Corpus(c.data.valid).manifest(), c.data.valid, c);
   return c;
 }
 

@@ -34,6 +34,8 @@ const std::vector<Case>& cases() {
       {"causal with dropout over several tiles", 40, 40, 1, 2, {{1, 39}}, {{1, 39}}, true, true},
       {"head size of one vector and a bit", 4, 4, 1, 17, {{0, 4}}, {{0, 4}}, false, true},
       {"head size beyond two vectors", 3, 3, 1, 40, {{0, 3}}, {{0, 3}}},
+      {"heads of one column, unused rows at the end", 8, 8, 3, 1, {{0, 3}, {3, 5}}, {{0, 3}, {3, 5}}, true, true},
+      {"no sentence", 3, 2, 1, 2, {}, {}},
       {"scattered keys", 3, 30, 2, 3, {{0, 1}, {1, 2}, {2, 3}}, {{20, 28}, {0, 3}, {10, 15}}},
   };
   return all;

@@ -75,11 +75,8 @@ Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ran
   return result;
 }
 
-const Problem kProblems[] = {{1, 1, {0}, 0.1},
-                             {1, 2, {1}, 0.0},
-                             {4, 7, {6, -1, 0, 3}, 0.1},
-                             {3, 21, {5, 20, 11}, 0.0},
-                             {2, 101, {100, 50}, 0.2}};
+const Problem kProblems[] = {{1, 1, {0}, 0.1},          {1, 2, {1}, 0.0},         {4, 7, {6, -1, 0, 3}, 0.1},
+                             {3, 21, {5, 20, 11}, 0.0}, {2, 101, {100, 50}, 0.2}, {2, 5, {-1, -1}, 0.1}};
 
 TEST(CrossEntropy, MatchesDoubleOnAnyNumberOfShards) {
   Workspace w;

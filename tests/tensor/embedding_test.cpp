@@ -33,6 +33,31 @@ TEST(Embedding, BackwardAddsEveryRowOfAnId) {
   expect_close(d_table, want, tolerance(3));
 }
 
+TEST(Embedding, BackwardIsForwardsTransposeOnAwkwardShapes) {
+  Workspace w;
+  const std::vector<int32_t> lists[] = {{0}, {-1}, {3, 0, 3, 3}, {1, 2, 3, 4, 0, 9}};  // 4 and 9: another rank's
+  for (int64_t width : {1, 5, 67}) {
+    for (const std::vector<int32_t>& list : lists) {
+      const int64_t rows = static_cast<int64_t>(list.size());
+      const Tensor ids = w.ints(list), table = w.random({4, width}), d_y = w.random_slice(rows, width);
+      const Tensor y = w.nan_slice(rows, width), d_table = w.zeros({4, width});
+      ops::embedding_forward(w.ctx, {.ids = ids, .table = table, .scale = 3, .y = y});
+      ops::embedding_backward(w.ctx, {.ids = ids, .d_y = d_y, .scale = 3, .d_table = d_table});
+      const auto look_up = [&](const Doubles& t) {
+        Doubles rows_of;
+        for (int32_t id : list)
+          for (int64_t c = 0; c < width; ++c)
+            rows_of.push_back(id < 0 || id >= 4 ? 0 : 3 * t[static_cast<size_t>(id * width + c)]);
+        return rows_of;
+      };
+      const Doubles t = to_doubles(table), g = to_doubles(d_y);
+      expect_close(y, look_up(t), tolerance(1, 0.1), "y");
+      expect_close(d_table, numerical_gradient([&](const Doubles& v) { return weighted_sum(look_up(v), g); }, t),
+                   tolerance(rows), "d_table");
+    }
+  }
+}
+
 TEST(Embedding, BackwardIsTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([](Workspace& w) {
     std::vector<int32_t> ids;

@@ -30,7 +30,8 @@ Doubles reference(const Case& t, const Tensor& a, const Tensor& b, const Tensor&
 
 TEST(Gemm, MatchesLoopsForEveryVariantAndAwkwardShapes) {
   Workspace w;
-  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {1, 9, 5}, {7, 1, 3}, {33, 17, 29}, {64, 48, 80}}) {
+  for (const auto& [m, n, k] :
+       {std::array<int64_t, 3>{1, 1, 1}, {1, 9, 5}, {7, 1, 3}, {6, 5, 1}, {33, 17, 29}, {64, 48, 80}}) {
     for (int variant = 0; variant < 16; ++variant) {
       const Case t{m, n, k, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0, (variant & 8) != 0};
       const Tensor a = t.trans_a ? w.random_slice(k, m) : w.random_slice(m, k);

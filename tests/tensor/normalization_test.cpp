@@ -4,7 +4,7 @@
 namespace weft::testing {
 namespace {
 
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {1, 8}, {5, 2}, {3, 7}, {40, 19}};
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 1}, {1, 8}, {5, 2}, {3, 7}, {2, 67}, {40, 19}};
 
 Doubles reference(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps) {
   const size_t cols = gamma.size();
@@ -83,9 +83,24 @@ TEST(LayerNorm, BackwardMatchesFiniteDifferences) {
     expect_close(d_gamma, want_gamma, tolerance(rows, 2), "d_gamma");
     expect_close(d_beta, want_beta, tolerance(rows, 2), "d_beta");
 
-    a.d_x = d_y;
-    ops::layer_norm_backward(w.ctx, a);
-    EXPECT_EQ(values(d_y), values(d_x)) << "in place of d_y";
+    const auto again = [&](const Tensor& d_residual, const Tensor& to) {
+      ops::LayerNormBackward b = a;
+      b.d_residual = d_residual, b.d_x = to;
+      ops::layer_norm_backward(w.ctx, b);
+      return values(to);
+    };
+    for (size_t i = 0; i < want_x.size(); ++i) want_x[i] -= added[i];
+    const std::vector<float> alone = again({}, w.nans({rows, cols}));
+    if (cols > 1) {
+      expect_close(alone, want_x, tolerance(cols, 4), "d_x without residual");
+    } else {  // a norm over one column has no gradient
+      for (float x : alone) EXPECT_NEAR(x, 0.0f, 1e-5);
+    }
+    EXPECT_EQ(again(w.copy(residual), d_x), values(d_x));
+    const Tensor in_residual = w.copy(residual), in_d_y = w.copy(d_y);
+    EXPECT_EQ(again(in_residual, in_residual), values(d_x)) << "in place of d_residual";
+    a.d_y = in_d_y;
+    EXPECT_EQ(again(residual, in_d_y), values(d_x)) << "in place of d_y";
   }
 }
 

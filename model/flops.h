@@ -1,0 +1,30 @@
+// model/flops.h: floating-point operations of a model a token, as the field counts them (Kaplan et al. 2020, section
+// 2.1; Narayanan et al. 2021, appendix): a multiply-add is 2, the backward pass is twice the forward pass,
+// recomputation and everything but matrix products (norms, softmax, dropout, look-ups) count nothing.
+//
+// Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T tokens of the
+// two sentences (eos included):
+//   source token  2 E (4 D^2 + 2 D F) + 4 E D S        its encoder layers and their attention
+//               + 2 L 2 D^2                            its keys and values for the decoder's cross-attention
+//   target token  2 L (6 D^2 + 2 D F) + 2 D V          its decoder layers, the output projection
+//               + 4 L D (T + 1) / 2 + 4 L D S          attention to the (T + 1) / 2 pieces before it on average, and
+//               cross
+// An attention does 2 D operations a query and key for the scores and as many for the values. A projection of padded
+// vocabulary columns or unused rows is not counted: these are the model's operations, not an implementation's.
+#pragma once
+
+#include "model/config.h"
+
+namespace weft {
+
+struct TokenFlops {
+  double source = 0, target = 0;
+  double pair() const { return source + target; }  // a source and a target token
+  TokenFlops operator*(double factor) const { return {source * factor, target * factor}; }
+};
+
+TokenFlops forward_flops(const ModelConfig& config, double source_length, double target_length);
+
+inline constexpr double kTrainingPasses = 3;  // forward, gradients of activations, gradients of parameters
+
+}  // namespace weft
