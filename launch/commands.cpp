@@ -17,6 +17,8 @@ constexpr Command kCommands[] = {
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
     {"bleu", "BLEU and chrF of a translation against references", run_bleu, false},
     {"inspect", "look into a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"export", "a checkpoint's weights as a file for PyTorch", run_export, false},
+    {"import", "weights from PyTorch as a checkpoint", run_import, false},
 };
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/event_log.h"
+#include "trainer/initial_values.h"
 #include "trainer/plan.h"
 #include "trainer/progress.h"
 #include "trainer/run_folder.h"
@@ -24,7 +25,7 @@ constexpr int64_t kMaxSkippedSteps = 20;  // in a row; then the run has diverged
 
 std::string plan_text(const RunConfig& c, const Mesh& mesh) {
   ParamStore params(mesh.tp().rank(), mesh.tp().size());
-  const Transformer model(c.model, params, /*max_positions=*/1);
+  const Transformer model(c.model, params, /*num_sinusoids=*/1);
   const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
   const MemoryPlan memory{.parameters = flat,
                           .gradients = flat,
@@ -46,6 +47,7 @@ class Run {
  private:
   bool chief() const { return mesh_.world().rank() == 0; }
   void begin_or_resume();
+  void take_initial_values_of(const std::string& path);
   Wish own_wish();  // what this rank was asked for, or finds that it is time for
   bool finished(Wish wish) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
@@ -97,6 +99,7 @@ void Run::begin_or_resume() {
     return find_latest_checkpoint(folder_->checkpoints()).value_or("");
   });
   const std::string from = world.broadcast_string(found, 0);
+  if (from.empty() && !config_.train.init.empty()) take_initial_values_of(config_.train.init);
   all_or_none(world, [&] {
     if (!from.empty()) trainer_->load(from, state_);
     trainer_->update(state_);
@@ -108,6 +111,17 @@ void Run::begin_or_resume() {
   saved_at_ = validated_at_ = state_.step;
   last_saved_ = from;
   say(fmt::format("going on from {}: step {}, epoch {}", from, state_.step, state_.cursor.epoch));
+}
+
+// Pointers may move: rank 0 looks where `path` leads.
+void Run::take_initial_values_of(const std::string& path) {
+  Communicator& world = mesh_.world();
+  const std::string found = all_or_none(world, [&] { return chief() ? resolve_checkpoint(path) : ""; });
+  const std::string folder = world.broadcast_string(found, 0);
+  all_or_none(world, [&] {
+    take_initial_values(folder, config_.data.train, ModelForm::of(config_.model), trainer_->params());
+  });
+  say(fmt::format("beginning with the parameters of {}", folder));
 }
 
 // Clocks differ between ranks: rank 0's counts.

@@ -31,7 +31,7 @@ struct TrainConfig {
   double minutes = 0;
   uint64_t seed = 1;
   double label_smoothing = 0.1;
-  std::string output;
+  std::string output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
   int64_t keep_last = 3;
@@ -46,6 +46,7 @@ struct TrainConfig {
     v("seed", seed, "of initial values, order of sentences and dropout");
     v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry");
     v("output", output, "the run's folder: config, log, checkpoints; the same folder again goes on where it stopped");
+    v("init", init, "a checkpoint or a run whose parameters a new run begins with; empty = random ones");
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
     v("log_every", log_every, "steps between progress lines on a pipe");

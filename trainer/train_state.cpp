@@ -14,11 +14,34 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelForm, norm, activation, positions, posit
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, best)
 
+ModelForm ModelForm::of(const ModelConfig& c) {
+  const char* const positions[] = {"interleaved", "halves", "tensor2tensor", "learned"};
+  return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
+          .activation = c.activation == Activation::relu ? "relu" : "gelu",
+          .positions = positions[static_cast<size_t>(c.positions)],
+          .position_offset = c.position_offset,
+          .scale_embeddings = c.scale_embeddings};
+}
+
 json TrainState::to_json() const { return *this; }
 
 TrainState TrainState::from_json(const json& j) try { return j.get<TrainState>(); } catch (const json::exception& e) {
   fail(ErrorKind::checkpoint, fmt::format("state.json: {}", e.what()));
 }
+
+namespace {
+
+// Calls same(option, before, after) for each field.
+template <typename Same>
+void compare_forms(const ModelForm& before, const ModelForm& after, Same&& same) {
+  same("model.norm", before.norm, after.norm);
+  same("model.activation", before.activation, after.activation);
+  same("model.positions", before.positions, after.positions);
+  same("model.position_offset", before.position_offset, after.position_offset);
+  same("model.scale_embeddings", before.scale_embeddings, after.scale_embeddings);
+}
+
+}  // namespace
 
 void require_same_run(const TrainState& saved, const TrainState& now) {
   const auto same = [](const char* option, const auto& before, const auto& after, const char* otherwise) {
@@ -36,12 +59,18 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
   same("batch.page", saved.order.page, now.order.page, lost);
   same("batch.window", saved.order.window, now.order.window, lost);
   same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
-  const char* const other = "its parameters mean another model";
-  same("model.norm", saved.model.norm, now.model.norm, other);
-  same("model.activation", saved.model.activation, now.model.activation, other);
-  same("model.positions", saved.model.positions, now.model.positions, other);
-  same("model.position_offset", saved.model.position_offset, now.model.position_offset, other);
-  same("model.scale_embeddings", saved.model.scale_embeddings, now.model.scale_embeddings, other);
+  compare_forms(saved.model, now.model, [&](const char* option, const auto& before, const auto& after) {
+    same(option, before, after, "its parameters mean another model");
+  });
+}
+
+void require_same_form(const ModelForm& initial, const ModelForm& now, const std::string& folder) {
+  compare_forms(initial, now, [&](const char* option, const auto& before, const auto& after) {
+    if (before != after)
+      fail(ErrorKind::usage,
+           fmt::format("train.init: the model of {} has {} = {}, this run's has {}: set the option to its value",
+                       folder, option, before, after));
+  });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "data/block_plan.h"
+#include "model/config.h"
 
 namespace weft {
 
@@ -22,6 +23,8 @@ struct ModelForm {
   std::string norm, activation, positions;
   int64_t position_offset = 0;
   bool scale_embeddings = true;
+
+  static ModelForm of(const ModelConfig& config);
 };
 
 struct BestScore {
@@ -46,5 +49,8 @@ struct TrainState {
 
 // Nothing if a run that is `now` may go on from `saved`; otherwise an Error that names the option that differs.
 void require_same_run(const TrainState& saved, const TrainState& now);
+
+// Nothing if a new run whose model is `now` may begin with the parameters of the checkpoint in `folder`.
+void require_same_form(const ModelForm& initial, const ModelForm& now, const std::string& folder);
 
 }  // namespace weft

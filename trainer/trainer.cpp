@@ -6,7 +6,7 @@
 
 #include "data/corpus.h"
 #include "data/sha256.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {
@@ -32,15 +32,6 @@ DataOrder data_order(const RunConfig& c) {
           .window = c.batch.window};
 }
 
-ModelForm model_form(const ModelConfig& c) {
-  const char* const layouts[] = {"interleaved", "halves", "tensor2tensor"};
-  return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
-          .activation = c.activation == Activation::relu ? "relu" : "gelu",
-          .positions = layouts[static_cast<size_t>(c.positions)],
-          .position_offset = c.position_offset,
-          .scale_embeddings = c.scale_embeddings};
-}
-
 std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
   const Corpus corpus(corpus_folder);
   const Manifest& m = corpus.manifest();
@@ -61,7 +52,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       grad_sync_(mesh.dp(), params_.grads()),
       arena_(arena_bytes(config, tp_)),
       order_(data_order(config)),
-      form_(model_form(config.model)) {
+      form_(ModelForm::of(config.model)) {
   start_loader({});
 }
 
@@ -144,7 +135,7 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
 
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp) {
   ParamStore params(tp.rank(), tp.size());
-  Transformer model(config.model, params, /*max_positions=*/1);
+  Transformer model(config.model, params, /*num_sinusoids=*/1);
   Context ctx(Device::cpu, /*dry_run=*/true);
   Arena arena;
   BlockBuilder builder(config.batch.source_rows, config.batch.rows);
