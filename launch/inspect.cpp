@@ -1,4 +1,5 @@
-// launch/inspect.cpp: `weft inspect PATH`: finds out what lies there and shows it.
+// launch/inspect.cpp: `weft inspect PATH`: finds out what lies there and shows it; `weft inspect model` and `positions`
+// have options of their own.
 #include "launch/inspect.h"
 
 #include <fmt/format.h>
@@ -9,10 +10,11 @@
 
 #include "data/manifest.h"
 #include "launch/commands.h"
+#include "launch/config_io.h"
 #include "launch/options.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint.h"
-#include "trainer/checkpoint_manifest.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 namespace {
@@ -26,7 +28,7 @@ struct Request {
 };
 
 bool parse(const std::vector<std::string>& args, Request& r) {
-  Options options("inspect PATH [options]");
+  Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
   options.positional("PATH", r.paths,
                      "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
   options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
@@ -43,7 +45,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
 void inspect_file(const fs::path& path, const Request& r) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (path.filename() == kManifestFile) return inspect_corpus(folder.string(), r.pairs);
-  if (path.extension() == ".cfg") return inspect_model(path.string(), r.vocabulary);
+  if (path.extension() == ".cfg") return inspect_model(path.string(), {.vocabulary = r.vocabulary});
   if (path.extension() == ".h5") return inspect_shard(path.string(), r.pairs);
   fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", path.string()));
 }
@@ -58,7 +60,20 @@ void inspect_folder(const fs::path& path, const Request& r) {
 
 }  // namespace
 
+FoundConfig find_config(const std::string& path) {
+  if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
+  FoundConfig found;
+  if (fs::is_directory(path)) found.checkpoint = resolve_checkpoint(fs::path(path).lexically_normal().string());
+  apply_cfg_file(found.checkpoint.empty() ? path : found.checkpoint + "/config.cfg", found.config);
+  return found;
+}
+
 int run_inspect(const CommandContext& context) {
+  if (!context.args.empty()) {  // a file or folder of such a name is ./model, ./positions
+    const std::vector<std::string> rest(context.args.begin() + 1, context.args.end());
+    if (context.args[0] == "model") return run_inspect_model(rest);
+    if (context.args[0] == "positions") return run_inspect_positions(rest);
+  }
   Request request;
   if (!parse(context.args, request)) return 0;
   for (const std::string& path : request.paths) {

@@ -1,13 +1,13 @@
-// launch/inspect_model.cpp: the model that a .cfg describes: its tree of layers, parameters and memory, nothing
-// allocated.
+// launch/inspect_model.cpp: `weft inspect model`: the tree of layers with parameters, operations and memory.
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <vector>
 
 #include "data/manifest.h"
-#include "launch/config_io.h"
 #include "launch/inspect.h"
+#include "launch/options.h"
+#include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/plan.h"
@@ -16,6 +16,8 @@
 
 namespace weft {
 namespace {
+
+constexpr int64_t kMostRanks = 64;
 
 std::vector<std::string> parts_of(const std::string& name) {  // "encoder.0.self.qkv.weight" at its points
   std::vector<std::string> parts;
@@ -34,11 +36,19 @@ int64_t count_below(const ParamStore& params, const std::string& prefix) {
   return count;
 }
 
-void print_line(size_t depth, const std::string& name, const std::string& shape, int64_t count) {
-  fmt::print("{:<44} {:<24} {:>14}\n", std::string(2 * depth, ' ') + name, shape, with_commas(count));
+void print_line(size_t depth, const std::string& name, const std::string& shape, const std::string& shard,
+                int64_t count) {
+  fmt::print("{:<44} {:<24} {:<{}} {:>14}\n", std::string(2 * depth, ' ') + name, shape, shard, shard.empty() ? 0 : 24,
+             with_commas(count));
 }
 
+// With a column for a rank's slices where the model is split.
 void print_tree(const ParamStore& params) {
+  const bool is_split = params.tp_size() > 1;
+  const auto shard = [&](const std::string& text) { return is_split ? text : ""; };
+  if (is_split)
+    fmt::print("{:<44} {:<24} {:<24} {:>14}\n", "", "whole", fmt::format("each of {} ranks", params.tp_size()),
+               "parameters");
   std::vector<std::string> above;
   for (const Param& p : params.params()) {
     const std::vector<std::string> parts = parts_of(p.spec.name);
@@ -49,11 +59,34 @@ void print_tree(const ParamStore& params) {
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
       prefix += (i ? "." : "") + parts[i];
       if (i < common) continue;
-      print_line(i, parts[i], "", count_below(params, prefix));
+      print_line(i, parts[i], "", shard(" "), count_below(params, prefix));
       above.push_back(parts[i]);
     }
-    print_line(parts.size() - 1, parts.back(), p.spec.shape.str(), p.spec.shape.numel());
+    print_line(parts.size() - 1, parts.back(), p.spec.shape.str(), shard(p.value.shape.str()), p.spec.shape.numel());
   }
+}
+
+void print_totals(const ParamStore& params) {
+  const int column = params.tp_size() > 1 ? 94 : 69;
+  const auto row = [&](const char* name, int64_t count) {
+    fmt::print("{:<{}} {:>14}\n", name, column, with_commas(count));
+  };
+  fmt::print("\n");
+  row("parameters in all", params.global_numel());
+  row("without vocabulary tables", params.global_numel() - vocabulary_numel(params));
+  if (params.tp_size() > 1) row("on each rank, padding included", params.numel());
+}
+
+void print_flops(const ModelConfig& model, int64_t length) {
+  const auto tokens = static_cast<double>(length);
+  const TokenFlops forward = forward_flops(model, tokens, tokens), training = forward * kTrainingPasses;
+  fmt::print("\nfloating-point operations, sentences of {} tokens {:>20} {:>14}\n", length, "forward", "training");
+  const auto row = [](const char* name, double once, double trained) {
+    fmt::print("  {:<56} {:>12} {:>14}\n", name, format_count(once), format_count(trained));
+  };
+  row("a source token", forward.source, training.source);
+  row("a target token", forward.target, training.target);
+  row("a pair of tokens", forward.pair(), training.pair());
 }
 
 void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& model) {
@@ -71,9 +104,19 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-void print_memory(const RunConfig& config, const ParamStore& params, const TensorParallel& tp) {
-  const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float), arena = arena_bytes(config, tp);
-  fmt::print("\nmemory of a rank in training, parallel.tp = 1, f32\n");
+// The arena's size is the same on each of tp ranks: one of them asks for all.
+size_t activation_bytes(const RunConfig& config, int64_t tp) {
+  size_t bytes = 0;
+  run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
+    if (group.rank() == 0) bytes = arena_bytes(config, TensorParallel(group));
+  });
+  return bytes;
+}
+
+void print_memory(const RunConfig& config, const ParamStore& params) {
+  const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
+  const size_t arena = activation_bytes(config, params.tp_size());
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}, f32\n", params.tp_size());
   fmt::print("  parameters {}, gradients {}, moments {}\n", format_bytes(flat), format_bytes(flat),
              format_bytes(2 * flat));
   fmt::print("  activations of a block of {} x {} rows: {}\n", config.batch.source_rows, config.batch.rows,
@@ -83,21 +126,37 @@ void print_memory(const RunConfig& config, const ParamStore& params, const Tenso
 
 }  // namespace
 
-void inspect_model(const std::string& cfg_file, int64_t vocabulary) {
-  RunConfig config;
-  apply_cfg_file(cfg_file, config);
-  fill_vocabularies(config.data.train, vocabulary, config.model);
-  config.model.resolve(/*tp=*/1);
+void inspect_model(const std::string& path, const ModelView& view) {
+  RunConfig config = find_config(path).config;
+  fill_vocabularies(config.data.train, view.vocabulary, config.model);
+  config.model.resolve(view.tp);
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
-  const std::unique_ptr<Communicator> alone = make_single_communicator();
-  ParamStore params(0, 1);
-  const Transformer model(config.model, params, /*max_positions=*/1);
-  fmt::print("model of {}\n\n", cfg_file);
+  ParamStore params(0, static_cast<int>(view.tp));
+  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  fmt::print("model of {}\n\n", path);
   print_tree(params);
-  fmt::print("\n{:<69} {:>14}\n", "parameters in all", with_commas(params.global_numel()));
-  fmt::print("{:<69} {:>14}\n", "without vocabulary tables",
-             with_commas(params.global_numel() - vocabulary_numel(params)));
-  print_memory(config, params, TensorParallel(*alone));
+  print_totals(params);
+  print_flops(config.model, view.length);
+  print_memory(config, params);
+}
+
+int run_inspect_model(const std::vector<std::string>& args) {
+  Options options("inspect model PATH [options]");
+  std::vector<std::string> paths;
+  ModelView view;
+  options.positional("PATH", paths, "a .cfg file; a run's or checkpoint's folder");
+  options.add("tp", view.tp, "show what each of so many tensor-parallel ranks holds");
+  options.add("length", view.length, "tokens of a sentence, eos included: attention's operations depend on it");
+  options.add("vocabulary", view.vocabulary,
+              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
+  if (!options.parse(args)) return 0;
+  if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
+  if (view.tp < 1 || view.tp > kMostRanks)
+    fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMostRanks));
+  if (view.length < 1) fail(ErrorKind::usage, fmt::format("length = {}: give 1 or more", view.length));
+  if (view.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", view.vocabulary));
+  for (const std::string& path : paths) inspect_model(path, view);
+  return 0;
 }
 
 }  // namespace weft

@@ -7,10 +7,10 @@
 
 #include "launch/inspect.h"
 #include "trainer/chart.h"
-#include "trainer/checkpoint_manifest.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/checkpoint/safetensors.h"
 #include "trainer/event_log.h"
 #include "trainer/progress.h"
-#include "trainer/safetensors.h"
 #include "trainer/units.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 
 #include "data/text_reader.h"
 #include "launch/config_io.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
 

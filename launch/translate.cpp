@@ -1,15 +1,18 @@
 // launch/translate.cpp: `weft translate`: standard input to standard output, line by line, order kept.
 //
 // Lines go in chunks through the model, so memory does not grow with the input; on a terminal each line at once. Rank 0
-// reads and writes, the dp ranks share a chunk's sentences.
+// reads and writes, the dp ranks share a chunk's sentences. Attention is computed only if --alignment asks for it.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "data/text_reader.h"
+#include "launch/alignment_files.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options.h"
@@ -28,6 +31,7 @@ struct Request {
   ParallelConfig parallel;
   int64_t batch = 0;
   bool scores = false, quiet = false;
+  AlignmentRequest alignment;
 };
 
 bool parse(const std::vector<std::string>& args, Request& r) {
@@ -40,11 +44,13 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("max-length-extra", r.decode.max_length_extra, "see max-length-factor");
   options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
   options.add("scores", r.scores, "the score and a tab before each translation");
+  r.alignment.add_to(options);
   options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
   options.add("quiet", r.quiet, "no progress on standard error");
   options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   options.require("checkpoint");
+  r.alignment.check(options);
   if (r.batch < 0) fail(ErrorKind::usage, fmt::format("batch = {}: give 0 or more", r.batch));
   return true;
 }
@@ -73,7 +79,38 @@ void write(const NBest& nbest, int64_t index, const Request& r) {
   }
 }
 
-void translate_all(Communicator& world, Translator& translator, const Request& r) {
+// Where the best translation of each line looks while it is written, to rank 0's files.
+class AlignmentKeeper {
+ public:
+  AlignmentKeeper(LoadedModel& model, const AlignmentRequest& request)
+      : aligner_(model.context(), model.transformer(), model.tensor_parallel(), model.mesh(),
+                 request.choice(model.config().model)) {
+    all_or_none(model.mesh().world(), [&] {
+      if (model.mesh().world().rank() != 0) return;
+      for (const std::string& path : request.files)
+        files_.push_back(open_alignment_file(path, model.source_tokenizer(), model.target_tokenizer(),
+                                             request.describe(model.config().model)));
+    });
+  }
+  void add(const Translator& translator, const std::vector<std::string>& lines,
+           const std::vector<NBest>& translations) {
+    std::vector<PairIds> pairs;
+    for (size_t i = 0; i < lines.size(); ++i)
+      pairs.push_back({translator.source_pieces(lines[i]), translations[i].front().pieces});
+    aligner_.align(pairs, [&](const Alignment& alignment) {
+      for (const auto& file : files_) file->add(alignment);
+    });
+  }
+  void finish() {
+    for (const auto& file : files_) file->finish();
+  }
+
+ private:
+  Aligner aligner_;
+  std::vector<std::unique_ptr<AlignmentFile>> files_;  // of rank 0
+};
+
+void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const Request& r) {
   const bool is_chief = world.rank() == 0;
   ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.quiet || !is_chief));
   int64_t done = 0;
@@ -86,9 +123,11 @@ void translate_all(Communicator& world, Translator& translator, const Request& r
       for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
       if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
     }
+    if (keeper) keeper->add(translator, lines, translations);
     done += static_cast<int64_t>(lines.size());
     bar.update(done, "sentences");
   }
+  if (keeper) keeper->finish();
 }
 
 }  // namespace
@@ -101,11 +140,14 @@ int run_translate(const CommandContext& context) {
   RunConfig config = config_for_use(folder, request.parallel, world.size());
   request.decode = config.decode;
   parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
   const Mesh mesh(world, config.parallel);
   LoadedModel model(folder, config, mesh);
   Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
                         model.target_tokenizer(), request.decode, request.batch);
-  translate_all(world, translator, request);
+  std::optional<AlignmentKeeper> keeper;
+  if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
+  translate_all(world, translator, keeper ? &*keeper : nullptr, request);
   if (world.rank() == 0 && translator.num_cut() > 0)
     fmt::print(stderr, "weft: lines of more than {} pieces, cut there: {}\n", translator.longest_source(),
                translator.num_cut());

@@ -3,53 +3,16 @@
 
 #include <algorithm>
 
-#include "tensor/error.h"
+#include "trainer/pair_blocks.h"
 
 namespace weft {
 namespace {
-
-constexpr int64_t kScoringRows = 1024;  // of a block of pairs to score
-
-int64_t scoring_rows(const Transformer& model) { return std::min(kScoringRows, model.max_positions()); }
-
-// Consecutive pairs in blocks of one shape.
-struct PairBlocks {
-  std::vector<Block> blocks;
-  std::vector<size_t> first;  // number of each block's first pair
-};
-
-PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
-  PairBlocks packed;
-  BlockBuilder builder(rows, rows);
-  int64_t source = 0, target = 0;
-  const auto close = [&] { packed.blocks.push_back(builder.finish(static_cast<int64_t>(packed.blocks.size()))); };
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
-    const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
-    if (std::max(s, t) > rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i,
-                                        s - 1, t - 1, rows - 1));
-    const bool is_full = source + s > rows || target + t > rows;
-    if (i > 0 && is_full) close();
-    if (i == 0 || is_full) {
-      packed.first.push_back(i);
-      source = target = 0;
-    }
-    source += s;
-    target += t;
-    builder.add(pairs[i].source, pairs[i].target);
-  }
-  if (!pairs.empty()) close();
-  return packed;
-}
 
 size_t scoring_memory(Transformer& model, const TensorParallel& tp, Device device, int64_t rows) {
   Context dry(device, /*dry_run=*/true);
   Arena arena;
   Pass p{.ctx = dry, .arena = arena, .tp = tp};
-  BlockBuilder builder(rows, rows);
-  builder.add({}, {});
-  model.row_nll(p, builder.finish(0));
+  model.row_nll(p, fullest_block(rows));
   return arena.high_water();
 }
 
@@ -97,11 +60,11 @@ LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& 
           .tokens = static_cast<int64_t>(dp.sum(static_cast<double>(tokens)))};
 }
 
-int64_t longest_scored_pieces(const Transformer& model) { return scoring_rows(model) - 1; }
+int64_t longest_scored_pieces(const Transformer& model) { return pair_block_rows(model) - 1; }
 
 std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
                                    const std::vector<PairIds>& pairs) {
-  const int64_t rows = scoring_rows(model);
+  const int64_t rows = pair_block_rows(model);
   const PairBlocks packed = pack_in_order(pairs, rows);
   Arena arena(scoring_memory(model, tp, ctx.device(), rows), ctx.device());
   std::vector<double> log_probs(pairs.size(), 0.0);  // of this rank's blocks; the others' stay 0

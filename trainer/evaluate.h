@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "trainer/bleu.h"
-#include "trainer/chrf.h"
+#include "trainer/metrics/bleu.h"
+#include "trainer/metrics/chrf.h"
 #include "trainer/translator.h"
 
 namespace weft {

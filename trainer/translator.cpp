@@ -102,6 +102,12 @@ int64_t Translator::max_pieces(int64_t source_pieces) const {
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
+std::vector<int32_t> Translator::source_pieces(const std::string& line) const {
+  std::vector<int32_t> pieces = source_.encode(line);
+  pieces.resize(std::min(pieces.size(), static_cast<size_t>(longest_source())));
+  return pieces;
+}
+
 std::vector<NBest> Translator::translate(const std::vector<std::string>& lines, const Progress& progress) {
   std::vector<std::vector<int32_t>> sources;
   sources.reserve(lines.size());
@@ -133,7 +139,8 @@ std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>
   std::vector<NBest> translations(sources.size());
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Hypothesis& h : all[i])
-      translations[i].push_back({.text = target_.decode(h.pieces), .score = h.score, .log_prob = h.log_prob});
+      translations[i].push_back(
+          {.text = target_.decode(h.pieces), .score = h.score, .log_prob = h.log_prob, .pieces = h.pieces});
     if (translations[i].empty()) translations[i].emplace_back();  // nothing in, nothing out
   }
   return translations;

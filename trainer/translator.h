@@ -19,8 +19,9 @@ namespace weft {
 
 struct Translation {
   std::string text;
-  double score = 0;     // log_prob / length penalty: what n-best lists are ordered by
-  double log_prob = 0;  // natural logarithm, end of sentence included
+  double score = 0;             // log_prob / length penalty: what n-best lists are ordered by
+  double log_prob = 0;          // natural logarithm, end of sentence included
+  std::vector<int32_t> pieces;  // that spell the text, without eos
 };
 using NBest = std::vector<Translation>;  // best first, at least one
 
@@ -36,6 +37,7 @@ class Translator {
   std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});
   std::vector<NBest> translate_pieces(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
 
+  std::vector<int32_t> source_pieces(const std::string& line) const;  // what the model reads of it: perhaps cut
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t num_cut() const { return num_cut_; }  // sentences that were too long, since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }
