@@ -1,0 +1,120 @@
+// tests/parity/decode_test.cpp: the encoder's output, and the logits of decoding step by step, equal PyTorch's.
+#include <gtest/gtest.h>
+
+#include "tests/parity/reference_cases.h"
+#include "tests/support/compare.h"
+
+namespace weft::testing {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+Tensor view(std::vector<int32_t>& v) { return Tensor(v.data(), {static_cast<int64_t>(v.size())}, DType::i32); }
+
+struct Rows {  // begin and end of each sentence's rows, held for Segments
+  std::vector<int32_t> begin, end;
+  Segments segments() { return {.begin = view(begin), .end = view(end)}; }
+};
+Rows rows_of(const std::vector<int32_t>& offsets) {
+  return {{offsets.begin(), offsets.end() - 1}, {offsets.begin() + 1, offsets.end()}};
+}
+
+class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
+ protected:
+  PytorchDecoding()
+      : file_(open(GetParam())),
+        config_(config_of(file_)),
+        weights_(parameters_of(file_, "weights", config_)),
+        block_(block_of(file_)),
+        model_(config_, *world_, /*seed=*/1),
+        slots_(block_.num_sentences()),
+        state_(*model_.model, model_.tp, slots_, kLongest, static_cast<int64_t>(block_.source.size())) {
+    put(weights_, model_.params);
+    std::vector<int32_t> ids = block_.source;
+    for (size_t i = static_cast<size_t>(block_.source_tokens()); i < ids.size(); ++i) ids[i] = -1;
+    Rows sentences = rows_of(block_.source_offsets);
+    Pass p = model_.pass(0, /*training=*/false);
+    model_.model->start_decoding(p, view(ids), view(block_.source_positions), sentences.segments(), state_);
+  }
+
+  // The logits of every target row, each made by one step over all sentences that are that long.
+  std::vector<float> logits_by_steps() {
+    std::vector<float> all(static_cast<size_t>(block_.target_tokens() * config_.target_vocabulary));
+    Rows sources = rows_of(block_.source_offsets), queries, keys;
+    const auto num_slots = static_cast<size_t>(slots_);
+    for (int32_t step = 0; step < kLongest; ++step) {
+      std::vector<int32_t> ids(num_slots, -1), positions(num_slots, step), cache_rows(num_slots), row(num_slots);
+      queries = keys = {row, row};
+      for (size_t i = 0; i < num_slots; ++i) {
+        const auto slot = static_cast<int32_t>(i);
+        row[i] = block_.target_offsets[i] + step;
+        const bool open = row[i] < block_.target_offsets[i + 1];
+        if (open)
+          ids[i] = block_.target_in[static_cast<size_t>(row[i])];
+        else
+          row[i] = -1;
+        cache_rows[i] = slot * kLongest + step;
+        queries.begin[i] = slot, queries.end[i] = slot + (open ? 1 : 0);
+        keys.begin[i] = slot * kLongest, keys.end[i] = slot * kLongest + (open ? step + 1 : 0);
+      }
+      Pass p = model_.pass(0, /*training=*/false);
+      p.arena.reset();
+      const Tensor logits = p.arena.tensor({slots_, config_.target_vocabulary});
+      model_.model->decode_step(p, view(ids), view(positions),
+                                {.cache_rows = view(cache_rows),
+                                 .queries = queries.segments(),
+                                 .self_keys = keys.segments(),
+                                 .cross_keys = sources.segments()},
+                                state_, logits);
+      for (size_t i = 0; i < num_slots; ++i)
+        if (row[i] >= 0)
+          std::copy_n(logits.ptr<float>() + static_cast<int64_t>(i) * logits.cols(), logits.cols(),
+                      all.begin() + row[i] * logits.cols());
+    }
+    return all;
+  }
+
+  static constexpr int32_t kLongest = 10;
+  ReferenceFile file_;
+  ModelConfig config_;
+  std::map<std::string, Doubles> weights_;
+  Block block_;
+  std::unique_ptr<Communicator> world_ = make_single_communicator();
+  SmallModel model_;
+  int64_t slots_;
+  Transformer::DecodeState state_;
+};
+
+// Keys and values of cross-attention are the encoder's output through known weights: W x + b in double.
+TEST_P(PytorchDecoding, CachesKeysAndValuesOfTheSameEncoderOutput) {
+  const Doubles memory = file_.numbers("encoder_output");
+  const auto width = static_cast<size_t>(config_.width), rows = memory.size() / width;
+  for (int64_t layer = 0; layer < config_.decoder_layers; ++layer) {
+    const std::string name = fmt::format("decoder.{}.cross_attention.kv.", layer);
+    const Doubles &w = weights_.at(name + "weight"), &b = weights_.at(name + "bias");
+    Doubles k(rows * width), v(rows * width);
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t o = 0; o < width; ++o) {
+        double &key = k[r * width + o], &value = v[r * width + o];
+        key = b[o], value = b[width + o];
+        for (size_t i = 0; i < width; ++i) {
+          key += w[o * width + i] * memory[r * width + i];
+          value += w[(width + o) * width + i] * memory[r * width + i];
+        }
+      }
+    }
+    const KeyValueCache& cache = state_.blocks[static_cast<size_t>(layer)].cross;
+    const auto real = static_cast<int64_t>(rows);
+    expect_close_in_norm(values(cache.k.slice_rows(0, real)), k, kTolerance, 0, (name + "keys").c_str());
+    expect_close_in_norm(values(cache.v.slice_rows(0, real)), v, kTolerance, 0, (name + "values").c_str());
+  }
+}
+
+TEST_P(PytorchDecoding, GivesTheSameLogitsStepByStep) {
+  expect_close_in_norm(logits_by_steps(), file_.numbers("logits"), kTolerance, 0, "logits");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, PytorchDecoding, ::testing::ValuesIn(kReferenceCases), name_of);
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,27 @@
+// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5, for tests with one body a case.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "tests/parity/reference_model.h"
+
+namespace weft::testing {
+
+struct ReferenceCase {
+  const char *file, *name;
+};
+inline std::ostream& operator<<(std::ostream& out, const ReferenceCase& c) { return out << c.name; }
+
+inline constexpr ReferenceCase kReferenceCases[] = {{"pytorch_post_norm.h5", "post_relu"},
+                                                    {"pytorch_post_norm.h5", "post_gelu"},
+                                                    {"pytorch_post_norm.h5", "paper"},
+                                                    {"pytorch_pre_norm.h5", "pre_relu"},
+                                                    {"pytorch_pre_norm.h5", "pre_gelu"}};
+
+inline ReferenceFile open(const ReferenceCase& c) { return ReferenceFile(c.file, c.name); }
+inline std::string name_of(const ::testing::TestParamInfo<ReferenceCase>& info) { return info.param.name; }
+
+}  // namespace weft::testing

@@ -1,0 +1,100 @@
+// tests/parity/reference_model.h: a model, its parameters and its sentences as tests/reference/pytorch_parity.py wrote
+// them, in our form.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/error.h"
+#include "tests/parity/reference_file.h"
+#include "tests/support/gradient_check.h"
+#include "tests/support/small_model.h"
+#include "trainer/checkpoint/pytorch_weights.h"
+
+namespace weft::testing {
+
+inline void require_reference(bool ok, const std::string& what) {
+  if (!ok) fail(ErrorKind::internal, "tests/reference does not hold what the test expects: " + what);
+}
+
+inline ModelConfig config_of(const ReferenceFile& file) {
+  const std::string tying = file.text("tying");
+  ModelConfig c;
+  c.width = file.integer("width"), c.heads = file.integer("heads"), c.feed_forward = file.integer("feed_forward");
+  c.encoder_layers = c.decoder_layers = file.integer("layers");
+  c.norm = file.text("norm") == "pre" ? NormPosition::pre : NormPosition::post;
+  c.activation = file.text("activation") == "gelu" ? Activation::gelu : Activation::relu;
+  c.tying = tying == "all" ? Tying::all : tying == "output" ? Tying::output : Tying::none;
+  c.bias_output = file.integer("bias_output") != 0, c.final_norm = file.integer("final_norm") != 0;
+  c.source_vocabulary = file.integer("source_vocabulary"), c.target_vocabulary = file.integer("target_vocabulary");
+  c.dropout = 0;
+  c.resolve(/*tp=*/1);
+  return c;
+}
+
+// Values of one kind (weights, gradients, ...) by our parameters' names, global layout. `prefix`: the file holds only
+// the tensors whose PyTorch name begins so.
+inline std::map<std::string, Doubles> parameters_of(const ReferenceFile& file, const std::string& kind,
+                                                    const ModelConfig& config, const std::string& prefix = "") {
+  std::map<std::string, Doubles> theirs;
+  const Doubles all = file.numbers(kind);
+  const std::vector<std::string> names = file.names("parameter_names");
+  const std::vector<int32_t> sizes = file.integers("parameter_sizes");
+  auto at = all.begin();
+  for (size_t i = 0; i < names.size(); ++i) {
+    theirs[names[i]] = Doubles(at, at + sizes[i]);
+    at += sizes[i];
+  }
+
+  ParamStore params(0, 1);
+  const Transformer model(config, params, /*max_positions=*/1);
+  std::map<std::string, Doubles> ours;
+  size_t num_found = 0;
+  for (const PytorchTensor& tensor : pytorch_layout(config, params)) {
+    if (!tensor.name.starts_with(prefix)) continue;
+    require_reference(theirs.contains(tensor.name), "no " + tensor.name);
+    const Doubles& values = theirs.at(tensor.name);
+    size_t begin = 0;
+    for (const Param* part : tensor.parts) {
+      const auto size = static_cast<size_t>(part->numel());
+      require_reference(begin + size <= values.size(), tensor.name + " is too small");
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
+      ours[part->spec.name] = Doubles(first, first + part->numel());
+      begin += size;
+    }
+    require_reference(begin == values.size(), tensor.name + " is too large");
+    ++num_found;
+  }
+  if (prefix.empty()) require_reference(num_found == theirs.size(), "parameters that we lack");
+  return ours;
+}
+
+// This rank's slices of the values.
+inline void put(const std::map<std::string, Doubles>& values, const ParamStore& params) {
+  for (const Param& p : params.params()) {
+    const Doubles& global = values.at(p.spec.name);
+    slice_from_global(p, std::vector<float>(global.begin(), global.end()).data(), p.value.ptr<float>());
+  }
+}
+
+// The batch's sentences [share * n / shares, (share + 1) * n / shares) in one block, with unused rows behind them.
+inline Block block_of(const ReferenceFile& file, size_t share = 0, size_t shares = 1) {
+  const auto sentences = [&](const std::string& side) {
+    const std::vector<int32_t> pieces = file.integers(side);
+    std::vector<std::vector<int32_t>> result;
+    auto at = pieces.begin();
+    for (int32_t length : file.integers(side + "_lengths")) {
+      result.emplace_back(at, at + length);
+      at += length;
+    }
+    return result;
+  };
+  const auto source = sentences("source"), target = sentences("target");
+  BlockBuilder builder(/*source_rows=*/20, /*target_rows=*/24);
+  for (size_t i = share * source.size() / shares; i < (share + 1) * source.size() / shares; ++i)
+    builder.add(source[i], target[i]);
+  return builder.finish(static_cast<int64_t>(share));
+}
+
+}  // namespace weft::testing
