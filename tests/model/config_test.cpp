@@ -58,5 +58,35 @@ TEST(ModelConfig, RefusesADropoutRateOfOne) {
   EXPECT_EQ(refusal(c, 1), "model.dropout_attention = 1 must be in [0, 1)");
 }
 
+TEST(ModelConfig, GivesLearnedPositionsTheirUsualTable) {
+  ModelConfig c = usable();
+  c.positions = Positions::learned;
+  c.resolve(1);
+  EXPECT_EQ(c.max_positions, 1024);
+  c.resolve(1);  // what was saved loads again
+  EXPECT_EQ(c.max_positions, 1024);
+}
+
+TEST(ModelConfig, RefusesATableThatHoldsNoSentence) {
+  ModelConfig c = usable();
+  c.positions = Positions::learned, c.max_positions = 1;
+  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2: a piece and its eos, or 0");
+}
+
+TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
+  ModelConfig c = usable();
+  c.positions = Positions::learned, c.position_offset = 2;
+  EXPECT_EQ(refusal(c, 1),
+            "model.position_offset = 2 is for sinusoids: with model.positions = learned the first token has the first "
+            "row; leave it at 0");
+}
+
+TEST(ModelConfig, RefusesALimitOfSinusoids) {
+  ModelConfig c = usable();
+  c.max_positions = 512;
+  EXPECT_EQ(refusal(c, 1),
+            "model.max_positions = 512 is for model.positions = learned: sinusoids have no limit; leave it at 0");
+}
+
 }  // namespace
 }  // namespace weft

@@ -57,6 +57,13 @@ TEST(Transformer, GradientsMatchDifferencesOfTheLossPreNormTiedWithDropout) {
   check_gradients(c);
 }
 
+TEST(Transformer, GradientsMatchDifferencesOfTheLossWithLearnedPositions) {
+  ModelConfig c = small_config();
+  c.positions = Positions::learned, c.max_positions = 10, c.activation = Activation::gelu;
+  c.dropout_embedding = 0.2;
+  check_gradients(c);
+}
+
 TEST(Transformer, UnusedRowsChangeNoBit) {
   const ModelConfig config = small_config();
   const auto world = make_single_communicator();
@@ -135,7 +142,7 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
 TEST(Transformer, DifferentInputsGiveDifferentLossesInEachPositionLayout) {
   const auto world = make_single_communicator();
   std::vector<double> losses;
-  for (PositionLayout layout : {PositionLayout::interleaved, PositionLayout::halves, PositionLayout::tensor2tensor}) {
+  for (Positions layout : {Positions::interleaved, Positions::halves, Positions::tensor2tensor, Positions::learned}) {
     ModelConfig config = small_config();
     config.positions = layout;
     SmallModel m(config, *world, 5);

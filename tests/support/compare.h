@@ -63,6 +63,39 @@ void expect_close(const std::vector<A>& got, const std::vector<B>& want, double 
   }
 }
 
+template <typename A, typename B>
+double norm_of_difference(const std::vector<A>& got, const std::vector<B>& want) {  // NaN shows
+  double sum = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    const double difference = static_cast<double>(got[i]) - static_cast<double>(want[i]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+// |got - want| <= relative * |want| in the Euclidean norm, where a |want| below `floor` counts as `floor`: what is zero
+// in exact arithmetic has no norm to be relative to. Asserts like expect_close that ten tolerances would be seen.
+template <typename A, typename B>
+void expect_close_in_norm(const std::vector<A>& got, const std::vector<B>& want, double relative, double floor = 0,
+                          const char* what = "result") {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  const double norm = norm_of_difference(std::vector<B>(want.size()), want), tol = relative * std::max(norm, floor);
+  const double off_by = norm_of_difference(got, want);
+  if (!(off_by <= tol)) {
+    ADD_FAILURE() << what << " [" << want.size() << "] is off by " << off_by << " in norm, " << off_by / norm
+                  << " of its own " << norm << ", allowed " << tol;
+    return;
+  }
+  EXPECT_LE(relative, 1e-2) << what << ": the tolerance is as large as the values";
+  std::vector<double> off(got.begin(), got.end());
+  for (size_t i = 0; i < off.size(); i += 1 + off.size() / 17) {
+    const double kept = off[i];
+    off[i] += tol > 0 ? 10 * tol : 1e-30;
+    EXPECT_FALSE(norm_of_difference(off, want) <= tol) << what << ": the tolerance hides errors";
+    off[i] = kept;
+  }
+}
+
 inline void expect_close(const Tensor& got, const std::vector<double>& want, double tol, const char* what = "result") {
   expect_close(values(got), want, tol, what);
 }

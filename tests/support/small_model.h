@@ -57,7 +57,7 @@ struct SmallModel {
   SmallModel(ModelConfig config, Communicator& tp_group, uint64_t seed, size_t arena_bytes = 64 << 20)
       : tp(tp_group), params(tp_group.rank(), tp_group.size()), arena(arena_bytes) {
     config.resolve(tp_group.size());
-    model = std::make_unique<Transformer>(config, params, /*max_positions=*/64);
+    model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
     params.allocate(Device::cpu);
     params.initialize(ctx, seed);
   }
@@ -86,27 +86,37 @@ inline std::map<std::string, std::vector<float>> gather(const ParamStore& params
   return result;
 }
 
+inline constexpr uint64_t kSmallModelSeed = 5;  // of the initial values below
+
+// One rank's part of a step; every rank gets the whole result.
+inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block>& blocks, const Mesh& mesh,
+                              double smoothing) {
+  SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20);
+  GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
+  sync.begin();
+  double tokens = 0;
+  for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
+  const size_t share = blocks.size() / static_cast<size_t>(mesh.dp().size());
+  const size_t first = share * static_cast<size_t>(mesh.dp().rank());
+  BlockLoss loss;
+  for (size_t i = first; i < first + share; ++i) {
+    Pass p = m.pass(blocks[i].index);
+    loss += m.model->loss_and_gradients(p, blocks[i], smoothing, 1 / tokens, i + 1 == first + share ? &sync : nullptr);
+  }
+  sync.wait();
+  return {.loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)},
+          .gradients = gather(m.params, mesh.tp(), /*gradients=*/true)};
+}
+
+// The same on thread ranks, each on one core.
 inline GridResult run_on_grid(const ModelConfig& config, const std::vector<Block>& blocks, int dp, int tp,
                               double smoothing) {
   GridResult result;
   run_thread_ranks(dp * tp, [&](Communicator& world) {
+    set_num_threads(1);
     const Mesh mesh(world, {.dp = dp, .tp = tp});
-    SmallModel m(config, mesh.tp(), /*seed=*/5);
-    GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
-    sync.begin();
-    double tokens = 0;
-    for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
-    const size_t share = blocks.size() / static_cast<size_t>(dp), first = share * static_cast<size_t>(mesh.dp().rank());
-    BlockLoss loss;
-    for (size_t i = first; i < first + share; ++i) {
-      Pass p = m.pass(blocks[i].index);
-      loss +=
-          m.model->loss_and_gradients(p, blocks[i], smoothing, 1 / tokens, i + 1 == first + share ? &sync : nullptr);
-    }
-    sync.wait();
-    loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)};
-    auto gradients = gather(m.params, mesh.tp(), /*gradients=*/true);
-    if (world.rank() == 0) result = {.loss = loss, .gradients = std::move(gradients)};
+    GridResult mine = run_on_mesh(config, blocks, mesh, smoothing);
+    if (world.rank() == 0) result = std::move(mine);
   });
   return result;
 }

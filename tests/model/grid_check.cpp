@@ -1,0 +1,71 @@
+// tests/model/grid_check.cpp: under mpirun: on every grid of these ranks, loss and gathered gradients are what a single
+// rank computes by itself; a line for each, exit status 0 if all hold.
+#include <cstdio>
+#include <exception>
+
+#include <fmt/ranges.h>
+
+#include "parallel/mpi_session.h"
+#include "tests/support/grid_comparison.h"
+#include "tests/support/kinks.h"
+
+namespace weft::testing {
+namespace {
+
+struct CheckedModel {
+  const char* name;
+  ModelConfig config;
+};
+
+ModelConfig common() {
+  ModelConfig c = small_config();
+  c.source_vocabulary = c.target_vocabulary = 17;  // no tp divides it
+  c.dropout_attention = 0.2, c.dropout_feed_forward = 0.3, c.dropout_embedding = 0.15, c.dropout_residual = 0.1;
+  return c;
+}
+
+std::vector<CheckedModel> models() {
+  CheckedModel paper{"post-norm, all tied", common()};
+  CheckedModel pre{"pre-norm, output tied, gelu, no biases", common()};
+  pre.config.norm = NormPosition::pre, pre.config.final_norm = true, pre.config.activation = Activation::gelu;
+  pre.config.bias_attention = pre.config.bias_feed_forward = false, pre.config.tying = Tying::output;
+  CheckedModel learned{"learned positions, nothing tied, output bias", common()};
+  learned.config.positions = Positions::learned, learned.config.max_positions = 12;
+  learned.config.tying = Tying::none, learned.config.source_vocabulary = 23, learned.config.bias_output = true;
+  return {paper, pre, learned};
+}
+
+void check(Communicator& world, const Grid& grid, const CheckedModel& model) {
+  const std::vector<Block> blocks = random_blocks_off_kinks(model.config, /*count=*/4, 30, 34, 9);
+  const auto alone = make_single_communicator();
+  const GridResult one = run_on_mesh(model.config, blocks, Mesh(*alone, {.dp = 1, .tp = 1}), 0.1);
+  const GridResult all = run_on_mesh(model.config, blocks, Mesh(world, {.dp = grid.dp, .tp = grid.tp}), 0.1);
+  const auto refuse = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty())
+      throw std::runtime_error(fmt::format("{}, {}: {}: {}", grid.name(), model.name, what, fmt::join(names, "; ")));
+  };
+  refuse("not what one rank computes", differences(all, one));
+  refuse("errors of ten tolerances would not be seen", blind_spots(one, one));
+  world.barrier();
+  if (world.rank() == 0) fmt::print("ok  {}  {}\n", grid.name(), model.name);
+}
+
+void check_all(Communicator& world) {
+  for (int tp = 1; tp <= world.size(); ++tp)
+    if (world.size() % tp == 0)
+      for (const CheckedModel& model : models()) check(world, {.dp = world.size() / tp, .tp = tp}, model);
+}
+
+}  // namespace
+}  // namespace weft::testing
+
+int main() {
+  weft::MpiSession session;
+  try {
+    weft::testing::check_all(*session.world());
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "FAILED  rank {}: {}\n", session.rank(), e.what());
+    session.abort(1);
+  }
+}

@@ -1,0 +1,140 @@
+// tests/model/layer_gradients_attention_test.cpp: attention sublayers and whole blocks: backward against differences of
+// their definition in double, over awkward packings of sentences.
+#include <gtest/gtest.h>
+
+#include "model/block.h"
+#include "tests/support/double_gradients.h"
+
+namespace weft::testing {
+namespace {
+
+Matrix as_matrix(const Tensor& t) {
+  return {static_cast<size_t>(t.rows()), static_cast<size_t>(t.cols()), {t.ptr<float>(), t.ptr<float>() + t.numel()}};
+}
+
+// Runs check(config, layout) for all sizes, layouts and both rates; half of them without biases.
+template <typename Check>
+void on_every_layout(const Check& check) {
+  for (const Sizes& sizes : kAwkwardSizes) {
+    for (const Layout& layout : awkward_layouts()) {
+      for (double rate : {0.0, 0.3}) {
+        SCOPED_TRACE(fmt::format("width {}, heads {}, {}, dropout {}", sizes.width, sizes.heads, layout.name, rate));
+        ModelConfig config = bench_config(sizes, rate);
+        config.bias_attention = config.bias_feed_forward = (sizes.width % 2 == 1) == (rate == 0);
+        check(config, layout);
+      }
+    }
+  }
+}
+
+double block_tolerance(const ModelConfig& c, const Layout& layout) {
+  return tolerance(4 * c.width + c.feed_forward + layout.source_rows + layout.target_rows);
+}
+
+void check_self_attention(bool causal) {
+  on_every_layout([causal](const ModelConfig& config, const Layout& layout) {
+    LayerBench bench(config);
+    const SelfAttention attention(bench.params, "self_attention", config, causal);
+    bench.allocate();
+    const Side side = Side::of(layout, &Lengths::target);
+    const Segments rows = side.segments(bench);
+    const Tensor x = bench.random(side.rows, config.width), residual = bench.random(side.rows, config.width);
+    const Tensor y = bench.space(side.rows, config.width), d_x = bench.space(side.rows, config.width);
+    const Tensor d_y = side.random_d_y(bench, config.width);
+    SelfAttention::Saved saved;
+    attention.forward(bench.pass(), x, residual, rows, y, &saved);
+    attention.backward(bench.pass(), d_y, rows, saved, d_x);
+    const Matrix added = as_matrix(residual);
+    bench.expect_gradients(y, d_y, {{"d_x", x, d_x}}, block_tolerance(config, layout),
+                           [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                             return side.assemble(config.width, [&](size_t i) {
+                               return m.layers().self_attention(side.sentence(v[0], i), side.sentence(added, i),
+                                                                "self_attention", causal, side.place(i));
+                             });
+                           });
+  });
+}
+
+TEST(LayerGradients, OfSelfAttention) { check_self_attention(/*causal=*/false); }
+TEST(LayerGradients, OfCausalSelfAttention) { check_self_attention(/*causal=*/true); }
+
+TEST(LayerGradients, OfCrossAttention) {
+  on_every_layout([](const ModelConfig& config, const Layout& layout) {
+    LayerBench bench(config);
+    const CrossAttention attention(bench.params, "cross_attention", config);
+    bench.allocate();
+    const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
+    const Segments queries = target.segments(bench), keys = source.segments(bench);
+    const int64_t width = config.width;
+    const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
+    const Tensor residual = bench.random(target.rows, width), y = bench.space(target.rows, width);
+    const Tensor d_y = target.random_d_y(bench, width), d_x = bench.space(target.rows, width);
+    const Tensor d_memory = bench.there(source.rows, width);
+    CrossAttention::Saved saved;
+    attention.forward(bench.pass(), x, residual, memory, queries, keys, y, &saved);
+    attention.backward(bench.pass(), d_y, queries, keys, saved, d_x, d_memory);
+    const Matrix added = as_matrix(residual);
+    bench.expect_gradients(y, d_y, {{"d_x", x, d_x}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
+                           block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                             return target.assemble(width, [&](size_t i) {
+                               return m.layers().cross_attention(target.sentence(v[0], i), target.sentence(added, i),
+                                                                 source.sentence(v[1], i), "cross_attention",
+                                                                 target.place(i), source.place(i));
+                             });
+                           });
+  });
+}
+
+TEST(LayerGradients, OfEncoderBlockInBothNormPlaces) {
+  on_every_layout([](ModelConfig config, const Layout& layout) {
+    for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
+      config.norm = place;
+      LayerBench bench(config);
+      const EncoderBlock block(bench.params, "encoder.0", config);
+      bench.allocate();
+      const Side side = Side::of(layout, &Lengths::source);
+      const Segments rows = side.segments(bench);
+      const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
+      const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
+      EncoderBlock::Saved saved;
+      block.forward(bench.pass(), x, rows, y, &saved);
+      block.backward(bench.pass(), d, rows, saved);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, block_tolerance(config, layout),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               return side.assemble(config.width, [&](size_t i) {
+                                 return m.encoder_block(side.sentence(v[0], i), "encoder.0", side.place(i));
+                               });
+                             });
+    }
+  });
+}
+
+TEST(LayerGradients, OfDecoderBlockInBothNormPlaces) {
+  on_every_layout([](ModelConfig config, const Layout& layout) {
+    for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
+      config.norm = place;
+      LayerBench bench(config);
+      const DecoderBlock block(bench.params, "decoder.0", config);
+      bench.allocate();
+      const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
+      const Segments target_rows = target.segments(bench), source_rows = source.segments(bench);
+      const int64_t width = config.width;
+      const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
+      const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
+      const Tensor d_memory = bench.there(source.rows, width);
+      DecoderBlock::Saved saved;
+      block.forward(bench.pass(), x, memory, target_rows, source_rows, y, &saved);
+      block.backward(bench.pass(), d, target_rows, source_rows, saved, d_memory);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
+                             block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               return target.assemble(width, [&](size_t i) {
+                                 return m.decoder_block(target.sentence(v[0], i), source.sentence(v[1], i), "decoder.0",
+                                                        target.place(i), source.place(i));
+                               });
+                             });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,86 @@
+// tests/model/layer_gradients_model_test.cpp: the whole model's loss and every gradient against the definition in
+// double and its differences, for the family's forms, over awkward packings of sentences.
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "model/transformer.h"
+#include "tests/support/double_gradients.h"
+
+namespace weft::testing {
+namespace {
+
+Block block_of(const Layout& layout, const ModelConfig& c) {
+  BlockBuilder builder(layout.source_rows, layout.target_rows);
+  int64_t next = 0;
+  const auto pieces = [&](int64_t rows, int64_t vocabulary) {  // with eos they are `rows` tokens
+    std::vector<int32_t> ids;
+    while (static_cast<int64_t>(ids.size()) + 1 < rows)
+      ids.push_back(static_cast<int32_t>(3 + next++ % (vocabulary - 3)));
+    return ids;
+  };
+  for (const Lengths& s : layout.sentences) {
+    const auto source = pieces(s.source, c.source_vocabulary);
+    builder.add(source, pieces(s.target, c.target_vocabulary));
+  }
+  return builder.finish(0);
+}
+
+void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double smoothing) {
+  LayerBench bench(config, seed);
+  Transformer model(config, bench.params, /*num_sinusoids=*/16);
+  bench.allocate();
+  const Block block = block_of(layout, config);
+  const double scale = 0.25;
+  const BlockLoss sums = model.loss_and_gradients(bench.pass(), block, smoothing, scale, nullptr);
+  float loss = static_cast<float>(sums.loss), weight = static_cast<float>(scale);
+  bench.expect_gradients(
+      Tensor(&loss, {1}), Tensor(&weight, {1}), {}, 1e-5,
+      [&](const DoubleModel& m, const std::vector<Matrix>&) { return Doubles{m.loss(block, smoothing)}; });
+}
+
+struct Form {
+  const char* name;
+  void (*change)(ModelConfig&);
+};
+
+const Form kForms[] = {
+    {"post_relu_all_tied", [](ModelConfig& c) { c.activation = Activation::relu; }},
+    {"post_final_norm_untied_output_bias",
+     [](ModelConfig& c) {
+       c.final_norm = c.bias_output = true, c.tying = Tying::none, c.source_vocabulary = 5;
+       c.positions = Positions::halves, c.position_offset = 2, c.activation = Activation::relu;
+     }},
+    {"pre_final_norm_output_tied_two_layers",
+     [](ModelConfig& c) {
+       c.norm = NormPosition::pre, c.final_norm = true, c.tying = Tying::output, c.source_vocabulary = 6;
+       c.encoder_layers = c.decoder_layers = 2, c.positions = Positions::tensor2tensor;
+     }},
+    {"pre_without_biases_unscaled_learned",
+     [](ModelConfig& c) {
+       c.norm = NormPosition::pre, c.bias_attention = c.bias_feed_forward = c.scale_embeddings = false;
+       c.positions = Positions::learned, c.max_positions = 7;
+     }},
+};
+
+class WholeModel : public ::testing::TestWithParam<Form> {};
+
+TEST_P(WholeModel, HasTheDefinitionsLossAndGradients) {
+  for (const Sizes& sizes : std::span(kAwkwardSizes).first(3)) {
+    for (const Layout& layout : awkward_layouts()) {
+      for (double rate : {0.0, 0.2}) {
+        SCOPED_TRACE(fmt::format("width {}, heads {}, {}, dropout {}", sizes.width, sizes.heads, layout.name, rate));
+        ModelConfig config = bench_config(sizes, rate);
+        GetParam().change(config);
+        config.resolve(1);
+        check_model(config, layout, /*seed=*/2, /*smoothing=*/rate == 0 ? 0.1 : 0);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Family, WholeModel, ::testing::ValuesIn(kForms),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace weft::testing

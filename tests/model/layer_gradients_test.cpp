@@ -1,0 +1,207 @@
+// tests/model/layer_gradients_test.cpp: each position-wise layer's backward against differences of its definition in
+// double, on awkward shapes, with and without dropout.
+#include <gtest/gtest.h>
+
+#include "model/embedding.h"
+#include "model/feed_forward.h"
+#include "model/linear.h"
+#include "model/loss.h"
+#include "model/normalization.h"
+#include "tests/support/double_gradients.h"
+
+namespace weft::testing {
+namespace {
+
+constexpr int64_t kRowCounts[] = {1, 5};
+
+Place whole_block(const Matrix& x) { return {0, x.rows}; }
+Matrix matrix_of(const Tensor& t) {
+  return {static_cast<size_t>(t.rows()), static_cast<size_t>(t.cols()), {t.ptr<float>(), t.ptr<float>() + t.numel()}};
+}
+
+// Runs check(bench, rows) for all sizes, rows and both rates.
+template <typename Check>
+void on_every_shape(const Check& check) {
+  for (const Sizes& sizes : kAwkwardSizes) {
+    for (int64_t rows : kRowCounts) {
+      for (double rate : {0.0, 0.3}) {
+        SCOPED_TRACE(fmt::format("width {}, heads {}, {} rows, dropout {}", sizes.width, sizes.heads, rows, rate));
+        LayerBench bench(bench_config(sizes, rate));
+        check(bench, rows);
+      }
+    }
+  }
+}
+
+TEST(LayerGradients, OfColumnLinear) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (bool bias : {true, false}) {
+      LayerBench bench(b.config);
+      const int64_t width = b.config.width, out = 2 * width;
+      const ColumnLinear linear(bench.params, "linear", {2, width}, 1, width, out, bias);
+      bench.allocate();
+      const Tensor x = bench.random(rows, width), y = bench.space(rows, out), d_y = bench.random(rows, out);
+      const Tensor d_x = bench.there(rows, width);
+      const bool accumulate = bias;
+      linear.forward(bench.pass(), x, y);
+      linear.backward(bench.pass(), d_y, x, d_x, accumulate);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d_x, accumulate}}, tolerance(width + rows),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& in) {
+                               return m.layers().linear(in[0], "linear", bias).values;
+                             });
+    }
+  });
+}
+
+TEST(LayerGradients, OfResidualLinear) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (bool bias : {true, false}) {
+      LayerBench bench(b.config);
+      const int64_t width = b.config.width, in = b.config.feed_forward;
+      const ResidualLinear linear(bench.params, "linear", {in}, width, bias, b.config.dropout_residual);
+      bench.allocate();
+      const Tensor x = bench.random(rows, in), residual = bench.random(rows, width), y = bench.space(rows, width);
+      const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
+      linear.forward(bench.pass(), x, residual, y);
+      linear.backward(bench.pass(), d_y, x, d_x);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d_x}, {"d_residual", residual, d_y}}, tolerance(in + rows),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               return m.layers().residual_linear(v[0], v[1], "linear", bias, whole_block(v[0])).values;
+                             });
+    }
+  });
+}
+
+TEST(LayerGradients, OfLayerNorm) {
+  on_every_shape([](LayerBench& bench, int64_t rows) {
+    const int64_t width = bench.config.width;
+    const LayerNorm norm(bench.params, "norm", width);
+    bench.allocate();
+    const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
+    const Tensor d_x = bench.space(rows, width);
+    LayerNorm::Saved saved;
+    norm.forward(bench.pass(), x, y, &saved);
+    norm.backward(bench.pass(), d_y, saved, {}, d_x);
+    bench.expect_gradients(
+        y, d_y, {{"d_x", x, d_x}}, tolerance(width + rows),
+        [&](const DoubleModel& m, const std::vector<Matrix>& v) { return m.layers().layer_norm(v[0], "norm").values; });
+  });
+}
+
+TEST(LayerGradients, OfResidualAndNormInBothPlaces) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
+      ModelConfig config = b.config;
+      config.norm = place;
+      LayerBench bench(config);
+      const int64_t width = config.width;
+      const ResidualNorm norm(bench.params, "norm", width, place);
+      const ResidualLinear linear(bench.params, "linear", {width}, width, true, config.dropout_residual);
+      bench.allocate();
+      const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
+      const Tensor d = bench.copy(d_y);
+      ResidualNorm::Saved saved;
+      Tensor linear_x;
+      norm.forward(bench.pass(), x, y, &saved, [&](const Tensor& in, const Tensor& residual, const Tensor& out) {
+        linear.forward(bench.pass(), linear_x = in, residual, out);
+      });
+      norm.backward(bench.pass(), d, saved, [&](const Tensor& d_out, const Tensor& d_in) {
+        linear.backward(bench.pass(), d_out, linear_x, d_in);
+      });
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(2 * width + rows),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               const DoubleLayers& layers = m.layers();
+                               return layers
+                                   .around(v[0], "norm",
+                                           [&](const Matrix& in, const Matrix& residual) {
+                                             return layers.residual_linear(in, residual, "linear", true,
+                                                                           whole_block(in));
+                                           })
+                                   .values;
+                             });
+    }
+  });
+}
+
+TEST(LayerGradients, OfFeedForward) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (Activation activation : {Activation::relu, Activation::gelu}) {
+      ModelConfig config = b.config;
+      config.activation = activation;
+      config.bias_feed_forward = activation == Activation::relu;
+      config.dropout_feed_forward *= 1.5;
+      LayerBench bench(config, /*seed=*/3);
+      const int64_t width = config.width;
+      const FeedForward layer(bench.params, "feed_forward", config);
+      bench.allocate();
+      const Tensor x = bench.random(rows, width), residual = bench.random(rows, width), y = bench.space(rows, width);
+      const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, width);
+      FeedForward::Saved saved;
+      layer.forward(bench.pass(), x, residual, y, &saved);
+      layer.backward(bench.pass(), d_y, saved, d_x);
+      const Matrix added = matrix_of(residual);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d_x}}, tolerance(width + config.feed_forward + rows),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               return m.layers().feed_forward(v[0], added, "feed_forward", whole_block(v[0])).values;
+                             });
+    }
+  });
+}
+
+TEST(LayerGradients, OfEmbeddingWithPositions) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (Positions positions :
+         {Positions::interleaved, Positions::halves, Positions::tensor2tensor, Positions::learned}) {
+      ModelConfig config = b.config;
+      config.positions = positions;
+      config.scale_embeddings = positions != Positions::halves;
+      config.tying = Tying::none;
+      if (positions == Positions::learned) config.max_positions = 8;
+      if (positions == Positions::tensor2tensor) config.position_offset = 2;
+      LayerBench bench(config);
+      const Param* table = declare_table(bench.params, "source_embedding.weight", 7, config);
+      const PositionTables tables(bench.params, config, 8);
+      const Embedding embedding("source_embedding", table, tables.source(), config);
+      bench.allocate();
+      const std::vector<int32_t> ids = rows == 1 ? std::vector<int32_t>{6} : std::vector<int32_t>{3, 0, 3, 6, 3};
+      std::vector<int32_t> places;
+      for (int32_t i = 0; i < rows; ++i) places.push_back(i);
+      const Tensor y = bench.space(rows, config.width), d_y = bench.random(rows, config.width), d = bench.copy(d_y);
+      embedding.forward(bench.pass(), bench.ints(ids), bench.ints(places), y);
+      embedding.backward(bench.pass(), bench.ints(ids), bench.ints(places), d);
+      bench.expect_gradients(y, d_y, {}, tolerance(rows), [&](const DoubleModel& m, const std::vector<Matrix>&) {
+        return m.embed(ids, "source", {0, ids.size()}).values;
+      });
+    }
+  });
+}
+
+TEST(LayerGradients, OfOutputProjectionAndSmoothedLoss) {
+  on_every_shape([](LayerBench& b, int64_t rows) {
+    for (int64_t vocabulary : {1, 2, 7}) {
+      ModelConfig config = b.config;
+      config.tying = Tying::none, config.target_vocabulary = vocabulary, config.bias_output = vocabulary != 2;
+      LayerBench bench(config);
+      const OutputProjection output(bench.params, declare_table(bench.params, "output.weight", vocabulary, config),
+                                    config);
+      bench.allocate();
+      std::vector<int32_t> targets(static_cast<size_t>(rows), static_cast<int32_t>(vocabulary - 1));
+      if (rows > 1) targets[1] = 0, targets.back() = -1;  // the last row is unused
+      const float scale = 0.5f;
+      const double smoothing = vocabulary == 2 ? 0 : 0.1;
+      const Tensor x = bench.random(rows, config.width), logits = bench.space(rows, vocabulary);
+      const Tensor d_x = bench.space(rows, config.width), d_losses = bench.space(rows, 1);
+      for (size_t i = 0; i < targets.size(); ++i) d_losses.ptr<float>()[i] = targets[i] < 0 ? 0 : scale;
+      output.forward(bench.pass(), x, logits);
+      const RowLoss losses = cross_entropy(bench.pass(), output, logits, bench.ints(targets), smoothing, scale, true);
+      output.backward(bench.pass(), /*d_logits=*/logits, x, d_x);
+      bench.expect_gradients(losses.loss, d_losses, {{"d_x", x, d_x}}, tolerance(config.width + vocabulary + rows),
+                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                               return DoubleModel::row_losses(m.logits(v[0]), targets, smoothing);
+                             });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,220 @@
+// tests/support/double_gradients.h: a part of the model on the bench: its backward in f32 against central differences
+// of its plain definition in double, for every parameter and input.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/pass.h"
+#include "parallel/param_store.h"
+#include "tests/support/compare.h"
+#include "tests/support/double_model.h"
+
+namespace weft::testing {
+
+struct Lengths {
+  int64_t source, target;
+};
+
+// Sentences in a block, by their rows.
+struct Layout {
+  const char* name;
+  int64_t source_rows, target_rows;
+  std::vector<Lengths> sentences;
+};
+
+inline std::vector<Layout> awkward_layouts() {
+  return {{"one row", 1, 1, {{1, 1}}},
+          {"one sentence", 4, 3, {{4, 3}}},
+          {"unused rows at the end of both sides", 7, 9, {{2, 3}, {3, 2}}},
+          {"sentences of one token", 6, 6, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+          {"targets longer than sources", 4, 9, {{1, 5}, {2, 4}}}};
+}
+
+struct Sizes {
+  int64_t width, heads, feed_forward;
+};
+inline constexpr Sizes kAwkwardSizes[] = {{1, 1, 1}, {5, 1, 3}, {6, 2, 7}, {9, 3, 4}};
+
+inline ModelConfig bench_config(const Sizes& s, double dropout) {
+  ModelConfig c;
+  c.width = s.width, c.heads = s.heads, c.feed_forward = s.feed_forward;
+  c.encoder_layers = c.decoder_layers = 1;
+  c.source_vocabulary = c.target_vocabulary = 7;
+  c.activation = Activation::gelu;
+  c.dropout = dropout;
+  c.resolve(1);
+  return c;
+}
+
+struct Differentiated {  // an input, and where backward has put its gradient
+  const char* name;
+  Tensor value, gradient;
+  bool accumulates = false;  // then it began as LayerBench::there()
+};
+
+class LayerBench {
+ public:
+  explicit LayerBench(const ModelConfig& config, uint64_t seed = 1) : config(config), seed_(seed) {}
+
+  const ModelConfig config;
+  ParamStore params{0, 1};
+  Pass& pass() { return pass_; }
+
+  void allocate() {  // after all declarations; no parameter stays at 0 or 1, no gradient begins at 0
+    params.allocate(Device::cpu);
+    for (const Param& p : params.params()) {
+      const bool is_gain = p.spec.name.ends_with("norm.weight"), is_matrix = p.spec.name.ends_with(".weight");
+      for (int64_t i = 0; i < p.numel(); ++i)
+        p.value.ptr<float>()[i] = is_gain ? 1 + 0.3f * draw() : is_matrix ? 0.8f * draw() : 0.5f * draw();
+    }
+    std::fill_n(params.grads().ptr<float>(), params.numel(), kThere);
+  }
+  Tensor there(int64_t rows, int64_t cols) {
+    const Tensor t = arena_.tensor({rows, cols});
+    std::fill_n(t.ptr<float>(), t.numel(), kThere);
+    return t;
+  }
+  Tensor random(int64_t rows, int64_t cols) {
+    const Tensor t = arena_.tensor({rows, cols});
+    for (int64_t i = 0; i < t.numel(); ++i) t.ptr<float>()[i] = draw();
+    return t;
+  }
+  Tensor ints(const std::vector<int32_t>& v) {
+    const Tensor t = arena_.tensor({static_cast<int64_t>(v.size())}, DType::i32);
+    std::copy(v.begin(), v.end(), t.ptr<int32_t>());
+    return t;
+  }
+  Tensor space(int64_t rows, int64_t cols) { return arena_.tensor({rows, cols}); }
+  Tensor copy(const Tensor& x) {
+    const Tensor t = arena_.like(x);
+    std::copy_n(x.ptr<float>(), x.numel(), t.ptr<float>());
+    return t;
+  }
+
+  // y as a function of the parameters and the inputs. Its values and, weighted with d_y, its derivatives must be what
+  // forward has written to `y` and backward to the gradients. Rows without sentence have d_y = 0 and are not compared.
+  using Definition = std::function<Doubles(const DoubleModel&, const std::vector<Matrix>&)>;
+  void expect_gradients(const Tensor& y, const Tensor& d_y, const std::vector<Differentiated>& inputs, double relative,
+                        const Definition& definition) const {
+    DoubleParams values;
+    for (const Param& p : params.params()) values[p.spec.name] = doubles(p.value);
+    std::vector<Matrix> x;
+    for (const Differentiated& input : inputs)
+      x.push_back(
+          {static_cast<size_t>(input.value.rows()), static_cast<size_t>(input.value.cols()), doubles(input.value)});
+    const Masks masks{.seed = pass_.seed, .step = pass_.step, .block = pass_.block, .training = pass_.training};
+    const DoubleModel model(config, values, masks);
+    const Doubles weights = doubles(d_y);
+    Doubles got_y = doubles(y), want_y = definition(model, x);
+    ASSERT_EQ(got_y.size(), want_y.size());
+    for (size_t i = 0; i < weights.size(); ++i)
+      if (weights[i] == 0) got_y[i] = want_y[i] = 0;
+    expect_close_in_norm(got_y, want_y, relative, floor_for(want_y), "y");
+    ASSERT_GT(model.layers().nearest_kink(), 2e-4) << "differences may cross the kink of relu: take another seed";
+
+    // Differentiates by what stands in `place`, which belongs to `values` or `x`.
+    const auto differences = [&](Doubles& place) {
+      const Doubles kept = place;
+      const auto moved = [&](const Doubles& p) {
+        place = p;
+        return weighted_sum(definition(model, x), weights);
+      };
+      const Doubles gradient = numerical_gradient(moved, kept);
+      place = kept;
+      return gradient;
+    };
+    for (const Param& p : params.params())
+      compare(doubles(p.grad, kThere), differences(values.at(p.spec.name)), relative, p.spec.name);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      compare(doubles(inputs[i].gradient, inputs[i].accumulates ? kThere : 0), differences(x[i].values), relative,
+              inputs[i].name);
+  }
+
+ private:
+  static constexpr float kThere = 1.0f / 64;  // what gradients that accumulate are added to
+
+  // Inputs, weights and d_y are of size 1. A gradient that cancels in exact arithmetic (differences of it are noise of
+  // double) keeps the rounding of its terms; a norm over one column multiplies by 1 / sqrt(1e-5) what should be 0.
+  double floor_for(const Doubles& want) const {
+    const bool cancels = norm_of_difference(Doubles(want.size()), want) < 1e-7;
+    return (cancels ? 3.0 : 0.1) * (config.width == 1 ? 30 : 1);
+  }
+
+  float draw() {  // uniform in (-1, 1]
+    return 2 * uniform_from_bits(random_bits(seed_, drawn_++, 0, purpose_of("bench"))) - 1;
+  }
+  static Doubles doubles(const Tensor& t, double there = 0) {
+    Doubles d(t.ptr<float>(), t.ptr<float>() + t.numel());
+    for (double& x : d) x -= there;
+    return d;
+  }
+
+  // Queries, keys and values of a fused parameter each by itself: a small gradient does not hide beside a large one.
+  void compare(const Doubles& got, const Doubles& want, double relative, const std::string& name) const {
+    const size_t parts = name.find(".qkv.") != name.npos ? 3 : name.find(".kv.") != name.npos ? 2 : 1;
+    ASSERT_EQ(got.size(), want.size()) << name;
+    const auto part = [&](const Doubles& whole, size_t i) {
+      const auto n = static_cast<std::ptrdiff_t>(whole.size() / parts);
+      return Doubles(whole.begin() + static_cast<std::ptrdiff_t>(i) * n,
+                     whole.begin() + static_cast<std::ptrdiff_t>(i + 1) * n);
+    };
+    for (size_t i = 0; i < parts; ++i) {
+      const std::string what = parts == 1 ? name : name + " part " + std::to_string(i);
+      expect_close_in_norm(part(got, i), part(want, i), relative, floor_for(part(want, i)), what.c_str());
+    }
+  }
+
+  uint64_t seed_, drawn_ = 0;
+  Context ctx_;
+  Arena arena_{size_t{4} << 20};
+  std::unique_ptr<Communicator> alone_ = make_single_communicator();
+  TensorParallel tp_{*alone_};
+  Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .seed = 7, .step = 3, .block = 2, .training = true};
+};
+
+// One side of a block: which rows are whose.
+struct Side {
+  int64_t rows;
+  std::vector<std::pair<int32_t, int32_t>> sentences;  // first row, past the last
+
+  static Side of(const Layout& layout, int64_t Lengths::*side) {
+    Side s{side == &Lengths::source ? layout.source_rows : layout.target_rows, {}};
+    int32_t row = 0;
+    for (const Lengths& lengths : layout.sentences) {
+      const auto end = row + static_cast<int32_t>(lengths.*side);
+      s.sentences.emplace_back(row, end);
+      row = end;
+    }
+    return s;
+  }
+  Segments segments(LayerBench& bench) const {
+    std::vector<int32_t> begin, end;
+    for (const auto& [b, e] : sentences) begin.push_back(b), end.push_back(e);
+    return {bench.ints(begin), bench.ints(end)};
+  }
+  Tensor random_d_y(LayerBench& bench, int64_t cols) const {  // 0 in unused rows
+    const Tensor d = bench.random(rows, cols);
+    const int64_t used = sentences.back().second * cols;
+    std::fill(d.ptr<float>() + used, d.ptr<float>() + d.numel(), 0.0f);
+    return d;
+  }
+  Place place(size_t i) const { return {static_cast<size_t>(sentences[i].first), static_cast<size_t>(rows)}; }
+  Matrix sentence(const Matrix& block, size_t i) const {
+    return block.rows_from(static_cast<size_t>(sentences[i].first), static_cast<size_t>(sentences[i].second));
+  }
+  // The block's rows out of each sentence's: f(i).
+  template <typename F>
+  Doubles assemble(int64_t cols, F&& f) const {
+    Matrix y{static_cast<size_t>(rows), static_cast<size_t>(cols)};
+    for (size_t i = 0; i < sentences.size(); ++i) y.set_rows(static_cast<size_t>(sentences[i].first), f(i));
+    return y.values;
+  }
+};
+
+}  // namespace weft::testing
