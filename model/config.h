@@ -58,7 +58,7 @@ struct ModelConfig {
     v("tying", tying, "none; output: target embedding = output matrix; all: source embedding too (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)");
     v("positions", positions,
-      "sinusoids: interleaved (the paper's), halves (Marian), tensor2tensor; or learned: a trained table a side");
+      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; or learned: a trained table a side");
     v("position_offset", position_offset, "position of the first token; sinusoids only");
     v("max_positions", max_positions,
       "rows of the learned tables: the longest sentence with its eos; 0 = 1024; sinusoids have no limit");

@@ -73,12 +73,26 @@ void match_validation(const Manifest& train, const RunConfig& c) {
                    c.data.valid, c.data.train, c.data.train, train.source_tokenizer));
 }
 
-// Learned tables end somewhere. Pairs longer than a block are left out anyway.
-void require_positions(const Manifest& data, const std::string& folder, const RunConfig& c) {
+// The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
+int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
+  constexpr int64_t kChunk = 65536;
+  int64_t longest = 0;
+  std::vector<PairLength> lengths;
+  for (int64_t first = 0; first < corpus.num_pairs(); first += kChunk) {
+    corpus.read_lengths(first, std::min(kChunk, corpus.num_pairs() - first), lengths);
+    for (const PairLength& p : lengths)
+      if (p.source < batch.source_rows && p.target < batch.rows)
+        longest = std::max<int64_t>(longest, std::max(p.source, p.target) + 1);
+  }
+  return longest;
+}
+
+// Learned tables end somewhere.
+void require_positions(Corpus& corpus, const std::string& folder, const RunConfig& c) {
+  const Manifest& data = corpus.manifest();
   if (c.model.positions != Positions::learned) return;
-  const int64_t longest =
-      std::max(std::min(data.longest_source + 1, c.batch.source_rows), std::min(data.longest_target + 1, c.batch.rows));
-  if (longest > c.model.max_positions)
+  if (std::max(data.longest_source, data.longest_target) < c.model.max_positions) return;
+  if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
     fail(ErrorKind::usage,
          fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
                      "again with --max-length {}",
@@ -106,7 +120,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
   check_ranges(c);
   check_validation_options(c);
-  const Corpus corpus(c.data.train);
+  Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
   match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);
   match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", c.data.train);
@@ -120,8 +134,11 @@ RunConfig resolve(RunConfig c, int ranks) {
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
   resolve_blocks(c);
-  require_positions(data, c.data.train, c);
-  if (!c.data.valid.empty()) require_positions(Corpus(c.data.valid).manifest(), c.data.valid, c);
+  require_positions(corpus, c.data.train, c);
+  if (!c.data.valid.empty()) {
+    Corpus valid(c.data.valid);
+    require_positions(valid, c.data.valid, c);
+  }
   return c;
 }
 

@@ -33,10 +33,12 @@ struct Alone {  // one rank's model: 2 layers of 4 heads
 
   // Multiplies a decoder layer's query projection, of one head or of all.
   void scale_queries(int layer, int head, float factor) {
-    const Tensor& q = m.params.find(fmt::format("decoder.{}.cross_attention.q.weight", layer))->value;  // [N, K, D]
-    const int64_t per_head = q.numel() / q.dim(0);
-    for (int64_t i = 0; i < q.numel(); ++i)
-      if (head < 0 || i / per_head == head) q.ptr<float>()[i] *= factor;
+    for (const char* part : {"weight", "bias"}) {  // [N, K, D], [N, K]
+      const Tensor& q = m.params.find(fmt::format("decoder.{}.cross_attention.q.{}", layer, part))->value;
+      const int64_t per_head = q.numel() / q.dim(0);
+      for (int64_t i = 0; i < q.numel(); ++i)
+        if (head < 0 || i / per_head == head) q.ptr<float>()[i] *= factor;
+    }
   }
 };
 

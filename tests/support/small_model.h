@@ -60,6 +60,18 @@ struct SmallModel {
     model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
     params.allocate(Device::cpu);
     params.initialize(ctx, seed);
+    shift_parameters();
+  }
+  // Initial biases are 0 and gains 1: a model that forgot one would not be noticed. Each element moves by up to a
+  // tenth, by its place in the global tensor.
+  void shift_parameters() {
+    for (const Param& p : params.params()) {
+      std::vector<float> shift(static_cast<size_t>(p.spec.shape.numel())), local(static_cast<size_t>(p.numel()));
+      for (size_t i = 0; i < shift.size(); ++i)
+        shift[i] = 0.2f * uniform_from_bits(random_bits(3, i, 0, purpose_of(p.spec.name))) - 0.1f;
+      slice_from_global(p, shift.data(), local.data());
+      for (size_t i = 0; i < local.size(); ++i) p.value.ptr<float>()[i] += local[i];
+    }
   }
   Pass pass(int64_t block = 0, bool training = true) {
     return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .step = 3, .block = block, .training = training};

@@ -68,6 +68,7 @@ TEST(LearnedPositionsInTraining, HoldTheLongestSentenceOfTheValidationSet) {
         .tokenizer = number_words().folder() + "/tokenizer.model"},
        [](const char*, int64_t, int64_t) {});
   c.data.valid = folder / "valid";
+  c.batch.rows = c.batch.source_rows = 400;
   EXPECT_NE(refusal(c).find(folder / "valid has sentences of "), std::string::npos) << refusal(c);
 }
 
@@ -76,6 +77,27 @@ TEST(LearnedPositionsInTraining, MayBeShorterThanSentencesThatNoBlockHolds) {
   c.batch.rows = c.batch.source_rows = 8;
   ASSERT_LT(c.batch.rows, longest_sentence());
   EXPECT_EQ(refusal(c), "");
+}
+
+TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
+  const TemporaryFolder folder;
+  std::string twenty, many;
+  for (int i = 0; i < 20; ++i) twenty += "one ";
+  for (int i = 0; i < 10; ++i) many += twenty;
+  write_file_atomically(folder / "en", "one\ntwo\n" + twenty + "\n");
+  write_file_atomically(folder / "de", "one\ntwo\n" + many + "\n");
+  pack({.source = folder / "en",
+        .target = folder / "de",
+        .output = folder / "train",
+        .tokenizer = number_words().folder() + "/tokenizer.model",
+        .max_length = 1000},
+       [](const char*, int64_t, int64_t) {});
+  RunConfig c = learned_run(10);
+  c.data.train = folder / "train";
+  c.batch.rows = c.batch.source_rows = 100;
+  EXPECT_EQ(refusal(c), "");
+  c.batch.rows = 2000;  // now a block holds it
+  EXPECT_NE(refusal(c).find("train has sentences of "), std::string::npos) << refusal(c);
 }
 
 TEST(LearnedPositionsInTraining, AreNoVocabularyTables) {
