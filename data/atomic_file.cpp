@@ -2,10 +2,12 @@
 #include "data/atomic_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -13,7 +15,12 @@
 #include "tensor/error.h"
 
 namespace weft {
+
+namespace fs = std::filesystem;
+
 namespace {
+
+constexpr std::string_view kTemporary = ".tmp-";  // then the writer's process number
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
   const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run it again" : "";
@@ -21,8 +28,54 @@ namespace {
 }
 
 std::string parent_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string parent = fs::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+const char* reason_against(const std::string& path) {  // nullptr: there is none
+  if (fs::path(path).filename().empty()) return "names no file";
+  std::error_code ignored;
+  switch (fs::symlink_status(path, ignored).type()) {
+    case fs::file_type::none:  // the folder cannot be looked into: open() will say why
+    case fs::file_type::not_found:
+    case fs::file_type::regular:
+      return nullptr;
+    case fs::file_type::directory:
+      return "is a folder";
+    case fs::file_type::symlink:
+      return "is a symbolic link";
+    default:
+      return "is a device or a pipe";
+  }
+}
+
+void require_plain_name(const std::string& path) {
+  if (const char* reason = reason_against(path))
+    fail(ErrorKind::usage, fmt::format("cannot write '{}': it {}; give the name of a plain file", path, reason));
+}
+
+void refuse_standard_streams(const std::string& path) {
+  struct stat file, stream;
+  if (stat(path.c_str(), &file) != 0) return;
+  for (const auto& [descriptor, name] : {std::pair{STDIN_FILENO, "input"}, {STDOUT_FILENO, "output"}})
+    if (fstat(descriptor, &stream) == 0 && stream.st_dev == file.st_dev && stream.st_ino == file.st_ino)
+      fail(ErrorKind::usage,
+           fmt::format("cannot write '{}': it is the file of standard {}; give another name", path, name));
+}
+
+bool is_left_behind(const std::string& name, const std::string& prefix) {
+  if (!name.starts_with(prefix)) return false;
+  const char* end = name.data() + name.size();
+  pid_t writer = 0;
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, writer);
+  return error == std::errc() && rest == end && writer > 0 && kill(writer, 0) != 0 && errno == ESRCH;
+}
+
+void remove_left_behind(const std::string& path) {
+  const std::string prefix = fs::path(path).filename().string() + std::string(kTemporary);
+  std::error_code ignored;  // another try comes with the next output of this name
+  for (fs::directory_iterator it(parent_of(path), ignored), end; !ignored && it != end; it.increment(ignored))
+    if (is_left_behind(it->path().filename().string(), prefix)) unlink(it->path().c_str());
 }
 
 void sync_descriptor(int descriptor, const std::string& name) {
@@ -37,7 +90,8 @@ void FileDescriptor::reset() {
 }
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, getpid())) {
+    : path_(std::move(path)), temporary_(fmt::format("{}{}{}", path_, kTemporary, getpid())) {
+  require_plain_name(path_);
   unlink(temporary_.c_str());  // left by a killed process that had our number
   file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_) fail_io("create", temporary_, errno);
@@ -53,6 +107,12 @@ void AtomicFile::commit() {
   sync_descriptor(file_.get(), path_);
   rename_durably(temporary_, path_);
   file_.reset();
+}
+
+void prepare_output(const std::string& path) {
+  { const AtomicFile probe(path); }
+  refuse_standard_streams(path);
+  remove_left_behind(path);
 }
 
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name) {

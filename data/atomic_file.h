@@ -1,8 +1,9 @@
 // data/atomic_file.h: files that appear whole or not at all: temporary name, fsync, rename, fsync of the folder.
 //
 // Until commit() the bytes lie in PATH.tmp-PID beside the final name; an AtomicFile that is destroyed without commit
-// (an exception) removes them. A kill leaves at most a *.tmp-* file, which no reader looks at. Errors are of kind io
-// and name the file; a full disk says so.
+// (an exception) removes them. A kill leaves at most a *.tmp-* file, which no reader looks at and prepare_output()
+// removes. Errors are of kind io and name the file; a full disk says so. A rename would put a plain file in the place
+// of a device, a pipe or a link: such names are refused, as an Error of kind usage.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +46,10 @@ class AtomicFile {
   std::string path_, temporary_;
   FileDescriptor file_;
 };
+
+// Before any work, whether AtomicFile will be able to write there: the name, what has it now, the folder and its
+// permissions. Standard input's or output's own file is refused too. Removes what killed processes left of this name.
+void prepare_output(const std::string& path);
 
 // A loop around write(2): short writes are finished, interruptions repeated. `name` is for the error message.
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name);

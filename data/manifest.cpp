@@ -2,6 +2,7 @@
 #include "data/manifest.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ constexpr const char* kFormat = "weft corpus";
 constexpr int64_t kVersion = 1;
 constexpr uintmax_t kMaxBytes = 64 << 20;
 constexpr int kMaxDepth = 64;
+constexpr size_t kMostOfParser = 200;  // its message quotes what it read last
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
 // One JSON object of the manifest; every getter says which field of which file is wrong.
@@ -51,7 +53,8 @@ class Fields {
       return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' ||
              c == '-';
     };
-    if (name.empty() || name[0] == '.' || name[0] == '-' || !std::all_of(name.begin(), name.end(), plain))
+    if (name.empty() || name.size() > NAME_MAX || name[0] == '.' || name[0] == '-' ||
+        !std::all_of(name.begin(), name.end(), plain))
       bad(key, "is not a plain file name");
     return name;
   }
@@ -86,7 +89,7 @@ Json parse(const std::string& path) {
   try {
     json = Json::parse(read_file(path), limit);
   } catch (const Json::exception& e) {
-    fail(ErrorKind::data, fmt::format("{} is not valid JSON: {}", path, e.what()));
+    fail(ErrorKind::data, fmt::format("{} is not valid JSON: {}", path, printable(e.what(), kMostOfParser)));
   }
   if (too_deep) fail(ErrorKind::data, fmt::format("{} is nested more than {} levels deep", path, kMaxDepth));
   return json;

@@ -2,7 +2,6 @@
 // tests.
 #include <fmt/format.h>
 
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -26,11 +25,8 @@ struct TestSet {
 
 TestSet read(const BleuRequest& r) {
   TestSet set{.names = r.hypothesis_files};
-  for (const std::string& file : r.hypothesis_files) set.hypotheses.push_back(read_scored_file(file));
-  if (set.names.empty()) {
-    set.names.push_back("standard input");
-    set.hypotheses.push_back(read_scored_lines(std::cin, set.names[0]));
-  }
+  if (set.names.empty()) set.names.push_back(kStandardInput);
+  for (const std::string& file : set.names) set.hypotheses.push_back(read_scored_file(file));
   for (const std::string& file : r.reference_files) {
     set.references.push_back(read_scored_file(file));
     for (size_t s = 0; s < set.names.size(); ++s)

@@ -15,18 +15,21 @@ namespace {
 
 const std::vector<std::string> kMetrics{"bleu", "chrf", "ter"};
 
+constexpr int64_t kMostSamples = 1'000'000;
+
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
-                     "the translation, one sentence a line; standard input if not given; several: the first is the "
+                     "the translation, one sentence a line; - or none: standard input; several: the first is the "
                      "baseline");
-  options.add("reference", r.reference_files, "the right translation, line by line; may be given several times");
+  options.add("reference", r.reference_files,
+              "the right translation, line by line (- : standard input); may be given several times");
   options.add("metrics", r.metric_lists,
               "which of bleu, chrf and ter, with commas between them; bleu,chrf if not given");
   options.add("tokenize", r.bleu.tokenizer,
               "how BLEU cuts words: 13a (text as people write it), intl, char, zh or none (at spaces)");
   options.add("smooth", r.bleu.smoothing, "what BLEU does for n-grams without a match: exp, floor, add-k or none");
   options.add("smooth-value", r.smooth_value, "for floor (0.1 if not given) and add-k (1)");
-  options.add("lowercase", r.bleu.lower_case, "compare without case (BLEU and chrF)");
+  options.add("lowercase", r.bleu.lower_case, "compare without case (BLEU and chrF; TER does so anyway)");
   options.add("effective-order", r.bleu.effective_order, "leave out n-grams longer than the text: for one sentence");
   options.add("chrf-word-order", r.chrf.word_order, "word n-grams in chrF: 0 gives chrF2, 2 gives chrF2++");
   options.add("ter-case-sensitive", r.ter.case_sensitive, "TER compares with case");
@@ -76,6 +79,8 @@ void check_used(const Options& options, const BleuRequest& r) {
   needs("lowercase", bleu || chrf, "bleu or chrf among the --metrics (TER has no case unless --ter-case-sensitive)");
   for (const char* option : {"ter-case-sensitive", "ter-normalized", "ter-no-punct", "ter-asian-support"})
     needs(option, ter, "ter among the --metrics");
+  if (r.bleu.lower_case && r.ter.case_sensitive)
+    fail(ErrorKind::usage, "--lowercase is without case and --ter-case-sensitive with it: give one of them");
   needs("ter-asian-support", r.ter.normalized || r.ter.no_punct, "--ter-normalized or --ter-no-punct");
   needs("confidence-n", r.confidence, "--confidence");
   needs("paired-bs-n", r.paired_bs, "--paired-bs");
@@ -84,6 +89,10 @@ void check_used(const Options& options, const BleuRequest& r) {
 }
 
 void check_systems(const BleuRequest& r) {
+  const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
+                                  std::count(r.reference_files.begin(), r.reference_files.end(), "-");
+  if (num_standard_input + r.hypothesis_files.empty() > 1)
+    fail(ErrorKind::usage, "standard input can be one text only: name the hypotheses' and the references' files");
   for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
     const std::string& file = r.hypothesis_files[i];
     if (!r.metric_lists.empty() && has(kMetrics, file))
@@ -114,7 +123,8 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   if (r.width < 0 || r.width > 15) fail(ErrorKind::usage, fmt::format("width = {}: give 0 to 15", r.width));
   for (const auto& [name, count] :
        {std::pair{"confidence-n", r.confidence_n}, {"paired-bs-n", r.paired_bs_n}, {"paired-ar-n", r.paired_ar_n}})
-    if (count < 2) fail(ErrorKind::usage, fmt::format("{} = {}: give 2 or more", name, count));
+    if (count < 2 || count > kMostSamples)
+      fail(ErrorKind::usage, fmt::format("{} = {}: give 2 to {}", name, count, kMostSamples));
   if (options.given("smooth-value")) {
     const bool applies = r.bleu.smoothing == BleuSmoothing::floor || r.bleu.smoothing == BleuSmoothing::add_k;
     if (!applies || r.smooth_value < 0)

@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"translate", "translate standard input to standard output", run_translate, true},
     {"score", "log-probability of given translations", run_score, true},
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
-    {"bleu", "BLEU and chrF of a translation against references", run_bleu, false},
+    {"bleu", "BLEU, chrF and TER of one or several systems, and whether they differ", run_bleu, false},
     {"inspect", "look into a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
     {"export", "a checkpoint's weights as a file for PyTorch", run_export, false},
     {"import", "weights from PyTorch as a checkpoint", run_import, false},

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "data/text_reader.h"
 #include "launch/nearest.h"
 #include "launch/options.h"
 
@@ -43,6 +44,26 @@ int line_of(const std::string& text, const std::string& key) {
   return found;
 }
 
+constexpr size_t kLargestFile = 1 << 20;  // of a configuration, by far
+constexpr size_t kLongestQuote = 200;
+
+// Weights or a picture given by mistake are not to be printed on a terminal.
+void require_text(const std::string& text, const std::string& file_name) {
+  const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+  });
+  if (text.size() > kLargestFile || control || find_invalid_utf8(text) != std::string::npos)
+    fail(ErrorKind::usage,
+         fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
+}
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLongestQuote) return text;
+  size_t end = kLongestQuote;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
+  return text.substr(0, end) + " ...";
+}
+
 // What to_cfg cannot write so that it reads back: a value with `#` would lose its end without a word.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
@@ -64,6 +85,7 @@ std::string unknown_key(const std::string& key, const std::vector<Field>& fields
 }  // namespace
 
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+  require_text(text, file_name);
   std::vector<Field> fields = fields_of(config);
   std::istringstream in(text);
   po::options_description none;
@@ -71,7 +93,7 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
   try {
     parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
   } catch (const po::error& e) {
-    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, e.what()));
+    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, shortened(e.what())));
   }
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {
@@ -92,10 +114,11 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
 
 void apply_cfg_file(const std::string& path, RunConfig& config) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
-  apply_cfg(text.str(), path, config);
+  std::string text(kLargestFile + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || !in.is_open()) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
+  text.resize(static_cast<size_t>(in.gcount()));
+  apply_cfg(text, path, config);
 }
 
 bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {

@@ -9,6 +9,7 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
+#include "launch/decode_options.h"
 #include "launch/open_model.h"
 #include "launch/options.h"
 #include "launch/scored_lines.h"
@@ -32,6 +33,7 @@ struct TestSet {
   std::string name;
   std::vector<std::string> sources, references, translations;
   TranslationScore score;
+  int64_t num_cut = 0;  // sources that were too long for the model
 };
 
 bool parse(const std::vector<std::string>& args, Request& r) {
@@ -43,8 +45,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("output", r.output, "folder to keep the translations in, NAME.txt each");
   options.add("samples", r.samples, "so many translations of each set are shown beside source and reference");
   options.add("json", r.json, "one JSON object instead of text");
-  options.add("beam", r.decode.beam, "hypotheses kept; 1 = greedy");
-  options.add("length-penalty", r.decode.length_penalty, "alpha of ((5 + length) / 6)^alpha; 0 = none");
+  add_decode_options(options, r.decode);
   options.add("quiet", r.quiet, "no progress on standard error");
   options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
@@ -87,6 +88,7 @@ nlohmann::ordered_json to_json(const TestSet& set, int64_t num_samples) {
   const BleuScore& b = set.score.bleu;
   nlohmann::ordered_json json{{"name", set.name},
                               {"sentences", set.score.sentences},
+                              {"sources_cut", set.num_cut},
                               {"bleu", b.score},
                               {"bleu_signature", b.signature},
                               {"bleu_precisions", b.precisions},
@@ -128,14 +130,20 @@ void print_json(const std::vector<TestSet>& sets, const LoadedModel& model, int6
   fmt::print("{}\n", json.dump(2));
 }
 
-void keep_translations(const std::vector<TestSet>& sets, const std::string& folder) {
+std::string output_file(const std::string& folder, const TestSet& set) { return folder + "/" + set.name + ".txt"; }
+
+void prepare_folder(const std::vector<TestSet>& sets, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  for (const TestSet& set : sets) prepare_output(output_file(folder, set));
+}
+
+void keep_translations(const std::vector<TestSet>& sets, const std::string& folder) {
   for (const TestSet& set : sets) {
     std::string text;
     for (const std::string& line : set.translations) text += line + '\n';
-    write_file_atomically(folder + "/" + set.name + ".txt", text);
+    write_file_atomically(output_file(folder, set), text);
   }
 }
 
@@ -150,8 +158,12 @@ int run_evaluate(const CommandContext& context) {
   const std::string folder = find_checkpoint(world, request.checkpoint);
   const RunConfig config = config_for_use(folder, request.parallel, world.size());
   request = {.decode = config.decode};
-  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
   request.decode.nbest = 1;
+  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  check_decode_options(request.decode);
+  all_or_none(world, [&] {
+    if (is_chief && !request.output.empty()) prepare_folder(sets, request.output);
+  });
   const Mesh mesh(world, config.parallel);
   LoadedModel model(folder, config, mesh);
   Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
@@ -159,10 +171,16 @@ int run_evaluate(const CommandContext& context) {
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
                     ProgressOutput::standard(request.quiet || !is_chief));
+    const int64_t num_cut_before = translator.num_cut();
     set.translations = best_texts(translator.translate(set.sources, [&](int64_t done) { bar.update(done); }));
+    set.num_cut = translator.num_cut() - num_cut_before;
     set.score = score_translations(set.translations, set.references);
   }
   if (!is_chief) return 0;
+  for (const TestSet& set : sets)
+    if (set.num_cut > 0)
+      fmt::print(stderr, "weft: {}: lines of more than {} pieces, cut there: {}\n", set.name,
+                 translator.longest_source(), set.num_cut);
   if (!request.output.empty()) keep_translations(sets, request.output);
   (request.json ? print_json : print_text)(sets, model, request.samples);
   return 0;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "data/atomic_file.h"
 #include "launch/commands.h"
 #include "launch/exchange_format.h"
 #include "launch/open_model.h"
@@ -33,6 +34,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   for (const char* name : {"checkpoint", "output"}) options.require(name);
   if (!r.force && std::filesystem::exists(r.output))
     fail(ErrorKind::usage, fmt::format("--output {} is there already: give another name, or --force", r.output));
+  prepare_output(r.output);
   return true;
 }
 

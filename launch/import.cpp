@@ -1,6 +1,7 @@
 // launch/import.cpp: `weft import`: weights that another program made, as a checkpoint of step 0.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -11,8 +12,9 @@
 #include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/model_loader.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/model_loader.h"
 #include "trainer/train_state.h"
 #include "trainer/units.h"
 
@@ -27,6 +29,15 @@ struct Request {
   ExchangeFormat format = ExchangeFormat::pytorch;
 };
 
+// Nothing is there, or an empty folder, or one that holds only what killed imports left, which the next save removes.
+bool is_free(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return true;
+  fs::directory_iterator it(path, error);
+  return !error && std::all_of(fs::begin(it), fs::end(it),
+                               [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
+}
+
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("import --weights FILE.safetensors --config FILE.cfg --tokenizer MODEL --output DIR [options]");
   options.add("weights", r.weights, "the file to read");
@@ -35,7 +46,8 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("tokenizer", r.tokenizer, "the SentencePiece model of both sides");
   options.add("source-tokenizer", r.source_tokenizer, "that of the source; with --target-tokenizer");
   options.add("target-tokenizer", r.target_tokenizer, "that of the target; with --source-tokenizer");
-  options.add("output", r.output, "a new folder for the checkpoint: give it to translate, score, --train.init ...");
+  options.add("output", r.output,
+              "a new or empty folder for the checkpoint: give it to translate, score, --train.init ...");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
   const bool separate = options.given("source-tokenizer") || options.given("target-tokenizer");
@@ -47,8 +59,9 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   } else {
     options.require("tokenizer");
   }
-  if (fs::exists(r.output))
-    fail(ErrorKind::usage, fmt::format("--output {} is there already: give the name of a new folder", r.output));
+  if (!is_free(r.output))
+    fail(ErrorKind::usage,
+         fmt::format("--output {} is there already: give the name of a new folder, or of an empty one", r.output));
   return true;
 }
 
@@ -84,18 +97,13 @@ RunConfig read_config(const Request& r) {
   return config;
 }
 
-std::string save(const Request& r, const RunConfig& config, const ParamStore& params) {
+std::string save(const Request& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
   const auto alone = make_single_communicator();
   const Mesh mesh(*alone, config.parallel);
   const TrainState state{.model = ModelForm::of(config.model)};
-  try {
-    return save_checkpoint(r.output, /*step=*/0, mesh, params, {{"model", "", params.values()}}, state.to_json(),
-                           {.config = to_cfg(config), .copied_files = {}, .renamed_files = tokenizer_files(r)});
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(r.output, ignored);  // its draft is gone already
-    throw;
-  }
+  const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
+  return save_checkpoint(r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
+                         {.config = to_cfg(config), .copied_files = {}, .renamed_files = tokenizer_files(r)});
 }
 
 }  // namespace
@@ -104,11 +112,9 @@ int run_import(const CommandContext& context) {
   Request request;
   if (!parse(context.args, request)) return 0;
   const RunConfig config = read_config(request);
-  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and places; the values are the file's
   const Transformer model(config.model, params, /*num_sinusoids=*/1);
-  params.allocate(Device::cpu);
-  read_pytorch_file(request.weights, config.model, params);
-  const std::string folder = save(request, config, params);
+  const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
 
   fmt::print("{}: {} parameters of {}\n", folder, with_commas(params.global_numel()), request.weights);
   fmt::print("  vocabulary {} / {}; every number is finite and is kept bit by bit\n",

@@ -90,7 +90,11 @@ void print_flops(const ModelConfig& model, int64_t length) {
 }
 
 void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& model) {
-  if (model.source_vocabulary > 0 && model.target_vocabulary > 0) return;
+  if (model.source_vocabulary > 0 && model.target_vocabulary > 0) {
+    if (given == 0) return;
+    fail(ErrorKind::usage, fmt::format("vocabulary = {}: leave it out, the model's own are known: {} and {} entries",
+                                       given, model.source_vocabulary, model.target_vocabulary));
+  }
   Manifest manifest;
   manifest.source_vocabulary = manifest.target_vocabulary = given;
   if (given == 0) {

@@ -9,24 +9,39 @@
 #include "launch/options.h"
 #include "model/embedding.h"
 #include "tensor/error.h"
-#include "trainer/heat_map.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/heat_map.h"
 
 namespace weft {
 namespace {
 
 constexpr int64_t kImageWidth = 1100;    // of the cells, about
 constexpr int64_t kMaxPositions = 2000;  // of a drawing
+constexpr int64_t kMaxOffset = 1'000'000;
 
 struct Request {
   std::vector<std::string> paths;
   std::string output;
   int64_t count = 64;
+  bool count_given = false;
   bool target = false;
   ModelConfig model;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+// An option that would change nothing is a mistake, and is said to be one.
+void check_used(const Options& options, Positions positions) {
+  if (positions != Positions::learned) {
+    if (options.given("target"))
+      fail(ErrorKind::usage, "--target chooses one of two learned tables; sinusoids are the same on both sides");
+    return;
+  }
+  for (const char* name : {"width", "offset"})
+    if (options.given(name))
+      fail(ErrorKind::usage, fmt::format("--{} is for sinusoids: a learned table is drawn as it is", name));
+}
+
+// `found`: the configuration at PATH is in `r`, which is complete now.
+bool parse(const std::vector<std::string>& args, Request& r, bool found) {
   Options options("inspect positions [PATH] [options] > FILE.svg");
   r.paths.clear();
   options.positional("PATH", r.paths, "a .cfg file, or a run's or checkpoint's folder; none: the paper's base model");
@@ -42,6 +57,11 @@ bool parse(const std::vector<std::string>& args, Request& r) {
     fail(ErrorKind::usage, fmt::format("count = {}: give 1 to {}", r.count, kMaxPositions));
   if (r.model.width < 1 || r.model.width > 4 * kImageWidth)
     fail(ErrorKind::usage, fmt::format("width = {}: give 1 to {}", r.model.width, 4 * kImageWidth));
+  if (r.model.position_offset < -kMaxOffset || r.model.position_offset > kMaxOffset)
+    fail(ErrorKind::usage, fmt::format("offset = {}: give -{} to {}", r.model.position_offset, kMaxOffset, kMaxOffset));
+  if (!found && !r.paths.empty()) return true;
+  check_used(options, r.model.positions);
+  r.count_given = options.given("count");
   return true;
 }
 
@@ -64,6 +84,8 @@ std::vector<float> learned(const std::string& checkpoint, Request& r) {
   const int64_t rows = it->second.shape[0];
   r.model.width = it->second.shape[1];
   r.model.position_offset = 0;
+  if (r.count_given && r.count > rows)
+    fail(ErrorKind::usage, fmt::format("count = {}: the learned table {} has {} positions", r.count, name, rows));
   r.count = std::min(r.count, rows);
   std::vector<float> values(static_cast<size_t>(rows * r.model.width));
   file.read(name, values.data());
@@ -110,13 +132,14 @@ std::string draw(const Request& r, std::vector<float> values) {
 
 int run_inspect_positions(const std::vector<std::string>& args) {
   Request request;
-  if (!parse(args, request)) return 0;
+  if (!parse(args, request, /*found=*/false)) return 0;
   FoundConfig found;
   if (!request.paths.empty()) {
     found = find_config(request.paths.front());
     request.model = found.config.model;
-    parse(args, request);  // again: the path's own settings are the defaults
+    parse(args, request, /*found=*/true);  // again: the path's own settings are the defaults
   }
+  if (!request.output.empty()) prepare_output(request.output);
   std::vector<float> values =
       request.model.positions == Positions::learned ? learned(found.checkpoint, request) : sinusoids(request);
   const std::string svg = draw(request, std::move(values));

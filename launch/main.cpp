@@ -1,11 +1,14 @@
 // launch/main.cpp: finds the command, starts MPI if it needs it, and turns whatever goes wrong into one message and an
 // exit status.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "launch/commands.h"
@@ -29,6 +32,19 @@ bool asks_for_help(const std::vector<std::string>& args) {
   return std::any_of(args.begin(), args.end(), [](const std::string& a) { return is_any_of(a, {"--help", "-h"}); });
 }
 
+// Several would do the same work and race for the same files.
+void require_one_process(const Command& command) {
+  if (launched_as().size > 1)
+    fail(ErrorKind::usage, fmt::format("`weft {}` is one process' work, and {} were started: run it without mpirun",
+                                       command.name, launched_as().size));
+}
+
+// Else the next file that is opened would get its number, and what we print would go there.
+void keep_closed_streams_closed() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) == -1) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, std::unique_ptr<Communicator>& world) {
   if (args.empty() || is_any_of(args[0], {"help", "--help", "-h"})) {
     fmt::print("{}", program_help());
@@ -41,6 +57,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   const Command& command = find_command(args[0]);
   require_cpu_features();
   CommandContext context{{args.begin() + 1, args.end()}};
+  if (!command.needs_mpi && !asks_for_help(context.args)) require_one_process(command);
   if (command.needs_mpi && !asks_for_help(context.args)) {
     prepare_mpi_environment();
     mpi = std::make_unique<MpiSession>();
@@ -51,15 +68,27 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   return command.run(context);
 }
 
+int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi,
+                  std::unique_ptr<Communicator>& world) {
+  int status = 0;
+  try {
+    status = run(args, mpi, world);
+  } catch (const std::system_error&) {  // of fmt::print, which does not say what it could not write to
+    if (std::ferror(stdout) == 0) throw;
+  }
+  if (std::ferror(stdout) != 0 || std::fflush(stdout) != 0)
+    fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_closed_streams_closed();
   std::unique_ptr<MpiSession> mpi;
   std::unique_ptr<Communicator> world;
   try {
-    const int status = run({argv + 1, argv + argc}, mpi, world);
-    if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
-    return status;
+    return run_and_flush({argv + 1, argv + argc}, mpi, world);
   } catch (const std::exception& e) {
     const int status = report_failure(e, world.get());
     if (world && world->size() > 1) mpi->abort(status);  // or the other ranks would wait for this one for ever

@@ -4,6 +4,14 @@
 #include <cstdlib>
 
 namespace weft {
+namespace {
+
+int number_in(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+}  // namespace
 
 void prepare_mpi_environment() {
   constexpr int kKeepUsers = 0;
@@ -12,6 +20,11 @@ void prepare_mpi_environment() {
   if (!launched) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
+}
+
+LaunchedAs launched_as() {  // Open MPI; MPICH, Intel MPI and Slurm's PMI
+  return {.size = number_in("OMPI_COMM_WORLD_SIZE", number_in("PMI_SIZE", 1)),
+          .rank = number_in("OMPI_COMM_WORLD_RANK", number_in("PMI_RANK", 0))};
 }
 
 }  // namespace weft

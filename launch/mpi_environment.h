@@ -7,4 +7,10 @@ namespace weft {
 // user made stay.
 void prepare_mpi_environment();
 
+// How many processes a launcher (mpirun, srun) says it started, and which of them this one is: 1 and 0 without one.
+struct LaunchedAs {
+  int size = 1, rank = 0;
+};
+LaunchedAs launched_as();
+
 }  // namespace weft

@@ -81,6 +81,11 @@ void Options::positional(const char* name, std::vector<std::string>& values, con
   positional_ = &values;
 }
 
+void Options::describe_default(const std::string& key, const std::string& text) {
+  const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
+  field->get = [text] { return text; };
+}
+
 bool Options::parse(const std::vector<std::string>& args) {
   if (std::find(args.begin(), args.end(), "--help") != args.end() ||
       std::find(args.begin(), args.end(), "-h") != args.end()) {

@@ -38,6 +38,8 @@ class Options {
   }
   void positional(const char* name, std::vector<std::string>& values, const char* sentence);
 
+  void describe_default(const std::string& key, const std::string& text);  // in --help, in place of the value
+
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
   void require(const std::string& key) const;

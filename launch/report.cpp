@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "launch/mpi_environment.h"
 #include "parallel/communicator.h"
 #include "tensor/error.h"
 
@@ -51,7 +52,7 @@ std::string failure_text(const std::exception& e, int rank, int world_size, cons
 }
 
 int report_failure(const std::exception& e, const Communicator* world) {
-  const int rank = world != nullptr ? world->rank() : 0;
+  const int rank = world != nullptr ? world->rank() : launched_as().rank;
   const int size = world != nullptr ? world->size() : 1;
   if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300 + 20 * std::min(rank, 50)));
   std::fflush(stdout);

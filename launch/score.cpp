@@ -64,21 +64,35 @@ class PairReader {
   TextReader source_, target_;
 };
 
-std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& lines, int64_t pairs_before,
-                            const Request& r) {
-  const int64_t longest = longest_scored_pieces(model.transformer());
+std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& lines) {
   std::vector<PairIds> pairs;
-  for (size_t i = 0; i < lines.size(); i += 2) {
+  for (size_t i = 0; i < lines.size(); i += 2)
     pairs.push_back({model.source_tokenizer().encode(lines[i]), model.target_tokenizer().encode(lines[i + 1])});
-    const auto check = [&](const std::vector<int32_t>& pieces, const std::string& file) {
-      if (static_cast<int64_t>(pieces.size()) > longest)
-        fail(ErrorKind::data, fmt::format("{}:{}: a sentence of {} pieces; at most {} can be scored", file,
-                                          pairs_before + static_cast<int64_t>(pairs.size()), pieces.size(), longest));
-    };
-    check(pairs.back().source, r.source);
-    check(pairs.back().target, r.target);
-  }
   return pairs;
+}
+
+// Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
+void check_pairs(LoadedModel& model, const Request& r) {
+  const int64_t longest = longest_scored_pieces(model.transformer());
+  ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.quiet));
+  PairReader reader(r.source, r.target);
+  std::string first;
+  int64_t num_read = 0, num_long = 0;
+  for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next()) {
+    for (const PairIds& pair : encode(model, lines)) {
+      ++num_read;
+      const bool is_source = std::ssize(pair.source) > longest;
+      if (!is_source && std::ssize(pair.target) <= longest) continue;
+      if (++num_long == 1)
+        first = fmt::format("{}, line {}: a sentence of {} pieces", is_source ? r.source : r.target, num_read,
+                            is_source ? pair.source.size() : pair.target.size());
+    }
+    bar.update(num_read, "pairs");
+  }
+  if (num_long > 0)
+    fail(ErrorKind::data, fmt::format("{}; this model can score at most {}, and {} of {} pairs are longer: shorten "
+                                      "them or leave them out",
+                                      first, longest, num_long, num_read));
 }
 
 void write(const std::vector<PairScore>& scores, int64_t pairs_before, bool json) {
@@ -109,6 +123,9 @@ int run_score(const CommandContext& context) {
   const Mesh mesh(world, config.parallel);
   LoadedModel model(folder, config, mesh);
 
+  all_or_none(world, [&] {
+    if (is_chief) check_pairs(model, request);
+  });
   ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.quiet || !is_chief));
   std::unique_ptr<PairReader> reader;  // on rank 0
   if (is_chief && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
@@ -118,7 +135,7 @@ int run_score(const CommandContext& context) {
       return reader->next();
     });
     if (lines.empty()) return 0;
-    const std::vector<PairIds> pairs = encode(model, lines, done, request);
+    const std::vector<PairIds> pairs = encode(model, lines);
     const std::vector<PairScore> scores =
         score_pairs(model.context(), model.transformer(), model.tensor_parallel(), mesh, pairs);
     if (is_chief) write(scores, done, request.json);

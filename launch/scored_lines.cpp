@@ -1,43 +1,52 @@
-// launch/scored_lines.cpp: plain text by getline, gzip through TextReader.
+// launch/scored_lines.cpp: the whole text in memory, then its lines.
 #include "launch/scored_lines.h"
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 
-#include "data/text_reader.h"
+#include "data/gzip.h"
 #include "tensor/error.h"
 #include "trainer/metrics/unicode.h"
 
 namespace weft {
 namespace {
 
-constexpr int kGzipStart = 0x1f;  // no text begins with this control character
+std::string read_all(std::istream& in, const std::string& name) {
+  std::ostringstream text;
+  if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
+  if (in.bad() || !text) fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
+  std::string bytes = std::move(text).str();
+  return is_gzip(bytes) ? gunzip(bytes, name) : bytes;
+}
+
+std::string text_of(const std::string& path, const std::string& name) {
+  if (path == kStandardInput) return read_all(std::cin, name);
+  if (std::filesystem::is_directory(path)) fail(ErrorKind::data, fmt::format("{}: is a folder", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(ErrorKind::data, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  return read_all(in, name);
+}
 
 }  // namespace
 
-std::vector<std::string> read_scored_lines(std::istream& in, const std::string& name) {
+std::vector<std::string> read_scored_file(const std::string& path) {
+  const std::string name = path == kStandardInput ? "standard input" : path;
+  const std::string text = text_of(path, name);
+  if (text.empty()) fail(ErrorKind::data, fmt::format("{}: is empty", name));
   std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
     if (const auto bad = first_invalid_utf8(line))
       fail(ErrorKind::data,
            fmt::format("{}:{}: byte {} is not UTF-8; convert the file with iconv", name, lines.size() + 1, *bad + 1));
     lines.emplace_back(trim_right(line));
   }
-  if (in.bad()) fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
-  return lines;
-}
-
-std::vector<std::string> read_scored_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const int first = in.peek();
-  if (first == std::char_traits<char>::eof())
-    fail(ErrorKind::data, fmt::format("{}: {}", path, in.is_open() ? "is empty or a folder" : "cannot be opened"));
-  if (first != kGzipStart) return read_scored_lines(in, path);
-  std::vector<std::string> lines;
-  TextReader reader(path);
-  for (std::string line; reader.next(line);) lines.emplace_back(trim_right(line));
-  if (lines.empty()) fail(ErrorKind::data, fmt::format("{}: is empty", path));
   return lines;
 }
 

@@ -14,6 +14,7 @@
 #include "data/text_reader.h"
 #include "launch/alignment_files.h"
 #include "launch/commands.h"
+#include "launch/decode_options.h"
 #include "launch/open_model.h"
 #include "launch/options.h"
 #include "tensor/error.h"
@@ -37,11 +38,7 @@ struct Request {
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
   options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
-  options.add("beam", r.decode.beam, "hypotheses kept; 1 = greedy");
-  options.add("length-penalty", r.decode.length_penalty, "alpha of ((5 + length) / 6)^alpha; 0 = none");
-  options.add("max-length-factor", r.decode.max_length_factor,
-              "a translation has at most factor * source pieces + extra pieces");
-  options.add("max-length-extra", r.decode.max_length_extra, "see max-length-factor");
+  add_decode_options(options, r.decode);
   options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
   options.add("scores", r.scores, "the score and a tab before each translation");
   r.alignment.add_to(options);
@@ -136,10 +133,15 @@ int run_translate(const CommandContext& context) {
   Request request;
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
+  all_or_none(world, [&] {
+    if (world.rank() == 0) request.alignment.check_files();
+  });
   const std::string folder = find_checkpoint(world, request.checkpoint);
   RunConfig config = config_for_use(folder, request.parallel, world.size());
   request.decode = config.decode;
+  request.decode.nbest = 1;      // how many stand in the output is for who calls to say
   parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  check_decode_options(request.decode);
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
   const Mesh mesh(world, config.parallel);
   LoadedModel model(folder, config, mesh);

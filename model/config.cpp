@@ -8,8 +8,12 @@
 namespace weft {
 namespace {
 
-void require_positive(int64_t value, const char* option) {
-  if (value <= 0) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 1", option, value));
+// Far above any model that was ever trained, and low enough that no product of them overflows.
+constexpr int64_t kMostUnits = 1 << 20, kMostBlocks = 1000, kMostEntries = 1 << 24;
+
+void require_within(int64_t value, int64_t most, const char* option) {
+  if (value < 1) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 1", option, value));
+  if (value > most) fail(ErrorKind::usage, fmt::format("{} = {} must be at most {}", option, value, most));
 }
 
 void require_divides(int64_t whole, const char* whole_option, int64_t parts, const char* parts_option) {
@@ -23,9 +27,12 @@ void resolve_rate(double& rate, double common, const char* option) {
   if (!(rate >= 0 && rate < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, rate));
 }
 
-constexpr int64_t kUsualPositions = 1024;
+constexpr int64_t kUsualPositions = 1024, kMostPositions = 1 << 20;
 
 void resolve_positions(ModelConfig& c) {
+  if (c.position_offset < -kMostPositions || c.position_offset > kMostPositions)
+    fail(ErrorKind::usage,
+         fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMostPositions));
   if (c.positions != Positions::learned) {
     if (c.max_positions != 0)
       fail(ErrorKind::usage, fmt::format("model.max_positions = {} is for model.positions = learned: sinusoids have no "
@@ -41,6 +48,7 @@ void resolve_positions(ModelConfig& c) {
   if (c.max_positions < 2)
     fail(ErrorKind::usage,
          fmt::format("model.max_positions = {} must be at least 2: a piece and its eos, or 0", c.max_positions));
+  require_within(c.max_positions, kMostPositions, "model.max_positions");
 }
 
 }  // namespace
@@ -60,14 +68,14 @@ PositionLayout sinusoid_layout(Positions positions) {
 }
 
 void ModelConfig::resolve(int64_t tp) {
-  require_positive(width, "model.width");
-  require_positive(heads, "model.heads");
-  require_positive(feed_forward, "model.feed_forward");
-  require_positive(encoder_layers, "model.encoder_layers");
-  require_positive(decoder_layers, "model.decoder_layers");
-  require_positive(source_vocabulary, "model.source_vocabulary");
-  require_positive(target_vocabulary, "model.target_vocabulary");
-  require_positive(tp, "parallel.tp");
+  require_within(width, kMostUnits, "model.width");
+  require_within(heads, kMostUnits, "model.heads");
+  require_within(feed_forward, kMostUnits, "model.feed_forward");
+  require_within(encoder_layers, kMostBlocks, "model.encoder_layers");
+  require_within(decoder_layers, kMostBlocks, "model.decoder_layers");
+  require_within(source_vocabulary, kMostEntries, "model.source_vocabulary");
+  require_within(target_vocabulary, kMostEntries, "model.target_vocabulary");
+  require_within(tp, kMostUnits, "parallel.tp");
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
   require_divides(feed_forward, "model.feed_forward", tp, "parallel.tp");

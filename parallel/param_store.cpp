@@ -1,6 +1,8 @@
 // parallel/param_store.cpp: declarations to flat memory, initial values, and slices of global tensors.
 #include "parallel/param_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -33,6 +35,18 @@ struct SliceView {
   int64_t valid() const { return std::clamp<int64_t>(global_dim - begin, 0, dim); }  // the rest of dim is padding
   int64_t position(int64_t o) const { return (o * global_dim + std::min(begin, global_dim)) * inner; }  // global
 };
+
+// Zeroing more than there is would end in the kernel's hands, without a word.
+void require_memory(int64_t numel, size_t bytes) {
+  const size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
+  if (bytes > machine)
+    fail(
+        ErrorKind::usage,
+        fmt::format("{} parameters need {:.1f} GiB with their gradients, and this machine has {:.1f}: a smaller model, "
+                    "or more machines and a higher parallel.tp, need less",
+                    numel, gib(bytes), gib(machine)));
+}
 
 int64_t local_dim(const ParamSpec& spec, int tp_size) {
   return spec.tp_dim < 0 ? 0 : (spec.shape[spec.tp_dim] + tp_size - 1) / tp_size;
@@ -77,6 +91,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
 void ParamStore::allocate(Device device) {
   require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
   const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
+  require_memory(numel_, 2 * bytes);
   values_ = Buffer(bytes, device);
   grads_ = Buffer(bytes, device);
   for (Param& p : params_) {

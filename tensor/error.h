@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,16 @@ class Error : public std::runtime_error {
 inline void require(bool ok, ErrorKind kind, const char* message,
                     std::source_location where = std::source_location::current()) {
   if (!ok) throw Error(kind, message, where);
+}
+
+// A file's own text, fit for a message: what is no printable character escaped (\n, \x1b), the rest left out beyond
+// `most` bytes. A hostile or damaged file must not write on a terminal, nor hide the message in a page of names.
+inline std::string printable(std::string_view text, size_t most = 80) {
+  const auto within_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
+  size_t end = std::min(text.size(), most);
+  while (end > 0 && within_character(end)) --end;
+  const std::string quoted = fmt::format("{:?}", text.substr(0, end));
+  return quoted.substr(1, quoted.size() - 2) + (end < text.size() ? "..." : "");
 }
 
 }  // namespace weft

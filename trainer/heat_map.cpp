@@ -73,9 +73,9 @@ double width_of(const std::string& text, double font) {
   return width * font;
 }
 
-double widest(const std::vector<std::string>& labels) {
+double widest(const std::vector<std::string>& labels, double font) {
   double width = 0;
-  for (const std::string& label : labels) width = std::max(width, width_of(label, kFont));
+  for (const std::string& label : labels) width = std::max(width, width_of(label, font));
   return width;
 }
 
@@ -85,14 +85,14 @@ struct Layout {
 
   explicit Layout(const HeatMap& m) {
     const double axis = kFont + 10;
-    left = kMargin + widest(m.rows) + 6 + (m.row_axis.empty() ? 0 : axis);
+    left = kMargin + widest(m.rows, m.label_font) + 6 + (m.row_axis.empty() ? 0 : axis);
     top = kMargin + (m.title.empty() ? 0 : kTitleFont + 12) + (m.column_axis.empty() ? 0 : axis) +
-          widest(m.columns) * kSlope + 10;
+          widest(m.columns, m.label_font) * kSlope + 10;
     width = static_cast<double>(m.columns.size()) * m.cell_width;
     height = static_cast<double>(m.rows.size()) * m.cell_height;
     double right = left + width;
     for (size_t i = 0; i < m.columns.size(); ++i)
-      right = std::max(right, column_centre(m, i) + (width_of(m.columns[i], kFont) + kFont) * kSlope);
+      right = std::max(right, column_centre(m, i) + (width_of(m.columns[i], m.label_font) + m.label_font) * kSlope);
     legend = left + width + 24;
     image_width = std::max({right, legend + kLegendWidth + 44, kMargin + width_of(m.title, kTitleFont)}) + kMargin;
     image_height = top + std::max(height, legend_height()) + kMargin;
@@ -153,15 +153,16 @@ std::string text_at(double x, double y, const std::string& attributes, const std
 }
 
 std::string labels(const HeatMap& m, const Layout& at) {
+  const std::string font = m.label_font == kFont ? "" : fmt::format(" font-size=\"{}\"", m.label_font);
   std::string text;
   for (size_t r = 0; r < m.rows.size(); ++r)
     if (!m.rows[r].empty())
-      text += text_at(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell_height + 0.35 * kFont,
-                      " text-anchor=\"end\"", m.rows[r]);
+      text += text_at(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell_height + 0.35 * m.label_font,
+                      font + " text-anchor=\"end\"", m.rows[r]);
   for (size_t c = 0; c < m.columns.size(); ++c) {
     if (m.columns[c].empty()) continue;
-    const double x = at.column_centre(m, c) + 0.3 * kFont, y = at.top - 7;
-    text += text_at(x, y, fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", x, y), m.columns[c]);
+    const double x = at.column_centre(m, c) + 0.3 * m.label_font, y = at.top - 7;
+    text += text_at(x, y, font + fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", x, y), m.columns[c]);
   }
   if (!m.title.empty())
     text += text_at(kMargin, kMargin + kTitleFont, fmt::format(" font-size=\"{}\" font-weight=\"bold\"", kTitleFont),

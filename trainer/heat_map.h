@@ -20,6 +20,7 @@ struct HeatMap {
   double low = 0, high = 1;                // values beyond are drawn as the nearest
   Colours colours = Colours::sequential;
   int cell_width = 22, cell_height = 22;
+  int label_font = 13;  // of rows and columns
 };
 
 std::string to_svg(const HeatMap& map);

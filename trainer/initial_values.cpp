@@ -7,6 +7,7 @@
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/train_state.h"
 
 namespace weft {
 namespace {
@@ -19,23 +20,38 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
       fail(ErrorKind::usage,
-           fmt::format("train.init: data.train = {} was packed with another tokenizer than {}: pack it "
-                       "again with that one",
-                       corpus, file));
+           fmt::format("data.train = {} was packed with another tokenizer than {}: pack it again with that one", corpus,
+                       file));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);
 }
 
+void load(const std::string& folder, const RunConfig& config, const ParamStore& params) {
+  const nlohmann::json state = load_checkpoint(folder, params, {});  // no tensors yet
+  require_same_tokenizers(folder, config.data.train);
+  require_same_form(TrainState::from_json(state, folder).model, ModelForm::of(config.model), folder);
+  load_checkpoint(folder, params, {{"model", "", params.values()}});
+}
+
+// What is wrong with a checkpoint is wrong with the option that named it.
+template <typename Action>
+auto for_the_option(Action&& action) try {
+  return action();
+} catch (const Error& e) {
+  fail(e.kind(), fmt::format("train.init: {}", e.what()));
+}
+
 }  // namespace
 
-void take_initial_values(const std::string& folder, const std::string& corpus, const ModelForm& form,
-                         const ParamStore& params) {
-  const ErrorFrame frame("while taking initial values from train.init");
-  require_same_tokenizers(folder, corpus);
-  const nlohmann::json state = load_checkpoint(folder, params, {});  // no tensors yet
-  require_same_form(TrainState::from_json(state).model, form, folder);
-  load_checkpoint(folder, params, {{"model", "", params.values()}});
+std::string initial_values_from(const std::string& path, const RunConfig& config, const ParamStore& params,
+                                Communicator& world) {
+  const std::string found = all_or_none(world, [&] {  // pointers may move: one rank looks
+    return for_the_option([&] { return world.rank() == 0 ? resolve_checkpoint(path) : ""; });
+  });
+  const std::string folder = world.broadcast_string(found, 0);
+  all_or_none(world, [&] { for_the_option([&] { load(folder, config, params); }); });
+  return folder;
 }
 
 }  // namespace weft

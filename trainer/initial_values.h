@@ -4,14 +4,16 @@
 
 #include <string>
 
+#include "parallel/communicator.h"
 #include "parallel/param_store.h"
-#include "trainer/train_state.h"
+#include "trainer/run_config.h"
 
 namespace weft {
 
-// Fills this rank's slices from `folder` (as resolve_checkpoint gives it); each rank calls it by itself. Another model,
-// or another tokenizer than `corpus` was packed with, is one clear Error.
-void take_initial_values(const std::string& folder, const std::string& corpus, const ModelForm& form,
-                         const ParamStore& params);
+// Fills each rank's slices; all ranks call it. Returns the checkpoint's folder, which rank 0 finds where `path` leads
+// (resolve_checkpoint). What is wrong with it, another model, or another tokenizer than the training data was packed
+// with, is one clear Error that names train.init.
+std::string initial_values_from(const std::string& path, const RunConfig& config, const ParamStore& params,
+                                Communicator& world);
 
 }  // namespace weft

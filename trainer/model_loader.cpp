@@ -6,6 +6,7 @@
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 namespace {
@@ -46,8 +47,8 @@ void LoadedModel::load() {
   config_.model.resolve(config_.parallel.tp);
   transformer_ = std::make_unique<Transformer>(config_.model, params_, kNumSinusoids);
   params_.allocate(ctx_.device());
-  const nlohmann::json state = load_checkpoint(folder_, params_, {{"model", "", params_.values()}});
-  step_ = state.at("step").get<int64_t>();
+  load_checkpoint(folder_, params_, {{"model", "", params_.values()}});
+  step_ = read_checkpoint_manifest(folder_).step;
 }
 
 }  // namespace weft

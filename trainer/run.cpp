@@ -47,7 +47,7 @@ class Run {
  private:
   bool chief() const { return mesh_.world().rank() == 0; }
   void begin_or_resume();
-  void take_initial_values_of(const std::string& path);
+  void take_initial_values();
   Wish own_wish();  // what this rank was asked for, or finds that it is time for
   bool finished(Wish wish) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
@@ -90,16 +90,20 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   begin_or_resume();
 }
 
-// Rank 0 decides what to go on from; the others follow.
+// Rank 0 decides what to go on from; the others follow. Initial values are taken before the run's folder is made or an
+// older run set aside, so that one that cannot begin changes nothing.
 void Run::begin_or_resume() {
   Communicator& world = mesh_.world();
+  const TrainConfig& t = config_.train;
+  const bool begins = world.max(chief() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
+  if (begins) take_initial_values();
   const std::string found = all_or_none(world, [&]() -> std::string {
     if (!chief()) return "";
-    folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
+    folder_ = std::make_unique<RunFolder>(t.output, t.fresh);
     return find_latest_checkpoint(folder_->checkpoints()).value_or("");
   });
   const std::string from = world.broadcast_string(found, 0);
-  if (from.empty() && !config_.train.init.empty()) take_initial_values_of(config_.train.init);
+  if (from.empty() && !begins) take_initial_values();
   all_or_none(world, [&] {
     if (!from.empty()) trainer_->load(from, state_);
     trainer_->update(state_);
@@ -113,15 +117,10 @@ void Run::begin_or_resume() {
   say(fmt::format("going on from {}: step {}, epoch {}", from, state_.step, state_.cursor.epoch));
 }
 
-// Pointers may move: rank 0 looks where `path` leads.
-void Run::take_initial_values_of(const std::string& path) {
-  Communicator& world = mesh_.world();
-  const std::string found = all_or_none(world, [&] { return chief() ? resolve_checkpoint(path) : ""; });
-  const std::string folder = world.broadcast_string(found, 0);
-  all_or_none(world, [&] {
-    take_initial_values(folder, config_.data.train, ModelForm::of(config_.model), trainer_->params());
-  });
-  say(fmt::format("beginning with the parameters of {}", folder));
+void Run::take_initial_values() {
+  if (config_.train.init.empty()) return;
+  say(fmt::format("beginning with the parameters of {}",
+                  initial_values_from(config_.train.init, config_, trainer_->params(), mesh_.world())));
 }
 
 // Clocks differ between ranks: rank 0's counts.

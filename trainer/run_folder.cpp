@@ -41,6 +41,11 @@ void set_aside(const std::string& path) {
 
 }  // namespace
 
+bool RunFolder::would_begin(const std::string& path, bool fresh) {
+  std::error_code ignored;  // making the folder will meet it again
+  return fresh || !fs::exists(path + "/checkpoints", ignored);
+}
+
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   lock_ = locked(path + "/.lock");

@@ -15,6 +15,10 @@ class RunFolder {
   // log.jsonl.old (or .old2, ...).
   RunFolder(const std::string& path, bool fresh);
 
+  // Whether a run there will begin, whatever the checkpoints are like: no earlier one left a place for them, or it is
+  // to be set aside. Looks only.
+  static bool would_begin(const std::string& path, bool fresh);
+
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string config() const { return path_ + "/config.cfg"; }

@@ -25,11 +25,15 @@ ModelForm ModelForm::of(const ModelConfig& c) {
 
 json TrainState::to_json() const { return *this; }
 
-TrainState TrainState::from_json(const json& j) try { return j.get<TrainState>(); } catch (const json::exception& e) {
-  fail(ErrorKind::checkpoint, fmt::format("state.json: {}", e.what()));
+TrainState TrainState::from_json(const json& j, const std::string& folder) try {
+  return j.get<TrainState>();
+} catch (const json::exception& e) {
+  fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
 }
 
 namespace {
+
+std::string shown(const auto& value) { return printable(fmt::format("{}", value)); }  // it may be a file's own text
 
 // Calls same(option, before, after) for each field.
 template <typename Same>
@@ -49,7 +53,7 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
       fail(ErrorKind::usage,
            fmt::format("the run was begun with {} = {}, now it is {}: {}; use the old value, or another "
                        "--train.output, or --train.fresh=true",
-                       option, before, after, otherwise));
+                       option, shown(before), shown(after), otherwise));
   };
   const char* const lost = "its place in the data would be lost";
   same("train.seed", saved.order.seed, now.order.seed, lost);
@@ -67,9 +71,8 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
 void require_same_form(const ModelForm& initial, const ModelForm& now, const std::string& folder) {
   compare_forms(initial, now, [&](const char* option, const auto& before, const auto& after) {
     if (before != after)
-      fail(ErrorKind::usage,
-           fmt::format("train.init: the model of {} has {} = {}, this run's has {}: set the option to its value",
-                       folder, option, before, after));
+      fail(ErrorKind::usage, fmt::format("the model of {} has {} = {}, this run's has {}: set the option to its value",
+                                         folder, option, shown(before), shown(after)));
   });
 }
 

@@ -44,7 +44,8 @@ struct TrainState {
   BestScore best;
 
   nlohmann::json to_json() const;
-  static TrainState from_json(const nlohmann::json& json);  // a missing field is an Error of kind checkpoint
+  // A missing field is an Error of kind checkpoint that names the checkpoint's folder.
+  static TrainState from_json(const nlohmann::json& json, const std::string& folder);
 };
 
 // Nothing if a run that is `now` may go on from `saved`; otherwise an Error that names the option that differs.

@@ -6,6 +6,7 @@
 
 #include "data/corpus.h"
 #include "data/sha256.h"
+#include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
@@ -113,6 +114,7 @@ void Trainer::update(TrainState& state) const {
 }
 
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
+  const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
   return save_checkpoint(root, state.step, mesh_, params_,
                          {{"model", "", params_.values()},
                           {"optimizer", "adam.m.", optimizer_.first_moment()},
@@ -123,10 +125,11 @@ std::string Trainer::save(const std::string& root, const TrainState& state, cons
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
   update(now);
-  state = TrainState::from_json(load_checkpoint(checkpoint, params_,
-                                                {{"model", "", params_.values()},
-                                                 {"optimizer", "adam.m.", optimizer_.first_moment()},
-                                                 {"optimizer", "adam.v.", optimizer_.second_moment()}}));
+  const nlohmann::json saved = load_checkpoint(checkpoint, params_,
+                                               {{"model", "", params_.values()},
+                                                {"optimizer", "adam.m.", optimizer_.first_moment()},
+                                                {"optimizer", "adam.v.", optimizer_.second_moment()}});
+  state = TrainState::from_json(saved, checkpoint);
   require_same_run(state, now);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);

@@ -3,6 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "tests/data/pack_fixture.h"
 
@@ -54,6 +59,52 @@ TEST(AtomicFile, RenamesAFolderAsAWhole) {
   rename_durably(folder / "step.tmp", folder / "step");
   EXPECT_EQ(read_file(folder / "step/a"), "text");
   EXPECT_FALSE(std::filesystem::exists(folder / "step.tmp"));
+}
+
+TEST(AtomicFile, RefusesANameThatIsNoPlainFilesAndLeavesItAlone) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  write_file_atomically(folder / "target", "old");
+  std::filesystem::create_symlink("target", folder / "link");
+  std::filesystem::create_symlink("none", folder / "dangling");
+  std::filesystem::create_directory(folder / "folder");
+  const std::vector<std::string> before = names_in(folder.path());
+  for (const auto& [name, reason] : {std::pair{"pipe", "is a device or a pipe"},
+                                     {"link", "is a symbolic link"},
+                                     {"dangling", "is a symbolic link"},
+                                     {"folder", "is a folder"},
+                                     {"folder/", "names no file"}})
+    expect_error([&] { write_file_atomically(folder / name, "new"); }, ErrorKind::usage, {folder / name, reason});
+  expect_error([&] { AtomicFile(""); }, ErrorKind::usage, {"names no file"});
+  EXPECT_EQ(names_in(folder.path()), before);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "target"), "old");
+}
+
+TEST(PrepareOutput, LeavesAnOldFileAndMakesNoNewOne) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "old", "text");
+  prepare_output(folder / "old");
+  prepare_output(folder / "new");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"old"});
+  EXPECT_EQ(read_file(folder / "old"), "text");
+  expect_error([&] { prepare_output(folder / "no/a"); }, ErrorKind::io, {"no/a", "No such file"});
+}
+
+TEST(PrepareOutput, RemovesWhatProcessesLeftThatAreGoneAndNothingElse) {
+  const TemporaryFolder folder;
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  const std::string alive = fmt::format("a.tmp-{}", getppid());
+  for (const std::string& name : {fmt::format("a.tmp-{}", gone), alive, fmt::format("b.tmp-{}", gone),
+                                  fmt::format("a.tmp-{}x", gone), std::string("a.tmp-")})
+    std::ofstream(folder / name) << "half";
+  prepare_output(folder / "a");
+  std::vector<std::string> kept{alive, fmt::format("b.tmp-{}", gone), fmt::format("a.tmp-{}x", gone), "a.tmp-"};
+  std::sort(kept.begin(), kept.end());
+  EXPECT_EQ(names_in(folder.path()), kept);
 }
 
 TEST(WriteAll, SaysThatTheDiskIsFull) {

@@ -12,6 +12,7 @@
 namespace weft {
 namespace {
 
+using namespace std::string_literals;
 using nlohmann::json;
 using testing::expect_error;
 using testing::SyntheticCorpus;
@@ -136,10 +137,22 @@ TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
   json manifest = good_;
   manifest["version"] = 2;
   expect_refused(manifest, {"version 2 is not known"});
-  for (const char* name : {"../shard.h5", "/etc/passwd", "a/b", "", ".hidden", "a\nb"}) {
+  for (const std::string& name :
+       {"../shard.h5"s, "/etc/passwd"s, "a/b"s, ""s, ".hidden"s, "a\nb"s, std::string(256, 'x')}) {
     manifest = good_;
     manifest["shards"][0]["file"] = name;
     expect_refused(manifest, {"shards[0]", "'file' is not a plain file name"});
+  }
+}
+
+TEST_F(ManifestTest, QuotesLittleOfATextThatIsNotJson) {
+  write_file_atomically(file_, "{\"\x9b" + std::string(200'000, 'x') + "\" 1");
+  try {
+    read_manifest(synthetic_.folder());
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_LT(std::string(e.what()).size(), file_.size() + 400);
+    EXPECT_EQ(std::string(e.what()).find('\x9b'), std::string::npos);
   }
 }
 

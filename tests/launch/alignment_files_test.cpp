@@ -39,6 +39,17 @@ class AlignmentFilesTest : public ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
+  // What check_files says of files in the folder; "" if nothing.
+  std::string refusal(const std::vector<std::string>& names) const {
+    AlignmentRequest request;
+    for (const std::string& name : names) request.files.push_back(name.empty() ? "" : folder_ / name);
+    try {
+      request.check_files();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
   static Transformer::AttentionChoice choice(const std::string& layer, const std::string& head) {
     const ModelConfig model{.heads = 4, .decoder_layers = 3};
     return AlignmentRequest{.layer = layer, .head = head}.choice(model);
@@ -96,6 +107,52 @@ TEST_F(AlignmentFilesTest, TextThatIsNotFinishedLeavesNoFile) {
 TEST_F(AlignmentFilesTest, AFolderThatIsNotThereIsRefusedAtOnce) {
   for (const char* name : {"none/out.svg", "none/out.align"})
     EXPECT_THROW(open_alignment_file(folder_ / name, *tokenizer_, *tokenizer_, ""), Error) << name;
+}
+
+TEST_F(AlignmentFilesTest, DrawingsOfAnEarlierCallDoNotStayBesideNewOnes) {
+  write("out.svg", {two_by_three(), two_by_three(), two_by_three()});
+  write_file_atomically(folder_ / "out-2024.svg", "<svg/>");  // not ours
+  write("out.svg", {two_by_three()});
+  EXPECT_EQ(files(), (std::vector<std::string>{"out-2024.svg", "out.svg"}));
+  write("out.svg", {two_by_three(), two_by_three()});
+  EXPECT_EQ(files(), (std::vector<std::string>{"out-0001.svg", "out-0002.svg", "out-2024.svg"}));
+}
+
+TEST_F(AlignmentFilesTest, AnEndingThatIsNearlyOneOfOursIsRefusedWithTheRightOne) {
+  for (const auto& [name, part] : {std::pair{"a.json", "did you mean .jsonl?"},
+                                   {"a.jsn", "did you mean .jsonl?"},
+                                   {"a.JSONL", "did you mean .jsonl?"},
+                                   {"a.SVG", "did you mean .svg?"},
+                                   {"a.svgz", "did you mean .svg?"},
+                                   {".svg", "a name is missing before .svg"}})
+    EXPECT_NE(refusal({name}).find(part), std::string::npos) << name << ": " << refusal({name});
+  EXPECT_EQ(refusal({"a.txt", "a.align", "a", "a.gdfa", "a.svg", "a.jsonl"}), "");
+}
+
+TEST_F(AlignmentFilesTest, WhatCannotBeWrittenIsRefusedBeforeAnyWork) {
+  EXPECT_NE(refusal({"d.txt", "./d.txt"}).find("given twice"), std::string::npos);
+  EXPECT_NE(refusal({"d.svg", "d.svg"}).find("given twice"), std::string::npos);
+  EXPECT_NE(refusal({""}).find("names no file"), std::string::npos);
+  EXPECT_NE(refusal({"."}).find("is a folder"), std::string::npos);
+  EXPECT_NE(refusal({"none/out.svg"}).find("No such file"), std::string::npos);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(AlignmentFilesTest, ADrawingsColoursReachToItsLargestValue) {
+  const std::string svg = drawing(two_by_three(), *tokenizer_, *tokenizer_, "");
+  EXPECT_NE(svg.find("<path fill=\"#052454\" d=\"M1 0h1v1h-1zM2 1h1v1h-1z\"/>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">0.625</text>"), std::string::npos) << svg;  // of the legend
+}
+
+TEST_F(AlignmentFilesTest, ADrawingOfALongSentenceHasSmallerCells) {
+  const auto width = [&](size_t pieces) {
+    const Alignment a{
+        .source = std::vector<int32_t>(pieces, 270), .target = {2}, .weights = std::vector<float>(pieces)};
+    return std::stod(XmlReader::read(drawing(a, *tokenizer_, *tokenizer_, "")).front().attributes.at("width"));
+  };
+  EXPECT_NEAR(width(40) - width(20), 20 * 22, 1);
+  EXPECT_LT(width(150), 1300);
+  EXPECT_LT(width(500), 500 * 6 + 200);
 }
 
 TEST_F(AlignmentFilesTest, LayerAndHeadAreNumbersOrWords) {

@@ -95,6 +95,7 @@ TEST_F(BleuCommand, RefusesOptionsThatWouldDoNothing) {
   says({"--ter-no-punct"}, "--ter-no-punct needs ter");
   says({"--lowercase", "--metrics=ter"}, "--lowercase needs bleu or chrf");
   says({"--ter-asian-support", "--metrics=ter"}, "needs --ter-normalized or --ter-no-punct");
+  says({"--lowercase", "--metrics=bleu,ter", "--ter-case-sensitive"}, "give one of them");
   says({"--seed=3"}, "--seed needs --confidence, --paired-bs or --paired-ar");
   says({"--confidence-n=30"}, "--confidence-n needs --confidence");
   says({"--paired-ar-n=30"}, "--paired-ar-n needs --paired-ar");
@@ -170,7 +171,9 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave --confidence out"),
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, path}).find("given twice"), std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, "--confidence", "--confidence-n=1"}).find("give 2 or more"),
+  EXPECT_NE(message({"--reference", path, path, "--confidence", "--confidence-n=1"}).find("give 2 to 1000000"),
+            std::string::npos);
+  EXPECT_NE(message({"--reference", path, path, other, "--paired-ar", "--paired-ar-n=1000001"}).find("give 2 to"),
             std::string::npos);
 }
 
@@ -182,9 +185,22 @@ TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
   const std::string reference = file("ref", "a\n"), empty = file("empty", "");
-  EXPECT_EQ(message({"--reference", reference, empty}), empty + ": is empty or a folder");
-  EXPECT_EQ(message({"--reference", empty + "-not", reference}), empty + "-not: cannot be opened");
-  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + ": is empty or a folder");
+  EXPECT_EQ(message({"--reference", reference, empty}), empty + ": is empty");
+  EXPECT_EQ(message({"--reference", empty + "-not", reference}),
+            empty + "-not: cannot be opened: No such file or directory");
+  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + ": is a folder");
+}
+
+TEST_F(BleuCommand, StandardInputIsOneTextOnly) {
+  const std::string path = file("ref", "a\n");
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"--reference", "-"}, {"--reference", "-", "-"}, {"--reference", "-", "--reference", "-", path}})
+    EXPECT_NE(message(args).find("standard input can be one text only"), std::string::npos) << message(args);
+}
+
+TEST_F(BleuCommand, TakesNulBytesAndLongLines) {
+  const std::string text = std::string("a b c \0 d\n", 10) + std::string(3 << 19, 'x') + " y\n";
+  EXPECT_NE(printed({"--reference", file("ref", text), file("hyp", text)}).find(" = 100.0 "), std::string::npos);
 }
 
 TEST_F(BleuCommand, ReadsGzip) {

@@ -158,10 +158,35 @@ TEST_F(Import, RefusesOneTableForTwoTokenizers) {
                     "--target-tokenizer is missing"));
 }
 
-TEST_F(Import, WritesIntoANewFolderOnly) {
+TEST_F(Import, LeavesWhatIsThereAlready) {
+  const std::string mine = folder_ / "imported/mine";
   fs::create_directory(imported_);
+  write_file_atomically(mine, "");
   EXPECT_THROW(run(run_import, import_arguments(tokenizer_)), Error);
-  EXPECT_TRUE(fs::is_empty(imported_));
+  EXPECT_TRUE(fs::exists(mine));
+  fs::remove_all(imported_);
+  fs::create_symlink("nowhere", imported_);
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, import_arguments(tokenizer_)), imported_ + " is there already"));
+  EXPECT_TRUE(fs::is_symlink(imported_));
+  write_file_atomically(folder_ / "nowhere", "a file");
+  EXPECT_THROW(run(run_import, import_arguments(tokenizer_)), Error);
+  EXPECT_TRUE(fs::is_symlink(imported_));
+  EXPECT_EQ(read_file(folder_ / "nowhere"), "a file");
+}
+
+TEST_F(Import, TakesAFolderThatHoldsOnlyWhatAKilledImportLeft) {
+  fs::create_directories(folder_ / "imported/step-00000000.tmp-99999");
+  write_file_atomically(folder_ / "imported/step-00000000.tmp-99999/state.json", "{");
+  EXPECT_EQ(run(run_import, import_arguments(tokenizer_)), 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(imported_), {}), 1);
+  EXPECT_EQ(resolve_checkpoint(imported_), folder_ / "imported/step-00000000");
+}
+
+TEST_F(Import, LeavesNoParentOfAFolderThatCannotBeMade) {
+  std::vector<std::string> args = import_arguments(tokenizer_);
+  args.back() = folder_ / "n/m/" + std::string(300, 'o');
+  EXPECT_TRUE(holds(refusal(ErrorKind::io, args), "cannot make the folder"));
+  EXPECT_FALSE(fs::exists(folder_ / "n"));
 }
 
 TEST_F(Exchange, ExportReplacesAFileOnlyWhenForced) {

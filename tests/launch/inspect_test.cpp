@@ -84,6 +84,21 @@ TEST(InspectModel, RefusesWhatCannotBeBuilt) {
   EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--length", "0"}).find("length = 0"), std::string::npos);
 }
 
+TEST(InspectModel, RefusesAVocabularyWhereItIsKnown) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.cfg", "[model]\nsource_vocabulary = 300\ntarget_vocabulary = 300\n");
+  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"}).find("leave it out"), std::string::npos);
+}
+
+TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.safetensors", std::string("\x40\0\0\0{\"a\":[0,1]}", 15));
+  EXPECT_EQ(refusal({"model", folder / "a.safetensors"}),
+            folder / "a.safetensors" + " is not a configuration: give a .cfg, which is a small text file");
+  write_file_atomically(folder / "a.json", std::string(5000, 'x'));
+  EXPECT_LT(refusal({"model", folder / "a.json"}).size(), 400u);
+}
+
 TEST(InspectPositions, DrawsPositionsByDimensionsInEachLayout) {
   std::vector<std::string> drawings;
   for (const char* layout : {"interleaved", "halves", "tensor2tensor"}) {
@@ -137,10 +152,27 @@ TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
             "<path fill=\"#9a4204\" d=\"M0 2h1v1h-1z\"/>\n");
 }
 
+TEST(InspectPositions, RefusesWhatALearnedTableDoesNotHave) {
+  const TemporaryFolder folder;
+  const std::string checkpoint = folder / "step-00000001";
+  std::filesystem::create_directory(checkpoint);
+  write_file_atomically(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
+  SafetensorsWriter writer(checkpoint + "/model.safetensors", {{"source_positions.weight", {3, 2}}});
+  writer.write(std::vector<float>(6).data(), 6);
+  writer.finish();
+  EXPECT_NE(refusal({"positions", checkpoint, "--count", "4"}).find("count = 4"), std::string::npos);
+  EXPECT_NE(refusal({"positions", checkpoint, "--offset", "1"}).find("--offset is for sinusoids"), std::string::npos);
+  EXPECT_NE(refusal({"positions", checkpoint, "--width", "2"}).find("--width is for sinusoids"), std::string::npos);
+  EXPECT_EQ(refusal({"positions", checkpoint}), "no error");
+}
+
 TEST(InspectPositions, RefusesWhatCannotBeDrawn) {
   EXPECT_NE(refusal({"positions", "--layout", "learned"}).find("a checkpoint"), std::string::npos);
   EXPECT_NE(refusal({"positions", "--count", "0"}).find("count = 0"), std::string::npos);
   EXPECT_NE(refusal({"positions", "--width", "0"}).find("width = 0"), std::string::npos);
+  EXPECT_NE(refusal({"positions", "--target"}).find("the same on both sides"), std::string::npos);
+  for (const char* offset : {"9223372036854775807", "-9223372036854775808", "1000001"})
+    EXPECT_NE(refusal({"positions", "--offset", offset}).find("give -1000000 to 1000000"), std::string::npos) << offset;
 }
 
 }  // namespace

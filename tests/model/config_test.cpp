@@ -81,6 +81,43 @@ TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
             "row; leave it at 0");
 }
 
+TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
+  const std::pair<int64_t ModelConfig::*, std::pair<const char*, int64_t>> limits[] = {
+      {&ModelConfig::width, {"width", 1 << 20}},
+      {&ModelConfig::heads, {"heads", 1 << 20}},
+      {&ModelConfig::feed_forward, {"feed_forward", 1 << 20}},
+      {&ModelConfig::encoder_layers, {"encoder_layers", 1000}},
+      {&ModelConfig::decoder_layers, {"decoder_layers", 1000}},
+      {&ModelConfig::source_vocabulary, {"source_vocabulary", 1 << 24}},
+      {&ModelConfig::target_vocabulary, {"target_vocabulary", 1 << 24}},
+      {&ModelConfig::max_positions, {"max_positions", 1 << 20}}};
+  for (const auto& [member, limit] : limits)
+    for (const int64_t value : {limit.second + 1, int64_t{4'000'000'000}, INT64_MAX}) {
+      ModelConfig c = usable();
+      c.positions = Positions::learned;
+      c.*member = value;
+      EXPECT_EQ(refusal(c, 1), fmt::format("model.{} = {} must be at most {}", limit.first, value, limit.second));
+    }
+}
+
+TEST(ModelConfig, CountsTheParametersOfTheLargestModelWithoutOverflow) {
+  ModelConfig c = usable();
+  c.width = c.feed_forward = c.heads = 1 << 20;
+  c.encoder_layers = c.decoder_layers = 1000;
+  c.source_vocabulary = c.target_vocabulary = 1 << 24;
+  EXPECT_EQ(refusal(c, 1), "");
+  const long double weights = 1000.0L * (4 + 2 + 8 + 2) * c.width * c.width + 1.0L * c.source_vocabulary * c.width;
+  EXPECT_LT(weights * 4 * sizeof(double), static_cast<long double>(INT64_MAX));  // bytes of values, gradients, moments
+}
+
+TEST(ModelConfig, RefusesAnOffsetBeyondAnySentence) {
+  for (const int64_t offset : {INT64_MIN, INT64_MAX}) {
+    ModelConfig c = usable();
+    c.position_offset = offset;
+    EXPECT_EQ(refusal(c, 1), fmt::format("model.position_offset = {} is beyond 1048576 positions", offset));
+  }
+}
+
 TEST(ModelConfig, RefusesALimitOfSinusoids) {
   ModelConfig c = usable();
   c.max_positions = 512;

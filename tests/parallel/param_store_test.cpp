@@ -163,6 +163,19 @@ TEST(ParamStore, RefusesHeadsThatCannotBeDividedWithNameAndNumbers) {
   }
 }
 
+TEST(ParamStore, RefusesMoreThanTheMachinesMemoryWithTheNumbers) {
+  ParamStore store(0, 1);
+  store.declare({.name = "w", .shape = {1 << 20, 1 << 20}});
+  try {
+    store.allocate(Device::cpu);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    EXPECT_TRUE(
+        std::string(e.what()).starts_with("1099511627776 parameters need 8192.0 GiB with their gradients, and"));
+  }
+}
+
 TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {
   EXPECT_NE(refusal(1, {.name = "taken", .shape = {2}}).find("twice"), std::string::npos);
   EXPECT_NE(refusal(1, {.name = "w", .shape = {2}, .tp_dim = 1}), "accepted");

@@ -50,6 +50,9 @@ class InitialValues : public ::testing::Test {
       train(c);
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), kind) << e.what();
+      EXPECT_TRUE(e.frames().empty());  // one line
+      EXPECT_TRUE(std::string(e.what()).starts_with("train.init: ")) << e.what();
+      EXPECT_FALSE(std::filesystem::exists(c.train.output));
       return e.what();
     }
     return "no error";
@@ -89,9 +92,47 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   c.model.feed_forward = 18;
   EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
                     "tensor 'decoder.0.feed_forward.down.weight' has shape [16, 16], the model's has [16, 18]"));
-  c = still("fourth");
-  c.train.init = folder_ / "no-such-run";
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint), "no-such-run is not a checkpoint"));
+  c = still("third");
+  c.model.width = 32;
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
+                    "tensor 'decoder.0.cross_attention.kv.bias' has shape [2, 2, 8], the model's has [2, 2, 16]"));
+}
+
+TEST_F(InitialValues, ThatAreNoCheckpointAreRefused) {
+  RunConfig c = still("second");
+  std::filesystem::create_directories(folder_ / "empty/step-00000001");
+  write_file_atomically(folder_ / "file", "no checkpoint");
+  const std::pair<const char*, const char*> cases[] = {
+      {"no-such-run", "no-such-run is not a checkpoint: there is no such folder"},
+      {"file", "file is not a checkpoint: it is not a folder"},
+      {"second", "second is not a checkpoint: there is no such folder"},  // the run itself, which has not begun
+      {"empty/step-00000001", "empty/step-00000001/MANIFEST.json: No such file or directory"}};
+  for (const auto& [init, said] : cases) {
+    c.train.init = folder_ / init;
+    EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint), said)) << init;
+  }
+  std::filesystem::remove(folder_ / "empty/step-00000001");
+  c.train.init = folder_ / "empty";
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint), "empty holds no checkpoint"));
+}
+
+TEST_F(InitialValues, OfTheRunItselfBeginItAnew) {
+  train(config("first"));
+  const std::string before = read_file(folder_ / "first" + kModel);
+  RunConfig c = still("first");
+  c.train.fresh = true;
+  train(c);
+  EXPECT_EQ(read_file(folder_ / "first" + kModel), before);
+  EXPECT_EQ(read_event_log(folder_ / "first/log.jsonl").size(), 2u);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "first/checkpoints.old/step-00000002"));
+}
+
+TEST_F(InitialValues, ThatAreRefusedSetNoOlderRunAside) {
+  train(config("first"));
+  RunConfig c = still("first");
+  c.train.fresh = true, c.train.init = folder_ / "no-such-run";
+  EXPECT_THROW(train(c), Error);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "first" + kModel));
 }
 
 TEST_F(InitialValues, OfAnotherTokenizerAreRefused) {

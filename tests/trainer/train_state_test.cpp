@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tensor/error.h"
 
 namespace weft {
@@ -19,9 +21,9 @@ TrainState some_state() {
 
 TEST(TrainState, ReadsBackAsItWasWritten) {
   const nlohmann::json written = some_state().to_json();
-  EXPECT_EQ(TrainState::from_json(nlohmann::json::parse(written.dump())).to_json(), written);
-  EXPECT_EQ(TrainState::from_json(written).cursor, some_state().cursor);
-  EXPECT_EQ(TrainState::from_json(written).order.seed, 1ull << 63);
+  EXPECT_EQ(TrainState::from_json(nlohmann::json::parse(written.dump()), "step-00000012").to_json(), written);
+  EXPECT_EQ(TrainState::from_json(written, "step-00000012").cursor, some_state().cursor);
+  EXPECT_EQ(TrainState::from_json(written, "step-00000012").order.seed, 1ull << 63);
 }
 
 TEST(TrainState, InsistsOnEveryField) {
@@ -30,7 +32,33 @@ TEST(TrainState, InsistsOnEveryField) {
     if (pointer.find("/pending/") != std::string::npos) continue;  // entries of a list, not fields
     nlohmann::json damaged = flat;
     damaged.erase(pointer);
-    EXPECT_THROW(TrainState::from_json(damaged.unflatten()), Error) << pointer;
+    EXPECT_THROW(TrainState::from_json(damaged.unflatten(), "step-00000012"), Error) << pointer;
+  }
+}
+
+TEST(TrainState, SaysWhichFilesFieldIsWrong) {
+  nlohmann::json damaged = some_state().to_json();
+  damaged["step"] = "twelve";
+  try {
+    TrainState::from_json(damaged, "run/step-00000012");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("run/step-00000012/state.json: ")) << e.what();
+  }
+}
+
+TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
+  TrainState saved = some_state();
+  saved.model.activation = "\x1b[2J" + std::string(200'000, 'x');
+  const std::string shown = "\\x1b[2J" + std::string(76, 'x') + "...";
+  for (const auto& compare : {std::function([&] { require_same_run(saved, some_state()); }),
+                              std::function([&] { require_same_form(saved.model, some_state().model, "run"); })}) {
+    try {
+      compare();
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("model.activation = " + shown + ","), std::string::npos) << e.what();
+    }
   }
 }
 

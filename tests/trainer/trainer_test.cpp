@@ -138,6 +138,17 @@ TEST(Training, RefusesToGoOnWithAnotherOrderOfSentences) {
   }
 }
 
+TEST(Training, AFailedSaveSaysThatTheLastCheckpointIsKept) {
+  const TextCorpus corpus(/*num_pairs=*/40);
+  try {
+    train(corpus, {.steps = 1, .to = corpus.folder() + "/manifest.json"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::io);
+    EXPECT_EQ(e.frames(), std::vector<std::string>{"while saving step 1; the last complete checkpoint is kept"});
+  }
+}
+
 TEST(Plan, RefusesBlocksThatDoNotDivideByTheRanks) {
   RunConfig config = run_config(corpus());
   config.batch.blocks = 3;

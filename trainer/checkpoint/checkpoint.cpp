@@ -62,16 +62,6 @@ void check_finite(const Layout& layout, int64_t step) {
                          name, step));
 }
 
-// The errors of writing say what it means for the run.
-template <typename Phase>
-void write_phase(Phase&& phase) {
-  try {
-    phase();
-  } catch (const Error& e) {
-    fail(e.kind(), fmt::format("{} (this checkpoint is given up; the last complete one is kept)", e.what()));
-  }
-}
-
 // Brings a tensor's slices together on tp rank 0.
 class SliceGatherer {
  public:
@@ -140,7 +130,7 @@ void check_tensors(const SafetensorsFile& file, const FileLayout& wanted) {
   const auto refuse = [&](const std::string& name, const std::string& why) {
     fail(ErrorKind::checkpoint,
          fmt::format("{}: tensor '{}' {}: the checkpoint is of another model (compare the [model] section of its {})",
-                     file.path(), name, why, kConfigName));
+                     file.path(), printable(name), why, kConfigName));
   };
   for (const auto& [name, source] : wanted) {
     const auto it = file.entries().find(name);
@@ -171,32 +161,27 @@ void for_each_tensor(const Layout& layout, const std::map<std::string, Safetenso
 std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& mesh, const ParamStore& params,
                             const std::vector<FlatState>& buffers, const json& state, const CheckpointExtras& extras) {
   Communicator& world = mesh.world();
-  const ErrorFrame frame(fmt::format("while saving the checkpoint of step {}", step));
   const Layout layout = make_layout(params, buffers);
   all_or_none(world, [&] { check_finite(layout, step); });
 
   std::optional<CheckpointDraft> draft;  // on world rank 0
   all_or_none(world, [&] {
     if (world.rank() != 0) return;
-    write_phase([&] {
-      draft.emplace(root, step);
-      draft->manifest.dp = mesh.dp().size();
-      draft->manifest.tp = mesh.tp().size();
-      add_small_files(*draft, state, extras);
-    });
+    draft.emplace(root, step);
+    draft->manifest.dp = mesh.dp().size();
+    draft->manifest.tp = mesh.tp().size();
+    add_small_files(*draft, state, extras);
   });
   all_or_none(world, [&] {
-    if (mesh.dp().rank() != 0) return;
-    write_phase([&] { save_tensors(layout, mesh.tp(), draft ? &*draft : nullptr); });
+    if (mesh.dp().rank() == 0) save_tensors(layout, mesh.tp(), draft ? &*draft : nullptr);
   });
   all_or_none(world, [&] {
-    if (draft) write_phase([&] { draft->commit(); });
+    if (draft) draft->commit();
   });
   return root + "/" + step_folder_name(step);
 }
 
 json load_checkpoint(const std::string& folder, const ParamStore& params, const std::vector<FlatState>& buffers) {
-  const ErrorFrame frame(fmt::format("while loading the checkpoint {}", folder));
   const Layout layout = make_layout(params, buffers);
   const CheckpointManifest manifest = read_checkpoint_manifest(folder);
   const auto digest_of = [&](const std::string& name) {

@@ -15,6 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+[[noreturn]] void fail_to_make(const std::string& folder, const std::error_code& error) {
+  fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+}
+
 void remove_stale_drafts(const std::string& root) {
   std::vector<fs::path> stale;
   std::error_code error;
@@ -43,15 +47,24 @@ void move_damaged_aside(const std::string& folder) {
 
 }  // namespace
 
-CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)
-    : root_(root), final_(root + "/" + step_folder_name(step)), temporary_(temporary_name(final_)) {
+void MadeFolders::make(const std::string& path) {
   std::error_code error;
-  fs::create_directories(root, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", root, error.message()));
+  for (fs::path p = path; !p.empty() && !fs::exists(p, error); p = p.parent_path()) made_.push_back(p.string());
+  fs::create_directories(path, error);
+  if (error) fail_to_make(path, error);
+}
+
+MadeFolders::~MadeFolders() {
+  for (const std::string& folder : made_) rmdir(folder.c_str());  // refuses links, and what is not empty
+}
+
+CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)
+    : final_(root + "/" + step_folder_name(step)), temporary_(temporary_name(final_)) {
+  folders_.make(root);
   remove_stale_drafts(root);
   move_damaged_aside(final_);
-  if (!fs::create_directory(temporary_, error) || error)
-    fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", temporary_, error.message()));
+  std::error_code error;
+  if (!fs::create_directory(temporary_, error)) fail_to_make(temporary_, error);
   manifest.step = step;
   manifest.weft_version = kVersion;
 }
@@ -76,6 +89,7 @@ void CheckpointDraft::commit() {
   sync_folder(temporary_);
   rename_durably(temporary_, final_);
   committed_ = true;
+  folders_.keep();
 }
 
 }  // namespace weft

@@ -3,15 +3,31 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 
+// Folders that were made for something, which go away again with this unless they are kept or hold something.
+class MadeFolders {
+ public:
+  MadeFolders() = default;
+  ~MadeFolders();
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+
+  void make(const std::string& path);  // with its parents; those that are there already are nobody's concern
+  void keep() { made_.clear(); }
+
+ private:
+  std::vector<std::string> made_;  // innermost first
+};
+
 class CheckpointDraft {
  public:
-  // Makes `root` if need be, and removes temporary folders that earlier saves left. If the step's folder is there, a
-  // whole one is an Error, a damaged one is renamed to step-N.damaged-PID.
+  // Makes `root` and its parents if need be (without commit they go again), and removes temporary folders that earlier
+  // saves left. If the step's folder is there, a whole one is an Error, a damaged one is renamed to step-N.damaged-PID.
   CheckpointDraft(const std::string& root, int64_t step);
   ~CheckpointDraft();  // without commit: removes what was written
   CheckpointDraft(const CheckpointDraft&) = delete;
@@ -25,7 +41,8 @@ class CheckpointDraft {
   CheckpointManifest manifest;  // add what is written by way of path_of
 
  private:
-  std::string root_, final_, temporary_;
+  MadeFolders folders_;
+  std::string final_, temporary_;
   bool committed_ = false;
 };
 

@@ -93,7 +93,8 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
 std::string resolve_checkpoint(const std::string& given) {
   const std::string path = without_trailing_slash(given);
   if (!fs::is_directory(path))  // a dangling pointer too
-    fail(ErrorKind::checkpoint, fmt::format("{} is not a checkpoint: there is no such folder", path));
+    fail(ErrorKind::checkpoint, fmt::format("{} is not a checkpoint: {}", path,
+                                            fs::exists(path) ? "it is not a folder" : "there is no such folder"));
   if (fs::exists(fs::path(path) / kManifestName) || step_of_folder(fs::path(path).filename().string())) {
     return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // a pointer may move while we read
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -47,7 +48,7 @@ CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
   if (all.at("format_version") != kFormatVersion)
     fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads {}", path,
-                                            all.at("format_version").dump(), kFormatVersion));
+                                            printable(all.at("format_version").dump()), kFormatVersion));
   CheckpointManifest manifest;
   manifest.step = all.at("step").get<int64_t>();
   manifest.weft_version = all.at("weft_version").get<std::string>();
@@ -55,7 +56,7 @@ CheckpointManifest from_json(const json& all, const std::string& path) {
   manifest.tp = all.at("grid").at("tp").get<int64_t>();
   for (const auto& [name, file] : all.at("files").items()) {
     if (!is_plain_file_name(name))
-      fail(ErrorKind::checkpoint, fmt::format("{}: '{}' is not a plain file name", path, name));
+      fail(ErrorKind::checkpoint, fmt::format("{}: '{}' is not a plain file name", path, printable(name)));
     manifest.files[name] = {file.at("size").get<uint64_t>(), file.at("sha256").get<std::string>()};
   }
   for (const auto& [name, t] : all.at("tensors").items())
@@ -87,7 +88,7 @@ bool is_temporary_name(const std::string& name) {
 bool is_plain_file_name(const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(),
                                  [](char c) { return c != '/' && static_cast<unsigned char>(c) >= 32 && c != 127; });
-  return plain && !name.empty() && name != "." && name != "..";
+  return plain && !name.empty() && name.size() <= NAME_MAX && name != "." && name != "..";
 }
 
 FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest) {

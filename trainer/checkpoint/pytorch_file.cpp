@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/finite.h"
@@ -65,10 +66,10 @@ std::string surplus_prefix(const std::string& name, const TensorsByName& wanted)
 }
 
 std::string listed(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kNamesListed);
-  return fmt::format("tensor{} '{}'{}", names.size() == 1 ? "" : "s",
-                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "', '"),
-                     shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(names.size(), kNamesListed); ++i) shown.push_back(printable(names[i]));
+  return fmt::format("tensor{} '{}'{}", names.size() == 1 ? "" : "s", fmt::join(shown, "', '"),
+                     shown.size() < names.size() ? fmt::format(" and {} more", names.size() - shown.size()) : "");
 }
 
 class Reader {
@@ -77,11 +78,12 @@ class Reader {
       : wanted_(tensors_by_name(config, params)),
         file_(std::filesystem::weakly_canonical(path)),  // a user's file may be a link
         path_(path),
-        values_(static_cast<size_t>(params.numel())) {}
+        num_values_(static_cast<size_t>(params.numel())) {}
 
-  std::vector<float> read() {  // laid out like the parameters' values
+  std::vector<float> read() {
     check_names();
     for (const auto& [name, entry] : file_.entries()) check_form(wanted_.at(name), entry);
+    values_.resize(num_values_);  // now the file is known to be as large
     for (const auto& [name, entry] : file_.entries()) take(wanted_.at(name));
     return std::move(values_);
   }
@@ -92,23 +94,24 @@ class Reader {
   }
 
   // A tensor may be absent if the model has no such bias, or if a tied one brings its values.
-  bool may_be_absent(const PytorchTensor& t) const {
-    return t.parts.empty() || std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& other) {
-             return other.second.parts == t.parts && file_.entries().contains(other.first);
-           });
-  }
-
   void check_names() const {
     std::vector<std::string> extra, missing;
-    for (const auto& [name, entry] : file_.entries())
-      if (!wanted_.contains(name)) extra.push_back(name);
+    std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // without parts: a bias left out
+    for (const auto& [name, entry] : file_.entries()) {
+      const auto found = wanted_.find(name);
+      if (found == wanted_.end()) {
+        extra.push_back(name);
+      } else {
+        brought.insert(found->second.parts);
+      }
+    }
     for (const auto& [name, tensor] : wanted_)
-      if (!file_.entries().contains(name) && !may_be_absent(tensor)) missing.push_back(name);
+      if (!brought.contains(tensor.parts)) missing.push_back(name);
     if (!extra.empty()) {
       const std::string prefix = surplus_prefix(extra[0], wanted_);
-      refuse(fmt::format(
-          "{} {} the model's: {}", listed(extra), extra.size() == 1 ? "is not one of" : "are not",
-          prefix.empty() ? advice(extra[0], wanted_) : fmt::format("take '{}' off the names before saving", prefix)));
+      refuse(fmt::format("{} {} the model's: {}", listed(extra), extra.size() == 1 ? "is not one of" : "are not",
+                         prefix.empty() ? advice(extra[0], wanted_)
+                                        : fmt::format("take '{}' off the names before saving", printable(prefix))));
     }
     if (!missing.empty())
       refuse(fmt::format("{} {} missing: {}", listed(missing), missing.size() == 1 ? "is" : "are",
@@ -167,6 +170,7 @@ class Reader {
   TensorsByName wanted_;
   SafetensorsFile file_;
   std::string path_;
+  size_t num_values_;
   std::vector<float> values_;
   std::map<const Param*, std::string> taken_from_;
 };
@@ -196,9 +200,8 @@ void write_pytorch_file(const std::string& path, const ModelConfig& config, cons
   }
 }
 
-void read_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params) {
-  const std::vector<float> values = Reader(path, config, params).read();
-  std::copy(values.begin(), values.end(), params.values().ptr<float>());
+std::vector<float> read_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params) {
+  return Reader(path, config, params).read();
 }
 
 }  // namespace weft

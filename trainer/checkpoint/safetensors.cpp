@@ -58,7 +58,7 @@ class EntryReader {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}': {}", path_, name_, why));
+    fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}': {}", path_, printable(name_), why));
   }
 
   uint64_t count(const json& value, const char* field) const {
@@ -67,7 +67,7 @@ class EntryReader {
   }
 
   uint64_t shape_bytes(const json& shape, uint64_t element_bytes, SafetensorsEntry& entry) const {
-    if (element_bytes == 0) refuse(fmt::format("unknown dtype '{}'", entry.dtype));
+    if (element_bytes == 0) refuse(fmt::format("unknown dtype '{}'", printable(entry.dtype)));
     if (!shape.is_array()) refuse("shape is not a list");
     uint64_t bytes = element_bytes;
     for (const json& dim : shape) {
@@ -94,7 +94,7 @@ void check_ranges(const std::string& path, const SafetensorsEntries& entries, ui
     if (item->second.begin != position)
       fail(ErrorKind::checkpoint,
            fmt::format("{}: tensor '{}': data_offsets begin at {}, which leaves a hole or an overlap at {}", path,
-                       item->first, item->second.begin, position));
+                       printable(item->first), item->second.begin, position));
     position = item->second.end;
   }
   if (position != bytes)
@@ -119,7 +119,7 @@ float widened_f16(uint16_t x) {  // 1 sign, 5 exponent, 10 fraction
 
 }  // namespace
 
-std::string str(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string str(const std::vector<int64_t>& shape) { return printable(fmt::format("[{}]", fmt::join(shape, ", "))); }
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path,
                                      const std::map<std::string, std::vector<int64_t>>& tensors,
@@ -184,14 +184,14 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expe
 
 void SafetensorsFile::read(const std::string& name, float* out) const {
   const auto it = entries_.find(name);
-  if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{}: no tensor '{}'", path(), name));
+  if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{}: no tensor '{}'", path(), printable(name)));
   const SafetensorsEntry& entry = it->second;
   const uint64_t begin = data_begin_ + entry.begin, bytes = entry.end - entry.begin;
   if (entry.dtype == "F32") return file_.read(begin, out, bytes);
   if (entry.dtype != "F16" && entry.dtype != "BF16")
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' is {}; only F32, F16 and BF16 can be loaded: save it as F32", path(), name,
-                     entry.dtype));
+         fmt::format("{}: tensor '{}' is {}; only F32, F16 and BF16 can be loaded: save it as F32", path(),
+                     printable(name), entry.dtype));
   std::vector<uint16_t> narrow(bytes / sizeof(uint16_t));
   file_.read(begin, narrow.data(), bytes);
   std::transform(narrow.begin(), narrow.end(), out, entry.dtype == "F16" ? widened_f16 : widened_bf16);

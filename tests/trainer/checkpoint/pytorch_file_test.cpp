@@ -40,7 +40,10 @@ struct Weights {  // a model without an arena
            std::memcmp(data(), other.data(), static_cast<size_t>(params.numel()) * sizeof(float)) == 0;
   }
   void write(const std::string& path) const { write_pytorch_file(path, config, params); }
-  void read(const std::string& path) const { read_pytorch_file(path, config, params); }
+  void read(const std::string& path) const {
+    const std::vector<float> values = read_pytorch_file(path, config, params);
+    std::copy(values.begin(), values.end(), data());
+  }
 
   ModelConfig config;
   ParamStore params;
@@ -186,6 +189,24 @@ TEST_F(PytorchImport, AnExtraTensorIsNamedWithTheOption) {
             "file?");
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["foo"] = ones; }),
             "tensor 'foo' is not one of the model's: docs/pytorch.md lists names and shapes");
+}
+
+TEST_F(PytorchImport, NamesOfTheFileAreEscapedAndShortened) {
+  const StateDict::Values one{{1}, {1}};
+  EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["a\n\x1b[2J" + std::string(1, '\0')] = one; }),
+            "tensor 'a\\n\\x1b[2J\\x00' is not one of the model's: docs/pytorch.md lists names and shapes");
+  EXPECT_EQ(
+      refusal([&](StateDict& s) { s.tensors[std::string(200'000, 'x')] = one; }),
+      "tensor '" + std::string(80, 'x') + "...' is not one of the model's: docs/pytorch.md lists names and shapes");
+}
+
+TEST_F(PytorchImport, TakesNoMemoryForAModelThatTheFileDoesNotHold) {
+  ModelConfig huge = config_;
+  huge.feed_forward = 1 << 20, huge.width = 3 << 18;
+  huge.resolve(1);
+  ParamStore params(0, 1);
+  const Transformer model(huge, params, /*num_sinusoids=*/1);
+  EXPECT_THROW(read_pytorch_file(path_, huge, params), Error);  // no bad_alloc, no signal
 }
 
 TEST_F(PytorchImport, APrefixOfAllNamesIsPointedOut) {

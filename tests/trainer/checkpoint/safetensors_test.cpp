@@ -150,6 +150,23 @@ TEST(Safetensors, RefusesEachDamagedField) {
   }
 }
 
+TEST(Safetensors, SaysNothingOfAFileThatCouldHarmATerminal) {
+  const std::string names[] = {R"(a\nb)", R"(a\u001b[2Jb)", R"(a\u0000b)", std::string(200'000, 'x')};
+  for (const std::string& name : names) {
+    const std::string good = "\"" + name + "\":" + entry("F32", "[1]", "[0,4]");
+    for (const std::string& header : {"{\"" + name + "\":[]}", "{" + good + "," + good + "}", "{\"" + name + "\"}",
+                                      "{" + good + "}", "{\"a\":" + entry(name, "[1]", "[0,4]") + "}"}) {
+      const std::string said = verdict(header, 8);
+      EXPECT_LT(said.size(), 400u);
+      EXPECT_NE(said, "");
+      for (const char c : said) ASSERT_GE(static_cast<unsigned char>(c), 0x20) << said;
+    }
+  }
+  std::string ones = "[1";
+  for (int i = 0; i < 10'000; ++i) ones += ",1";
+  EXPECT_LT(verdict("{\"a\":" + entry("F32", ones + "]", "[0,8]") + "}", 8).size(), 400u);
+}
+
 TEST(Safetensors, RefusesAHeaderLengthBeyondTheFile) {
   const Folder folder;
   for (const uint64_t length : {uint64_t{3}, uint64_t{1} << 40, ~uint64_t{0}, ~uint64_t{0} - 7}) {
