@@ -13,10 +13,14 @@
 
 namespace weft {
 
-enum class DType : uint8_t { f32, f64, i32 };  // f64 for sums that are reported, i32 for ids and offsets
+// f32, bf16 and f16 store values (half.h); f64 is for sums that are reported, i32 for ids and offsets.
+enum class DType : uint8_t { f32, bf16, f16, f64, i32 };
 
-constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : 4; }
-constexpr const char* name_of(DType t) { return t == DType::f32 ? "f32" : t == DType::f64 ? "f64" : "i32"; }
+constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : t == DType::bf16 || t == DType::f16 ? 2 : 4; }
+constexpr const char* name_of(DType t) {
+  constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64", "i32"};
+  return kNames[static_cast<int>(t)];
+}
 
 template <typename T>
 struct DTypeOf;

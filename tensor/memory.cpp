@@ -40,7 +40,7 @@ void poison([[maybe_unused]] const Tensor& t) {
   if (t.dtype == DType::i32) {
     std::memset(t.data, 0x80, t.bytes());  // far out of any table
   } else {
-    std::memset(t.data, 0xFF, t.bytes());  // NaN in f32 and f64
+    std::memset(t.data, 0xFF, t.bytes());  // NaN in every float
   }
 #endif
 }

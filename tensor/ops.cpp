@@ -27,10 +27,19 @@ class Checker {
     if (t.shape != shape) fail_op(fmt::format("{} is {}, expected {}", name, t.shape.str(), shape.str()));
     if (t.rank() != 2) require_contiguous(t, name, dtype);
   }
-  void require_matrix(const Tensor& t, const char* name) const {
-    require_tensor(t, name);
+  void require_matrix(const Tensor& t, const char* name, DType dtype = DType::f32) const {
+    require_tensor(t, name, dtype);
     if (t.rank() != 2) fail_op(fmt::format("{} is {}, expected a matrix", name, t.shape.str()));
   }
+  // The storage type of values: f32, bf16 or f16.
+  DType storage_of(const Tensor& t, const char* name) const {
+    if (t.empty()) fail_op(fmt::format("{} is missing", name));
+    if (t.dtype != DType::f32 && t.dtype != DType::bf16 && t.dtype != DType::f16)
+      fail_op(fmt::format("{} is {}, expected f32, bf16 or f16", name, name_of(t.dtype)));
+    return t.dtype;
+  }
+  // f32, where partial sums are kept, or `storage`.
+  DType sum_or(DType storage, const Tensor& t) const { return t.dtype == DType::f32 ? DType::f32 : storage; }
   void require_dropout(const Dropout& d) const {
     if (!(d.rate >= 0 && d.rate < 1)) fail_op(fmt::format("dropout rate {} is not in [0, 1)", d.rate));
   }
@@ -66,114 +75,130 @@ class Checker {
   const char* op_;
 };
 
-void check(const Checker& c, const Fill& a) { c.require_tensor(a.x, "x"); }
+void check(const Checker& c, const Fill& a) { c.require_tensor(a.x, "x", c.storage_of(a.x, "x")); }
 
 void check(const Checker& c, const Add& a) {
-  c.require_tensor(a.x, "x");
-  c.require_shape(a.y, "y", a.x.shape);
+  const DType t = c.storage_of(a.x, "x");
+  c.require_tensor(a.x, "x", t);
+  c.require_shape(a.y, "y", a.x.shape, t);
+}
+
+void check(const Checker& c, const Cast& a) {
+  c.require_tensor(a.x, "x", c.storage_of(a.x, "x"));
+  c.require_shape(a.y, "y", a.x.shape, c.storage_of(a.y, "y"));
 }
 
 void check(const Checker& c, const Gemm& a) {
-  c.require_matrix(a.a, "a");
-  c.require_matrix(a.b, "b");
+  const DType t = c.storage_of(a.a, "a");
+  c.require_matrix(a.a, "a", t);
+  c.require_matrix(a.b, "b", t);
   const int64_t m = a.trans_a ? a.a.cols() : a.a.rows(), k = a.trans_a ? a.a.rows() : a.a.cols();
   const int64_t n = a.trans_b ? a.b.rows() : a.b.cols();
-  c.require_shape(a.b, "b", a.trans_b ? Shape{n, k} : Shape{k, n});
-  c.require_shape(a.c, "c", {m, n});
+  c.require_shape(a.b, "b", a.trans_b ? Shape{n, k} : Shape{k, n}, t);
+  c.require_shape(a.c, "c", {m, n}, c.sum_or(t, a.c));
   c.require_that(k > 0, "the inner dimension is 0");
   if (!a.bias.empty()) c.require_shape(a.bias, "bias", {n});
 }
 
 void check(const Checker& c, const ColumnSum& a) {
-  c.require_matrix(a.x, "x");
+  c.require_matrix(a.x, "x", c.storage_of(a.x, "x"));
   c.require_shape(a.y, "y", {a.x.cols()});
 }
 
 void check(const Checker& c, const ActivationForward& a) {
-  c.require_matrix(a.x, "x");
-  c.require_shape(a.y, "y", a.x.shape);
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
+  c.require_shape(a.y, "y", a.x.shape, t);
   c.require_dropout(a.dropout);
 }
 
 void check(const Checker& c, const ActivationBackward& a) {
-  c.require_matrix(a.x, "x");
-  c.require_shape(a.d_y, "d_y", a.x.shape);
-  c.require_shape(a.d_x, "d_x", a.x.shape);
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
+  c.require_shape(a.d_y, "d_y", a.x.shape, t);
+  c.require_shape(a.d_x, "d_x", a.x.shape, t);
   c.require_dropout(a.dropout);
 }
 
 void check(const Checker& c, const DropoutAddForward& a) {
-  c.require_matrix(a.x, "x");
-  if (!a.residual.empty()) c.require_shape(a.residual, "residual", a.x.shape);
+  const DType t = c.storage_of(a.y, "y");
+  c.require_matrix(a.x, "x", c.sum_or(t, a.x));
+  if (!a.residual.empty()) c.require_shape(a.residual, "residual", a.x.shape, t);
   if (!a.bias.empty()) c.require_shape(a.bias, "bias", {a.x.cols()});
-  c.require_shape(a.y, "y", a.x.shape);
+  c.require_shape(a.y, "y", a.x.shape, t);
   c.require_dropout(a.dropout);
 }
 
 void check(const Checker& c, const DropoutBackward& a) {
-  c.require_matrix(a.d_y, "d_y");
-  c.require_shape(a.d_x, "d_x", a.d_y.shape);
+  const DType t = c.storage_of(a.d_y, "d_y");
+  c.require_matrix(a.d_y, "d_y", t);
+  c.require_shape(a.d_x, "d_x", a.d_y.shape, t);
   c.require_dropout(a.dropout);
 }
 
 void check(const Checker& c, const LayerNormForward& a) {
-  c.require_matrix(a.x, "x");
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
   c.require_shape(a.gamma, "gamma", {a.x.cols()});
   c.require_shape(a.beta, "beta", {a.x.cols()});
-  c.require_shape(a.y, "y", a.x.shape);
+  c.require_shape(a.y, "y", a.x.shape, t);
   c.require_shape(a.mean, "mean", {a.x.rows()});
   c.require_shape(a.rstd, "rstd", {a.x.rows()});
 }
 
 void check(const Checker& c, const LayerNormBackward& a) {
-  c.require_matrix(a.x, "x");
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
   const int64_t rows = a.x.rows(), width = a.x.cols();
-  c.require_shape(a.d_y, "d_y", a.x.shape);
+  c.require_shape(a.d_y, "d_y", a.x.shape, t);
   c.require_shape(a.gamma, "gamma", {width});
   c.require_shape(a.mean, "mean", {rows});
   c.require_shape(a.rstd, "rstd", {rows});
-  if (!a.d_residual.empty()) c.require_shape(a.d_residual, "d_residual", a.x.shape);
-  c.require_shape(a.d_x, "d_x", a.x.shape);
+  if (!a.d_residual.empty()) c.require_shape(a.d_residual, "d_residual", a.x.shape, t);
+  c.require_shape(a.d_x, "d_x", a.x.shape, t);
   c.require_shape(a.d_gamma, "d_gamma", {width});
   c.require_shape(a.d_beta, "d_beta", {width});
   c.require_shape(a.partial, "partial", {kLayerNormPartials, 2, width});
 }
 
 void check(const Checker& c, const EmbeddingForward& a) {
-  c.require_matrix(a.table, "table");
+  c.require_matrix(a.table, "table", c.storage_of(a.table, "table"));
   c.require_tensor(a.ids, "ids", DType::i32);
   c.require_shape(a.ids, "ids", {a.ids.numel()}, DType::i32);
-  c.require_shape(a.y, "y", {a.ids.numel(), a.table.cols()});
+  c.require_shape(a.y, "y", {a.ids.numel(), a.table.cols()}, c.storage_of(a.y, "y"));
 }
 
 void check(const Checker& c, const EmbeddingBackward& a) {
   c.require_matrix(a.d_table, "d_table");
   c.require_tensor(a.ids, "ids", DType::i32);
   c.require_shape(a.ids, "ids", {a.ids.numel()}, DType::i32);
-  c.require_shape(a.d_y, "d_y", {a.ids.numel(), a.d_table.cols()});
+  c.require_shape(a.d_y, "d_y", {a.ids.numel(), a.d_table.cols()}, c.storage_of(a.d_y, "d_y"));
 }
 
 void check(const Checker& c, const AddPositions& a) {
-  c.require_matrix(a.x, "x");
+  const DType t = c.storage_of(a.y, "y");
+  c.require_matrix(a.x, "x", c.sum_or(t, a.x));
   c.require_matrix(a.table, "table");
   c.require_shape(a.positions, "positions", {a.x.rows()}, DType::i32);
   c.require_shape(a.table, "table", {a.table.rows(), a.x.cols()});
-  c.require_shape(a.y, "y", a.x.shape);
+  c.require_shape(a.y, "y", a.x.shape, t);
   c.require_dropout(a.dropout);
 }
 
 // What forward and backward of attention have in common.
 template <typename A>
-void check_attention(const Checker& c, const A& a) {
-  c.require_matrix(a.q, "q");
-  c.require_matrix(a.k, "k");
-  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()});
-  c.require_shape(a.v, "v", a.k.shape);
+DType check_attention(const Checker& c, const A& a) {
+  const DType t = c.storage_of(a.q, "q");
+  c.require_matrix(a.q, "q", t);
+  c.require_matrix(a.k, "k", t);
+  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()}, t);
+  c.require_shape(a.v, "v", a.k.shape, t);
   c.require_that(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
   c.require_segments(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
   c.require_segments(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
-  c.require_shape(a.y, "y", a.q.shape);
+  c.require_shape(a.y, "y", a.q.shape, t);
   c.require_dropout(a.dropout);
+  return t;
 }
 
 void check(const Checker& c, const AttentionForward& a) {
@@ -182,12 +207,12 @@ void check(const Checker& c, const AttentionForward& a) {
 }
 
 void check(const Checker& c, const AttentionBackward& a) {
-  check_attention(c, a);
+  const DType t = check_attention(c, a);
   c.require_shape(a.lse, "lse", {a.heads, a.q.rows()});
-  c.require_shape(a.d_y, "d_y", a.q.shape);
-  c.require_shape(a.d_q, "d_q", a.q.shape);
-  c.require_shape(a.d_k, "d_k", a.k.shape);
-  c.require_shape(a.d_v, "d_v", a.k.shape);
+  c.require_shape(a.d_y, "d_y", a.q.shape, t);
+  c.require_shape(a.d_q, "d_q", a.q.shape, t);
+  c.require_shape(a.d_k, "d_k", a.k.shape, t);
+  c.require_shape(a.d_v, "d_v", a.k.shape, t);
 }
 
 void check(const Checker& c, const AttentionWeights& a) {
@@ -206,7 +231,7 @@ void check(const Checker& c, const AttentionWeights& a) {
 }
 
 void check(const Checker& c, const SoftmaxStats& a) {
-  c.require_matrix(a.logits, "logits");
+  c.require_matrix(a.logits, "logits", c.storage_of(a.logits, "logits"));
   if (!a.targets.empty()) c.require_shape(a.targets, "targets", {a.logits.rows()}, DType::i32);
   c.require_shape(a.stats, "stats", {a.logits.rows(), 4});
   c.require_contiguous(a.stats, "stats");
@@ -214,7 +239,7 @@ void check(const Checker& c, const SoftmaxStats& a) {
 }
 
 void check(const Checker& c, const CrossEntropy& a) {
-  c.require_matrix(a.logits, "logits");
+  c.require_matrix(a.logits, "logits", c.storage_of(a.logits, "logits"));
   const int64_t rows = a.logits.rows();
   c.require_shape(a.targets, "targets", {rows}, DType::i32);
   c.require_contiguous(a.stats, "stats");
@@ -242,6 +267,9 @@ void check(const Checker& c, const Adam& a) {
     c.require_contiguous(t, name);
     c.require_shape(t, name, a.param.shape);
   }
+  if (!a.copy.empty()) {
+    c.require_shape(a.copy, "copy", a.param.shape, c.storage_of(a.copy, "copy"));
+  }
   c.require_that(a.step >= 1, "steps count from 1");
 }
 
@@ -251,21 +279,23 @@ void check(const Checker& c, const Init& a) {
 }
 
 void check(const Checker& c, const GatherRows& a) {
-  c.require_matrix(a.x, "x");
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
   c.require_tensor(a.rows, "rows", DType::i32);
   c.require_shape(a.rows, "rows", {a.rows.numel()}, DType::i32);
-  c.require_shape(a.y, "y", {a.rows.numel(), a.x.cols()});
+  c.require_shape(a.y, "y", {a.rows.numel(), a.x.cols()}, t);
 }
 
 void check(const Checker& c, const ScatterRows& a) {
-  c.require_matrix(a.x, "x");
-  c.require_matrix(a.y, "y");
+  const DType t = c.storage_of(a.x, "x");
+  c.require_matrix(a.x, "x", t);
+  c.require_matrix(a.y, "y", t);
   c.require_shape(a.rows, "rows", {a.x.rows()}, DType::i32);
-  c.require_shape(a.y, "y", {a.y.rows(), a.x.cols()});
+  c.require_shape(a.y, "y", {a.y.rows(), a.x.cols()}, t);
 }
 
 void check(const Checker& c, const TopK& a) {
-  c.require_matrix(a.x, "x");
+  c.require_matrix(a.x, "x", c.storage_of(a.x, "x"));
   c.require_matrix(a.values, "values");
   c.require_shape(a.values, "values", {a.x.rows(), a.values.cols()});
   c.require_shape(a.columns, "columns", a.values.shape, DType::i32);

@@ -1,7 +1,8 @@
 // tensor/ops.h: everything a backend can do, on one page.  Laws for all ops:
 //   row-major views, the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
 //   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
-//   storage is f32 (ids and offsets i32), arithmetic f32, statistics f32 or better; every op is deterministic.
+//   storage is T: f32, bf16 or f16, the same for all tensors of an op that say nothing else; ids and offsets are i32;
+//   parameters' gradients, statistics, biases and all arithmetic are f32 or better; every op is deterministic.
 // Shapes are checked once, in ops.cpp, for all backends; a dry run returns after the checks.
 // Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences.  "?" = may be
 // empty.
@@ -22,23 +23,26 @@ namespace ops {
 struct Fill {
   Tensor x;
   float value = 0;
-};  // x: any, f32
+};  // x: any, T
 struct Add {
   Tensor x, y;
-};  // y += x, equal shapes, f32
+};  // y += x, equal shapes, T
+struct Cast {
+  Tensor x, y;
+};  // y = x, equal shapes; x and y f32, bf16 or f16, rounded to nearest
 
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
   Tensor a;    // [M, K], or [K, M] if trans_a
   Tensor b;    // [K, N], or [N, K] if trans_b
-  Tensor c;    // [M, N] out
+  Tensor c;    // [M, N] out, T or f32
   bool trans_a = false, trans_b = false;
-  Tensor bias;              // [N]? added to every row
+  Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
 };
 
 struct ColumnSum {
   Tensor x, y;
-};  // y[D] += sum over the rows of x [R, D] (bias gradient)
+};  // y[D] f32 += sum over the rows of x [R, D] (bias gradient)
 
 struct ActivationForward {
   Tensor x, y;
@@ -53,8 +57,8 @@ struct ActivationBackward {
 
 struct DropoutAddForward {  // y = residual + dropout(x + bias)
   Tensor residual;          // [R, D]?
-  Tensor x;                 // [R, D]
-  Tensor bias;              // [D]?
+  Tensor x;                 // [R, D] T or f32
+  Tensor bias;              // [D]? f32
   Tensor y;                 // [R, D] out; may be x or residual
   Dropout dropout;
 };
@@ -65,42 +69,42 @@ struct DropoutBackward {
 
 struct LayerNormForward {  // Ba, Kiros, Hinton 2016; biased variance
   Tensor x;                // [R, D]
-  Tensor gamma, beta;      // [D]
+  Tensor gamma, beta;      // [D] f32
   Tensor y;                // [R, D] out
-  Tensor mean, rstd;       // [R] out, saved for backward
+  Tensor mean, rstd;       // [R] f32 out, saved for backward
   float eps = 1e-5f;
 };
 struct LayerNormBackward {
   Tensor d_y, x;           // [R, D]
-  Tensor gamma;            // [D]
-  Tensor mean, rstd;       // [R] as saved
+  Tensor gamma;            // [D] f32
+  Tensor mean, rstd;       // [R] f32 as saved
   Tensor d_residual;       // [R, D]? added to d_x: the gradient that by-passes the norm (pre-norm)
   Tensor d_x;              // [R, D] out; may be d_y or d_residual
-  Tensor d_gamma, d_beta;  // [D] accumulated
-  Tensor partial;          // [kLayerNormPartials, 2, D] scratch
+  Tensor d_gamma, d_beta;  // [D] f32 accumulated
+  Tensor partial;          // [kLayerNormPartials, 2, D] f32 scratch
 };
 inline constexpr int64_t kLayerNormPartials =
     16;  // row ranges summed apart, then in order: the same sum on any number of threads
 
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id that another rank holds
   Tensor ids;              // [R] i32; negative ids give 0
-  Tensor table;            // [V, D] the rows this rank holds
+  Tensor table;            // [V, D] the rows this rank holds; f32, bf16 or f16
   int64_t first_id = 0;
   float scale = 1;
-  Tensor y;  // [R, D] out
+  Tensor y;  // [R, D] out, of any storage
 };
 struct EmbeddingBackward {  // d_table[id - first_id] += scale * d_y
   Tensor ids;               // [R] i32
   Tensor d_y;               // [R, D]
   int64_t first_id = 0;
   float scale = 1;
-  Tensor d_table;  // [V, D] accumulated
+  Tensor d_table;  // [V, D] f32 accumulated
 };
 struct AddPositions {  // y = dropout(x + table[position])
-  Tensor x;            // [R, D]
+  Tensor x;            // [R, D] T or f32
   Tensor positions;    // [R] i32, below the table's rows
-  Tensor table;        // [P, D]
-  Tensor y;            // [R, D] out; may be x
+  Tensor table;        // [P, D] f32
+  Tensor y;            // [R, D] T out; may be x
   Dropout dropout;
 };
 
@@ -117,7 +121,7 @@ struct AttentionForward {
   Tensor k, v;              // [Rk, N*K]
   Segments q_rows, k_rows;  // B sentences each
   Tensor y;                 // [Rq, N*K] out
-  Tensor lse;               // [N, Rq] out, log-sum-exp of a row's scaled scores; ? empty for inference
+  Tensor lse;               // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
   int64_t heads = 1;        // N, of this rank
   bool causal = false;      // query j sees keys 0..j of its sentence
   float scale = 1;          // usually K^-1/2
@@ -155,18 +159,18 @@ struct SoftmaxStats {
   Tensor targets;        // [R] i32? global ids, negative = no target
   int64_t first_id = 0;  // global id of column 0
   int64_t valid = 0;     // columns that are real; the rest pads the last rank's shard and is never predicted
-  Tensor stats;          // [R, 4] out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
+  Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
 };
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * grad_scale if `backward`; padding columns 0
   Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
-  Tensor stats;        // [ranks, R, 4] gathered in rank order
+  Tensor stats;        // [ranks, R, 4] f32 gathered in rank order
   int64_t first_id = 0, valid = 0;
   int64_t vocabulary = 0;  // global V
   float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
   float grad_scale = 1;
   bool backward = true;
-  Tensor loss, nll;  // [R] out: smoothed loss and plain negative log-likelihood
+  Tensor loss, nll;  // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
 struct Sum {
@@ -180,6 +184,7 @@ struct SumSquares {
 // bias-corrected second moment, as PyTorch has it.  All [n] f32.
 struct Adam {
   Tensor param, grad, m, v;
+  Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's products
   float lr = 0, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
   float grad_scale = 1;  // clipping
   int64_t step = 1;      // counts from 1
@@ -201,10 +206,10 @@ struct Init {
 // Decoding.
 struct GatherRows {
   Tensor x, rows, y;
-};  // y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W], f32
+};  // y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W]
 struct ScatterRows {
   Tensor x, rows, y;
-};             // y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W], f32
+};             // y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W]
 struct TopK {  // the k largest of the first `valid` columns of a row, largest first, ties by lower column
   Tensor x;    // [R, V]
   int64_t valid = 0;
@@ -215,6 +220,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
 #define WEFT_OPS(OP)                          \
   OP(fill, Fill)                              \
   OP(add, Add)                                \
+  OP(cast, Cast)                              \
   OP(gemm, Gemm)                              \
   OP(column_sum, ColumnSum)                   \
   OP(activation_forward, ActivationForward)   \

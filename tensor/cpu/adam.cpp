@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -24,8 +25,20 @@ void adam(Context&, const ops::Adam& a) {
   const float* grad = a.grad.ptr<float>();
   float* m = a.m.ptr<float>();
   float* v = a.v.ptr<float>();
+  if (a.copy.empty()) {
 #pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
-  for (int64_t i = 0; i < n; ++i) adam_update(factors, grad[i], param[i], m[i], v[i]);
+    for (int64_t i = 0; i < n; ++i) adam_update(factors, grad[i], param[i], m[i], v[i]);
+    return;
+  }
+  for_storage(a.copy.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* copy = a.copy.ptr<T>();
+#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
+    for (int64_t i = 0; i < n; ++i) {
+      adam_update(factors, grad[i], param[i], m[i], v[i]);
+      copy[i] = from_float<T>(param[i]);
+    }
+  });
 }
 
 }  // namespace weft::cpu

@@ -39,7 +39,7 @@ void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tenso
   }
   for (int64_t r = 0; r < t.rows(); ++r) {
     if (covered[static_cast<size_t>(r)]) continue;
-    std::fill_n(at(t, r, 0), t.cols(), 0.0f);
+    for_storage(t.dtype, [&](auto zero) { std::fill_n(at<decltype(zero)>(t, r, 0), t.cols(), zero); });
     if (per_row.empty()) continue;
     for (int64_t n = 0; n < per_row.rows(); ++n) *at(per_row, n, r) = 0.0f;
   }
@@ -48,10 +48,10 @@ void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tenso
 namespace {
 
 struct Scratch {
-  float *k_transposed, *v, *probabilities, *scales;
+  float *k_transposed, *v, *probabilities, *scales, *q, *y;
   static size_t size(int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
-    return static_cast<size_t>(head * ld_keys + keys * ld_head + 2 * kQueryTile * ld_keys);
+    return static_cast<size_t>(head * ld_keys + keys * ld_head + 2 * kQueryTile * (ld_keys + ld_head));
   }
   Scratch(float* p, int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
@@ -59,6 +59,8 @@ struct Scratch {
     v = k_transposed + head * ld_keys;
     probabilities = v + keys * ld_head;
     scales = probabilities + kQueryTile * ld_keys;
+    q = scales + kQueryTile * ld_keys;
+    y = q + kQueryTile * ld_head;
   }
 };
 
@@ -76,18 +78,20 @@ float softmax_row(float* scores, int64_t visible, int64_t padded, float scale) {
   return max + std::log(sum);
 }
 
+template <typename T>
 void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
   const int64_t ld_keys = round_up_to_lanes(num_keys);
   const Scratch s(memory, num_keys, size);
-  pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
-  const SmallB v = padded(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v);
+  pack_transposed(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
+  const SmallB v = padded(at<T>(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v);
 
   for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
     const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
     const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
-    small_gemm(rows, padded_keys, size, {at(a.q, first, col), a.q.row_stride, 1}, {s.k_transposed, ld_keys},
-               s.probabilities, ld_keys);
+    const SmallB queries = padded(at<T>(a.q, first, col), a.q.row_stride, rows, size, s.q);
+    small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.probabilities,
+               ld_keys);
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
       const float lse = softmax_row(s.probabilities + r * ld_keys, visible, padded_keys, a.scale);
@@ -101,14 +105,17 @@ void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, 
         for (int64_t c = 0; c < padded_keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
       }
     }
-    small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, v, at(a.y, first, col), a.y.row_stride);
+    const Result<T> y(at<T>(a.y, first, col), a.y.row_stride, size, s.y);
+    small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, v, y.data, y.ld);
+    y.finish(rows);
   }
 }
 
+template <typename T>
 void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) {
   const int64_t size = a.q.cols() / a.heads;
   for (int64_t r = q.begin; r < q.end; ++r) {
-    std::fill_n(at(a.y, r, head * size), size, 0.0f);
+    std::fill_n(at<T>(a.y, r, head * size), size, T{});
     if (!a.lse.empty()) *at(a.lse, head, r) = -std::numeric_limits<float>::infinity();
   }
 }
@@ -120,17 +127,20 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   const int64_t num_sentences = a.q_rows.begin.numel();
   run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), a.q.cols() / a.heads));
   zero_uncovered(run, a.q_rows, a.y, a.lse);
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
 #pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
-  for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
-    for (int64_t head = 0; head < a.heads; ++head) {
-      const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
-      if (k.count() > 0) {
-        forward_head(a, head, q, k, run.scratch(omp_get_thread_num()));
-      } else {
-        forward_without_keys(a, head, q);
+    for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+      for (int64_t head = 0; head < a.heads; ++head) {
+        const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+        if (k.count() > 0) {
+          forward_head<T>(a, head, q, k, run.scratch(omp_get_thread_num()));
+        } else {
+          forward_without_keys<T>(a, head, q);
+        }
       }
     }
-  }
+  });
 }
 
 }  // namespace weft::cpu

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/cpu/runtime.h"
 #include "tensor/cpu/small_gemm.h"
+#include "tensor/half.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -27,7 +29,39 @@ inline int64_t longest(const ops::Segments& segments) {
   return most;
 }
 
-inline float* at(const Tensor& t, int64_t row, int64_t col) { return t.ptr<float>() + row * t.row_stride + col; }
+template <typename T = float>
+T* at(const Tensor& t, int64_t row, int64_t col) {
+  return t.ptr<T>() + row * t.row_stride + col;
+}
+
+// Where a product's f32 result goes: into the tensor itself, or, where that stores halves, into `space` [rows, columns
+// rounded up] until finish() rounds it.
+template <typename T>
+class Result {
+ public:
+  Result(T* target, int64_t stride, int64_t cols, float* space) : target_(target), stride_(stride), cols_(cols) {
+    if constexpr (std::is_same_v<T, float>) {
+      data = target, ld = stride;
+    } else {
+      data = space, ld = round_up_to_lanes(cols);
+    }
+  }
+  void finish(int64_t rows) const {
+    if constexpr (!std::is_same_v<T, float>) {
+      for (int64_t r = 0; r < rows; ++r) {
+#pragma omp simd
+        for (int64_t c = 0; c < cols_; ++c) target_[r * stride_ + c] = from_float<T>(data[r * ld + c]);
+      }
+    }
+  }
+
+  float* data;
+  int64_t ld;
+
+ private:
+  T* target_;
+  int64_t stride_, cols_;
+};
 
 // The keys a tile's last query sees, and those that query `q` of the sentence sees.
 inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {

@@ -12,10 +12,10 @@ namespace weft::cpu {
 namespace {
 
 struct Scratch {
-  float *k_transposed, *v_transposed, *k, *q, *d_y, *p, *d_p, *scales;
+  float *k_transposed, *v_transposed, *k, *q, *d_y, *p, *d_p, *scales, *d_k, *d_v, *d_q;
   static size_t size(int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
-    return static_cast<size_t>(2 * head * ld_keys + keys * ld_head + 2 * kQueryTile * ld_head +
+    return static_cast<size_t>(2 * head * ld_keys + 3 * keys * ld_head + 3 * kQueryTile * ld_head +
                                3 * kQueryTile * ld_keys);
   }
   Scratch(float* memory, int64_t keys, int64_t head) {
@@ -28,13 +28,17 @@ struct Scratch {
     p = d_y + kQueryTile * ld_head;
     d_p = p + kQueryTile * ld_keys;
     scales = d_p + kQueryTile * ld_keys;
+    d_k = scales + kQueryTile * ld_keys;
+    d_v = d_k + keys * ld_head;
+    d_q = d_v + keys * ld_head;
   }
 };
 
-float dot(const float* a, const float* b, int64_t n) {
+template <typename T>
+float dot(const float* a, const T* b, int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * to_float(b[i]);
   return sum;
 }
 
@@ -49,23 +53,36 @@ void score_gradients(float* p, float* d_p, const float* scales, int64_t n, float
   }
 }
 
+template <typename T>
 void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
-  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at(t, r, col), size, 0.0f);
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
 }
 
+template <typename T>
+void zero_rows(const Result<T>& result, int64_t begin, int64_t end, int64_t cols) {
+  for (int64_t r = begin; r < end; ++r) std::fill_n(result.data + r * result.ld, cols, 0.0f);
+}
+
+template <typename T>
 void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
   const int64_t ld_keys = round_up_to_lanes(num_keys);
   const Scratch s(memory, num_keys, size);
-  pack_transposed(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
-  pack_transposed(at(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v_transposed, ld_keys);
-  const SmallB keys_by_row = padded(at(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k);
+  pack_transposed(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
+  pack_transposed(at<T>(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v_transposed, ld_keys);
+  const SmallB keys_by_row = padded(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k);
+
+  const Result<T> d_k(at<T>(a.d_k, k.begin, col), a.d_k.row_stride, size, s.d_k);
+  const Result<T> d_v(at<T>(a.d_v, k.begin, col), a.d_v.row_stride, size, s.d_v);
+  const int64_t seen = visible_keys(a.causal, q.count() - 1, num_keys);
+  zero_head<T>(a.d_k, {k.begin + seen, k.end}, col, size);
+  zero_head<T>(a.d_v, {k.begin + seen, k.end}, col, size);
 
   for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
     const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
     const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
-    const SmallB queries = padded(at(a.q, first, col), a.q.row_stride, rows, size, s.q);
-    const SmallB d_y = padded(at(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y);
+    const SmallB queries = padded(at<T>(a.q, first, col), a.q.row_stride, rows, size, s.q);
+    const SmallB d_y = padded(at<T>(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y);
     small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.p, ld_keys);
     small_gemm(rows, padded_keys, size, {d_y.data, d_y.ld, 1}, {s.v_transposed, ld_keys}, s.d_p, ld_keys);
     const bool dropping = a.dropout.rate > 0;
@@ -77,18 +94,20 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
       float* p = s.p + r * ld_keys;
       scale_and_mask(p, visible_keys(a.causal, tile + r, num_keys), padded_keys, a.scale);
       exponentials(p, padded_keys, *at(a.lse, head, first + r));
-      const float delta = dot(d_y.data + r * d_y.ld, at(a.y, first + r, col), size);
+      const float delta = dot(d_y.data + r * d_y.ld, at<T>(a.y, first + r, col), size);
       score_gradients(p, s.d_p + r * ld_keys, dropping ? s.scales + r * ld_keys : nullptr, padded_keys, delta, a.scale);
     }
-    const bool add = tile > 0;  // the first tile writes; of a causal sentence it sees only the first keys
-    small_gemm(keys, size, rows, {s.p, 1, ld_keys}, d_y, at(a.d_v, k.begin, col), a.d_v.row_stride, add);
-    small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, queries, at(a.d_k, k.begin, col), a.d_k.row_stride, add);
-    if (!add) {
-      zero_head(a.d_k, {k.begin + keys, k.end}, col, size);
-      zero_head(a.d_v, {k.begin + keys, k.end}, col, size);
-    }
-    small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, keys_by_row, at(a.d_q, first, col), a.d_q.row_stride);
+    // The first tile of a causal sentence sees only the first keys: what it does not write, the next ones add to.
+    if (tile == 0) zero_rows(d_k, keys, seen, size), zero_rows(d_v, keys, seen, size);
+    const bool add = tile > 0;
+    small_gemm(keys, size, rows, {s.p, 1, ld_keys}, d_y, d_v.data, d_v.ld, add);
+    small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, queries, d_k.data, d_k.ld, add);
+    const Result<T> d_q(at<T>(a.d_q, first, col), a.d_q.row_stride, size, s.d_q);
+    small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, keys_by_row, d_q.data, d_q.ld);
+    d_q.finish(rows);
   }
+  d_k.finish(seen);
+  d_v.finish(seen);
 }
 
 }  // namespace
@@ -100,19 +119,22 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   zero_uncovered(run, a.q_rows, a.d_q, {});
   zero_uncovered(run, a.k_rows, a.d_k, {});
   zero_uncovered(run, a.k_rows, a.d_v, {});
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
 #pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
-  for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
-    for (int64_t head = 0; head < a.heads; ++head) {
-      const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
-      if (q.count() > 0 && k.count() > 0) {
-        backward_head(a, head, q, k, run.scratch(omp_get_thread_num()));
-      } else {
-        zero_head(a.d_q, q, head * size, size);
-        zero_head(a.d_k, k, head * size, size);
-        zero_head(a.d_v, k, head * size, size);
+    for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+      for (int64_t head = 0; head < a.heads; ++head) {
+        const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+        if (q.count() > 0 && k.count() > 0) {
+          backward_head<T>(a, head, q, k, run.scratch(omp_get_thread_num()));
+        } else {
+          zero_head<T>(a.d_q, q, head * size, size);
+          zero_head<T>(a.d_k, k, head * size, size);
+          zero_head<T>(a.d_v, k, head * size, size);
+        }
       }
     }
-  }
+  });
 }
 
 }  // namespace weft::cpu

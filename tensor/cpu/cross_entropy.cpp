@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -14,21 +15,25 @@ namespace {
 // after the next; sums and maxima have a lane for each column of a piece, so that they do not wait for each other.
 constexpr int64_t kPiece = 64;
 
-template <typename F>
-void for_each_piece(const float* row, int64_t n, const F& f) {  // f(first column, number of columns)
-  constexpr int64_t kLine = 16, kAhead = 512;
+template <typename T, typename F>
+void for_each_piece(const T* row, int64_t n, const F& f) {  // f(first column, number of columns)
+  constexpr int64_t kLine = 64 / sizeof(T), kAhead = 2048 / sizeof(T);
   for (int64_t begin = 0; begin < n; begin += kPiece) {
     for (int64_t c = begin; c < begin + kPiece; c += kLine) __builtin_prefetch(row + c + kAhead, 1);
     f(begin, std::min(kPiece, n - begin));
   }
 }
 
-float row_max(const float* x, int64_t n) {
+template <typename T>
+float row_max(const T* x, int64_t n) {
   float lanes[kPiece];
   std::fill_n(lanes, kPiece, -std::numeric_limits<float>::infinity());
   for_each_piece(x, n, [&](int64_t begin, int64_t count) {
 #pragma omp simd
-    for (int64_t c = 0; c < count; ++c) lanes[c] = x[begin + c] > lanes[c] ? x[begin + c] : lanes[c];
+    for (int64_t c = 0; c < count; ++c) {
+      const float v = to_float(x[begin + c]);
+      lanes[c] = v > lanes[c] ? v : lanes[c];
+    }
   });
   return *std::max_element(lanes, lanes + kPiece);
 }
@@ -37,13 +42,15 @@ struct RowSums {
   float sum_exp = 0, sum_logits = 0;
 };
 
-RowSums row_sums(const float* x, int64_t n, float max) {
+template <typename T>
+RowSums row_sums(const T* x, int64_t n, float max) {
   float exps[kPiece] = {}, logits[kPiece] = {};
   for_each_piece(x, n, [&](int64_t begin, int64_t count) {
 #pragma omp simd
     for (int64_t c = 0; c < count; ++c) {
-      exps[c] += exp_of(x[begin + c] - max);
-      logits[c] += x[begin + c];
+      const float v = to_float(x[begin + c]);
+      exps[c] += exp_of(v - max);
+      logits[c] += v;
     }
   });
   RowSums sums;
@@ -52,12 +59,14 @@ RowSums row_sums(const float* x, int64_t n, float max) {
   return sums;
 }
 
-void gradient_row(float* logits, int64_t n, const SoftmaxRow<float>& row, float wanted, float scale) {
+template <typename T>
+void gradient_row(T* logits, int64_t n, const SoftmaxRow<float>& row, float wanted, float scale) {
   const float inverse_sum = 1.0f / row.sum_exp, max = row.max;
   for_each_piece(logits, n, [&](int64_t begin, int64_t count) {
-    float* x = logits + begin;
+    T* x = logits + begin;
 #pragma omp simd
-    for (int64_t c = 0; c < count; ++c) x[c] = scale * cross_entropy_gradient(x[c], max, inverse_sum, wanted);
+    for (int64_t c = 0; c < count; ++c)
+      x[c] = from_float<T>(scale * cross_entropy_gradient(to_float(x[c]), max, inverse_sum, wanted));
   });
 }
 
@@ -71,13 +80,12 @@ SoftmaxRow<float> merged_row(const Tensor& stats, int64_t r) {  // [ranks, R, 4]
   return row;
 }
 
-}  // namespace
-
-void softmax_stats(Context&, const ops::SoftmaxStats& a) {
+template <typename T>
+void statistics(const ops::SoftmaxStats& a) {
   const int64_t rows = a.logits.rows();
 #pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
-    const float* logits = a.logits.ptr<float>() + r * a.logits.row_stride;
+    const T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
     const float max = row_max(logits, a.valid);
     const RowSums sums = row_sums(logits, a.valid, max);
     const int64_t target = a.targets.empty() ? -1 : a.targets.ptr<int32_t>()[r];
@@ -87,20 +95,21 @@ void softmax_stats(Context&, const ops::SoftmaxStats& a) {
     stats[0] = max;
     stats[1] = sums.sum_exp;
     stats[2] = sums.sum_logits;
-    stats[3] = here ? logits[local] : 0.0f;
+    stats[3] = here ? to_float(logits[local]) : 0.0f;
   }
 }
 
-void cross_entropy(Context&, const ops::CrossEntropy& a) {
+template <typename T>
+void loss_and_gradient(const ops::CrossEntropy& a) {
   const int64_t rows = a.logits.rows(), cols = a.logits.cols();
   const LabelSmoothing<float> smoothing(a.smoothing, a.vocabulary);
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
-    float* logits = a.logits.ptr<float>() + r * a.logits.row_stride;
+    T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
     const int64_t target = a.targets.ptr<int32_t>()[r], local = target - a.first_id;
     if (target < 0) {
       a.loss.ptr<float>()[r] = a.nll.ptr<float>()[r] = 0;
-      if (a.backward) std::fill_n(logits, cols, 0.0f);
+      if (a.backward) std::fill_n(logits, cols, T{});
       continue;
     }
     const SoftmaxRow<float> row = merged_row(a.stats, r);
@@ -109,14 +118,24 @@ void cross_entropy(Context&, const ops::CrossEntropy& a) {
     if (!a.backward) continue;
 
     const bool here = local >= 0 && local < a.valid;
-    const float target_logit = here ? logits[local] : 0.0f;
+    const float target_logit = here ? to_float(logits[local]) : 0.0f;
     gradient_row(logits, a.valid, row, smoothing.elsewhere, a.grad_scale);
     if (here) {
-      logits[local] =
-          a.grad_scale * cross_entropy_gradient(target_logit, row.max, 1.0f / row.sum_exp, smoothing.on_target);
+      logits[local] = from_float<T>(
+          a.grad_scale * cross_entropy_gradient(target_logit, row.max, 1.0f / row.sum_exp, smoothing.on_target));
     }
-    std::fill(logits + a.valid, logits + cols, 0.0f);
+    std::fill(logits + a.valid, logits + cols, T{});
   }
+}
+
+}  // namespace
+
+void softmax_stats(Context&, const ops::SoftmaxStats& a) {
+  for_storage(a.logits.dtype, [&](auto zero) { statistics<decltype(zero)>(a); });
+}
+
+void cross_entropy(Context&, const ops::CrossEntropy& a) {
+  for_storage(a.logits.dtype, [&](auto zero) { loss_and_gradient<decltype(zero)>(a); });
 }
 
 }  // namespace weft::cpu

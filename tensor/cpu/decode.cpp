@@ -4,34 +4,46 @@
 #include <limits>
 
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
 
+namespace {
+
+char* row_at(const Tensor& t, int64_t row) {
+  return static_cast<char*>(t.data) + row * t.row_stride * static_cast<int64_t>(size_of(t.dtype));
+}
+
+}  // namespace
+
 void gather_rows(Context&, const ops::GatherRows& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
+  const size_t bytes = static_cast<size_t>(cols) * size_of(a.y.dtype);
   const int32_t* sources = a.rows.ptr<int32_t>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(sources[r] >= 0 && sources[r] < a.x.rows());
-    std::copy_n(a.x.ptr<float>() + sources[r] * a.x.row_stride, cols, a.y.ptr<float>() + r * a.y.row_stride);
+    std::memcpy(row_at(a.y, r), row_at(a.x, sources[r]), bytes);
   }
 }
 
 void scatter_rows(Context&, const ops::ScatterRows& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
+  const size_t bytes = static_cast<size_t>(cols) * size_of(a.y.dtype);
   const int32_t* targets = a.rows.ptr<int32_t>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(targets[r] >= 0 && targets[r] < a.y.rows());
-    std::copy_n(a.x.ptr<float>() + r * a.x.row_stride, cols, a.y.ptr<float>() + targets[r] * a.y.row_stride);
+    std::memcpy(row_at(a.y, targets[r]), row_at(a.x, r), bytes);
   }
 }
 
 namespace {
 
 // Keeps the k best of a row, in order, by insertion; most pieces of 64 columns hold no candidate and are only maxed.
-void top_k_row(const float* x, int64_t n, int64_t k, float* values, int32_t* columns) {
+template <typename T>
+void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns) {
   constexpr int64_t kPiece = 64;
   int64_t found = 0;
   for (int64_t begin = 0; begin < n; begin += kPiece) {
@@ -39,17 +51,18 @@ void top_k_row(const float* x, int64_t n, int64_t k, float* values, int32_t* col
     if (found == k) {
       float max = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : max)
-      for (int64_t c = begin; c < end; ++c) max = x[c] > max ? x[c] : max;
+      for (int64_t c = begin; c < end; ++c) max = to_float(x[c]) > max ? to_float(x[c]) : max;
       if (!(max > values[k - 1])) continue;
     }
     for (int64_t c = begin; c < end; ++c) {
-      if (found == k && !(x[c] > values[k - 1])) continue;
+      const float value = to_float(x[c]);
+      if (found == k && !(value > values[k - 1])) continue;
       int64_t at = found < k ? found++ : k - 1;
-      for (; at > 0 && x[c] > values[at - 1]; --at) {
+      for (; at > 0 && value > values[at - 1]; --at) {
         values[at] = values[at - 1];
         columns[at] = columns[at - 1];
       }
-      values[at] = x[c];
+      values[at] = value;
       columns[at] = static_cast<int32_t>(c);
     }
   }
@@ -59,11 +72,14 @@ void top_k_row(const float* x, int64_t n, int64_t k, float* values, int32_t* col
 
 void top_k(Context&, const ops::TopK& a) {
   const int64_t rows = a.x.rows(), k = a.values.cols();
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
 #pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
-  for (int64_t r = 0; r < rows; ++r) {
-    top_k_row(a.x.ptr<float>() + r * a.x.row_stride, a.valid, k, a.values.ptr<float>() + r * k,
-              a.columns.ptr<int32_t>() + r * k);
-  }
+    for (int64_t r = 0; r < rows; ++r) {
+      top_k_row(a.x.ptr<T>() + r * a.x.row_stride, a.valid, k, a.values.ptr<float>() + r * k,
+                a.columns.ptr<int32_t>() + r * k);
+    }
+  });
 }
 
 }  // namespace weft::cpu

@@ -3,29 +3,34 @@
 
 #include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
 
-void embedding_forward(Context&, const ops::EmbeddingForward& a) {
+namespace {
+
+template <typename Table, typename T>
+void look_up(const ops::EmbeddingForward& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
-    float* y = a.y.ptr<float>() + r * a.y.row_stride;
+    T* y = a.y.ptr<T>() + r * a.y.row_stride;
     const int64_t id = ids[r], local = id - a.first_id;
     if (id < 0 || local < 0 || local >= a.table.rows()) {
-      std::fill_n(y, cols, 0.0f);
+      std::fill_n(y, cols, T{});
       continue;
     }
-    const float* source = a.table.ptr<float>() + local * a.table.row_stride;
+    const Table* source = a.table.ptr<Table>() + local * a.table.row_stride;
 #pragma omp simd
-    for (int64_t c = 0; c < cols; ++c) y[c] = a.scale * source[c];
+    for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(a.scale * to_float(source[c]));
   }
 }
 
 // A thread owns the ids that leave its number as remainder, and adds their rows in order.
-void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
+template <typename T>
+void add_to_rows(const ops::EmbeddingBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
 #pragma omp parallel if (rows * cols >= kWorthThreads)
@@ -34,31 +39,55 @@ void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t id = ids[r], local = id - a.first_id;
       if (id < 0 || local < 0 || local >= a.d_table.rows() || local % num_threads != thread) continue;
-      const float* d_y = a.d_y.ptr<float>() + r * a.d_y.row_stride;
+      const T* d_y = a.d_y.ptr<T>() + r * a.d_y.row_stride;
       float* target = a.d_table.ptr<float>() + local * a.d_table.row_stride;
 #pragma omp simd
-      for (int64_t c = 0; c < cols; ++c) target[c] += a.scale * d_y[c];
+      for (int64_t c = 0; c < cols; ++c) target[c] += a.scale * to_float(d_y[c]);
     }
   }
 }
 
-void add_positions(Context&, const ops::AddPositions& a) {
+template <typename X, typename T>
+void add_rows_of_table(const ops::AddPositions& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const int32_t* positions = a.positions.ptr<int32_t>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(positions[r] >= 0 && positions[r] < a.table.rows());
-    const float* x = a.x.ptr<float>() + r * a.x.row_stride;
+    const X* x = a.x.ptr<X>() + r * a.x.row_stride;
     const float* position = a.table.ptr<float>() + positions[r] * a.table.row_stride;
-    float* y = a.y.ptr<float>() + r * a.y.row_stride;
+    T* y = a.y.ptr<T>() + r * a.y.row_stride;
     for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
 #pragma omp simd
       for (int64_t c = begin; c < end; ++c) {
-        const float sum = x[c] + position[c];
-        y[c] = scales ? sum * scales[c - begin] : sum;
+        const float sum = to_float(x[c]) + position[c];
+        y[c] = from_float<T>(scales ? sum * scales[c - begin] : sum);
       }
     });
   }
+}
+
+}  // namespace
+
+void embedding_forward(Context&, const ops::EmbeddingForward& a) {
+  for_storage(a.table.dtype, [&](auto table) {
+    for_storage(a.y.dtype, [&](auto zero) { look_up<decltype(table), decltype(zero)>(a); });
+  });
+}
+
+void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
+  for_storage(a.d_y.dtype, [&](auto zero) { add_to_rows<decltype(zero)>(a); });
+}
+
+void add_positions(Context&, const ops::AddPositions& a) {
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (a.x.dtype == DType::f32) {
+      add_rows_of_table<float, T>(a);
+    } else {
+      add_rows_of_table<T, T>(a);
+    }
+  });
 }
 
 }  // namespace weft::cpu

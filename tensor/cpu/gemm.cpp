@@ -1,13 +1,15 @@
 // tensor/cpu/gemm.cpp: ops::gemm by oneDNN's matmul primitive; the only file that includes oneDNN.
 //
 // A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with its
-// strides exchanged. Bias and accumulation are fused into the product.
+// strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied by the processor's
+// own instructions (f32 sums); f16 has none here: its operands are widened to f32 first.
 #include "tensor/cpu/gemm.h"
 
 #include <omp.h>
 
 #include <dnnl.hpp>
 #include <map>
+#include <vector>
 
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
@@ -19,6 +21,7 @@ namespace {
 struct Key {
   int64_t m, n, k, a_stride, b_stride, c_stride;
   bool trans_a, trans_b, bias, accumulate;
+  DType ab, c;
   int threads;  // a primitive must run on as many as it was made for
   auto operator<=>(const Key&) const = default;
 };
@@ -46,16 +49,17 @@ struct Plan {
   std::unordered_map<int, dnnl::memory> arguments;
 };
 
-dnnl::memory::desc matrix_desc(int64_t rows, int64_t cols, int64_t row_stride, bool transposed) {
+dnnl::memory::desc matrix_desc(int64_t rows, int64_t cols, int64_t row_stride, DType dtype, bool transposed = false) {
   const dnnl::memory::dims strides = transposed ? dnnl::memory::dims{1, row_stride} : dnnl::memory::dims{row_stride, 1};
-  return {{rows, cols}, dnnl::memory::data_type::f32, strides};
+  const auto type = dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  return {{rows, cols}, type, strides};
 }
 
 Plan make_plan(const dnnl::engine& engine, const Key& key) {
-  const auto a_desc = matrix_desc(key.m, key.k, key.a_stride, key.trans_a);
-  const auto b_desc = matrix_desc(key.k, key.n, key.b_stride, key.trans_b);
-  const auto c_desc = matrix_desc(key.m, key.n, key.c_stride, false);
-  const auto bias_desc = matrix_desc(1, key.n, key.n, false);
+  const auto a_desc = matrix_desc(key.m, key.k, key.a_stride, key.ab, key.trans_a);
+  const auto b_desc = matrix_desc(key.k, key.n, key.b_stride, key.ab, key.trans_b);
+  const auto c_desc = matrix_desc(key.m, key.n, key.c_stride, key.c);
+  const auto bias_desc = matrix_desc(1, key.n, key.n, DType::f32);
 
   dnnl::primitive_attr attributes;
   if (key.accumulate) {
@@ -84,6 +88,7 @@ struct GemmPlans::Plans {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::map<Key, Plan> plans;
+  Buffer widened[3];  // f32 copies of a product's f16 operands: a, b, c
 };
 
 GemmPlans::GemmPlans() : plans_(std::make_unique<Plans>()) {}
@@ -101,6 +106,8 @@ void GemmPlans::run(const ops::Gemm& a) {
                 .trans_b = a.trans_b,
                 .bias = !a.bias.empty(),
                 .accumulate = a.accumulate,
+                .ab = a.a.dtype,
+                .c = a.c.dtype,
                 .threads = threads_for(m, n, k)};
   const UseThreads use_threads(key.threads);
   try {
@@ -119,8 +126,28 @@ void GemmPlans::run(const ops::Gemm& a) {
   }
 }
 
+Tensor GemmPlans::widened(int which, const Tensor& t) {
+  if (t.dtype != DType::f16) return t;
+  Buffer& buffer = plans_->widened[which];
+  const size_t bytes = static_cast<size_t>(t.numel()) * sizeof(float);
+  if (buffer.bytes() < bytes) buffer = Buffer(bytes);
+  return buffer.tensor(t.shape);
+}
+
 void gemm(Context& ctx, const ops::Gemm& a) {
-  if (a.c.numel() > 0) runtime(ctx).gemm->run(a);
+  if (a.c.numel() == 0) return;
+  GemmPlans& plans = *runtime(ctx).gemm;
+  ops::Gemm product = a;
+  product.a = plans.widened(0, a.a);
+  product.b = plans.widened(1, a.b);
+  product.c = plans.widened(2, a.c);
+  if (a.a.dtype == DType::f16) {
+    cast(ctx, {.x = a.a, .y = product.a});
+    cast(ctx, {.x = a.b, .y = product.b});
+  }
+  if (a.c.dtype == DType::f16 && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
+  plans.run(product);
+  if (a.c.dtype == DType::f16) cast(ctx, {.x = product.c, .y = a.c});
 }
 
 }  // namespace weft::cpu

@@ -1,6 +1,7 @@
-// tensor/cpu/pointwise.cpp: ops that treat each element apart: fill, add, activation, dropout.
+// tensor/cpu/pointwise.cpp: ops that treat each element apart: fill, add, cast, activation, dropout.
 #include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
@@ -8,131 +9,167 @@ namespace weft::cpu {
 
 namespace {
 
-// Calls f(pointer offset, count) for runs of contiguous elements, in parallel. `ts` share x's shape.
+template <typename T>
+T* row_of(const Tensor& t, int64_t row) {
+  return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
+}
+
+// Calls f(row, first column, count) for runs of elements, in parallel; all of a contiguous tensor counts as one row.
 template <typename F>
-void for_each_run(bool contiguous, int64_t rows, int64_t cols, const F& f) {
+void for_each_run(bool contiguous, const Tensor& t, const F& f) {
   constexpr int64_t kRun = 16384;
-  const int64_t numel = rows * cols;
+  const int64_t numel = t.numel();
   if (contiguous) {
 #pragma omp parallel for schedule(static) if (numel >= kWorthThreads)
     for (int64_t begin = 0; begin < numel; begin += kRun) f(int64_t{0}, begin, std::min(kRun, numel - begin));
   } else {
 #pragma omp parallel for schedule(static) if (numel >= kWorthThreads)
-    for (int64_t r = 0; r < rows; ++r) f(r, int64_t{0}, cols);
+    for (int64_t r = 0; r < t.rows(); ++r) f(r, int64_t{0}, t.cols());
   }
 }
 
-int64_t num_rows(const Tensor& t) { return t.rank() == 2 ? t.rows() : 1; }
-int64_t num_cols(const Tensor& t) { return t.rank() == 2 ? t.cols() : t.numel(); }
-
-template <Activation kind>
-void activation_forward_rows(const ops::ActivationForward& a) {
-  const int64_t rows = a.x.rows(), cols = a.x.cols();
+// Calls f(row, begin, end, scales) for pieces of the rows of [rows, cols], in parallel (dropout.h).
+template <typename F>
+void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F& f) {
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
-    const float* x = a.x.ptr<float>() + r * a.x.row_stride;
-    float* y = a.y.ptr<float>() + r * a.y.row_stride;
-    for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
-      const auto f = [](float v) { return kind == Activation::relu ? relu(v) : gelu(v); };
-      if (scales == nullptr) {
-#pragma omp simd
-        for (int64_t c = begin; c < end; ++c) y[c] = f(x[c]);
-      } else {
-#pragma omp simd
-        for (int64_t c = begin; c < end; ++c) y[c] = f(x[c]) * scales[c - begin];
-      }
-    });
+    for_each_dropout_piece(dropout, r, cols,
+                           [&](int64_t begin, int64_t end, const float* scales) { f(r, begin, end, scales); });
   }
 }
 
-template <Activation kind>
-void activation_backward_rows(const ops::ActivationBackward& a) {
-  const int64_t rows = a.x.rows(), cols = a.x.cols();
-#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* x = a.x.ptr<float>() + r * a.x.row_stride;
-    const float* d_y = a.d_y.ptr<float>() + r * a.d_y.row_stride;
-    float* d_x = a.d_x.ptr<float>() + r * a.d_x.row_stride;
-    for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
-      const auto f = [](float v) { return kind == Activation::relu ? relu_derivative(v) : gelu_derivative(v); };
-      if (scales == nullptr) {
+template <typename T, typename F>
+void activate(const ops::ActivationForward& a, const F& function) {
+  for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+    const T* x = row_of<T>(a.x, r);
+    T* y = row_of<T>(a.y, r);
+    if (scales == nullptr) {
 #pragma omp simd
-        for (int64_t c = begin; c < end; ++c) d_x[c] = d_y[c] * f(x[c]);
-      } else {
+      for (int64_t c = begin; c < end; ++c) y[c] = from_float<T>(function(to_float(x[c])));
+    } else {
 #pragma omp simd
-        for (int64_t c = begin; c < end; ++c) d_x[c] = d_y[c] * scales[c - begin] * f(x[c]);
-      }
-    });
-  }
+      for (int64_t c = begin; c < end; ++c) y[c] = from_float<T>(function(to_float(x[c])) * scales[c - begin]);
+    }
+  });
+}
+
+template <typename T, typename F>
+void activation_gradient(const ops::ActivationBackward& a, const F& derivative) {
+  for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+    const T* x = row_of<T>(a.x, r);
+    const T* d_y = row_of<T>(a.d_y, r);
+    T* d_x = row_of<T>(a.d_x, r);
+    if (scales == nullptr) {
+#pragma omp simd
+      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * derivative(to_float(x[c])));
+    } else {
+#pragma omp simd
+      for (int64_t c = begin; c < end; ++c)
+        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * derivative(to_float(x[c])));
+    }
+  });
+}
+
+template <typename X, typename T>
+void dropout_add(const ops::DropoutAddForward& a) {
+  const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
+  for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+    const X* x = row_of<X>(a.x, r);
+    const T* residual = row_of<T>(a.residual, r);
+    T* y = row_of<T>(a.y, r);
+#pragma omp simd
+    for (int64_t c = begin; c < end; ++c) {
+      const float biased = bias ? to_float(x[c]) + bias[c] : to_float(x[c]);
+      const float dropped = scales ? biased * scales[c - begin] : biased;
+      y[c] = from_float<T>(residual ? to_float(residual[c]) + dropped : dropped);
+    }
+  });
 }
 
 }  // namespace
 
 void fill(Context&, const ops::Fill& a) {
-  float* x = a.x.ptr<float>();
-  const float value = a.value;
-  for_each_run(a.x.contiguous(), num_rows(a.x), num_cols(a.x), [&](int64_t row, int64_t col, int64_t count) {
-    std::fill_n(x + row * a.x.row_stride + col, count, value);
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T value = from_float<T>(a.value);
+    for_each_run(a.x.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
+      std::fill_n(row_of<T>(a.x, row) + col, count, value);
+    });
   });
 }
 
 void add(Context&, const ops::Add& a) {
-  const bool contiguous = a.x.contiguous() && a.y.contiguous();
-  for_each_run(contiguous, num_rows(a.x), num_cols(a.x), [&](int64_t row, int64_t col, int64_t count) {
-    const float* x = a.x.ptr<float>() + row * a.x.row_stride + col;
-    float* y = a.y.ptr<float>() + row * a.y.row_stride + col;
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for_each_run(a.x.contiguous() && a.y.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
+      const T* x = row_of<T>(a.x, row) + col;
+      T* y = row_of<T>(a.y, row) + col;
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) y[i] += x[i];
+      for (int64_t i = 0; i < count; ++i) y[i] = from_float<T>(to_float(y[i]) + to_float(x[i]));
+    });
+  });
+}
+
+void cast(Context&, const ops::Cast& a) {
+  for_storage(a.x.dtype, [&](auto from) {
+    for_storage(a.y.dtype, [&](auto to) {
+      using X = decltype(from);
+      using Y = decltype(to);
+      for_each_run(a.x.contiguous() && a.y.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
+        const X* x = row_of<X>(a.x, row) + col;
+        Y* y = row_of<Y>(a.y, row) + col;
+#pragma omp simd
+        for (int64_t i = 0; i < count; ++i) y[i] = from_float<Y>(to_float(x[i]));
+      });
+    });
   });
 }
 
 void activation_forward(Context&, const ops::ActivationForward& a) {
-  if (a.kind == Activation::relu) {
-    activation_forward_rows<Activation::relu>(a);
-  } else {
-    activation_forward_rows<Activation::gelu>(a);
-  }
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (a.kind == Activation::relu) {
+      activate<T>(a, [](float x) { return relu(x); });
+    } else {
+      activate<T>(a, [](float x) { return gelu(x); });
+    }
+  });
 }
 
 void activation_backward(Context&, const ops::ActivationBackward& a) {
-  if (a.kind == Activation::relu) {
-    activation_backward_rows<Activation::relu>(a);
-  } else {
-    activation_backward_rows<Activation::gelu>(a);
-  }
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (a.kind == Activation::relu) {
+      activation_gradient<T>(a, [](float x) { return relu_derivative(x); });
+    } else {
+      activation_gradient<T>(a, [](float x) { return gelu_derivative(x); });
+    }
+  });
 }
 
 void dropout_add_forward(Context&, const ops::DropoutAddForward& a) {
-  const int64_t rows = a.x.rows(), cols = a.x.cols();
-  const bool has_residual = !a.residual.empty(), has_bias = !a.bias.empty();
-#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* x = a.x.ptr<float>() + r * a.x.row_stride;
-    const float* residual = has_residual ? a.residual.ptr<float>() + r * a.residual.row_stride : nullptr;
-    const float* bias = has_bias ? a.bias.ptr<float>() : nullptr;
-    float* y = a.y.ptr<float>() + r * a.y.row_stride;
-    for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
-#pragma omp simd
-      for (int64_t c = begin; c < end; ++c) {
-        const float biased = bias ? x[c] + bias[c] : x[c];
-        const float dropped = scales ? biased * scales[c - begin] : biased;
-        y[c] = residual ? residual[c] + dropped : dropped;
-      }
-    });
-  }
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (a.x.dtype == DType::f32) {
+      dropout_add<float, T>(a);
+    } else {
+      dropout_add<T, T>(a);
+    }
+  });
 }
 
 void dropout_backward(Context&, const ops::DropoutBackward& a) {
-  const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();
-#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* d_y = a.d_y.ptr<float>() + r * a.d_y.row_stride;
-    float* d_x = a.d_x.ptr<float>() + r * a.d_x.row_stride;
-    for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
+  for_storage(a.d_y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for_each_piece(a.dropout, a.d_y.rows(), a.d_y.cols(),
+                   [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+                     const T* d_y = row_of<T>(a.d_y, r);
+                     T* d_x = row_of<T>(a.d_x, r);
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) d_x[c] = scales ? d_y[c] * scales[c - begin] : d_y[c];
-    });
-  }
+                     for (int64_t c = begin; c < end; ++c)
+                       d_x[c] = scales ? from_float<T>(to_float(d_y[c]) * scales[c - begin]) : d_y[c];
+                   });
+  });
 }
 
 }  // namespace weft::cpu

@@ -2,11 +2,15 @@
 #include <algorithm>
 
 #include "tensor/cpu/runtime.h"
+#include "tensor/half.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
 
-void column_sum(Context&, const ops::ColumnSum& a) {
+namespace {
+
+template <typename T>
+void add_columns(const ops::ColumnSum& a) {
   constexpr int64_t kColumns = 64, kRows = 256;  // a thread's columns; rows summed before they join the total
   const int64_t rows = a.x.rows(), cols = a.x.cols();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
@@ -16,16 +20,14 @@ void column_sum(Context&, const ops::ColumnSum& a) {
     for (int64_t first = 0; first < rows; first += kRows) {
       float sums[kColumns] = {};
       for (int64_t r = first; r < std::min(first + kRows, rows); ++r) {
-        const float* x = a.x.ptr<float>() + r * a.x.row_stride + begin;
+        const T* x = a.x.ptr<T>() + r * a.x.row_stride + begin;
 #pragma omp simd
-        for (int64_t c = 0; c < count; ++c) sums[c] += x[c];
+        for (int64_t c = 0; c < count; ++c) sums[c] += to_float(x[c]);
       }
       for (int64_t c = 0; c < count; ++c) y[c] += sums[c];
     }
   }
 }
-
-namespace {
 
 // Sum of f(x) in double over 64 fixed ranges, then over the ranges in order.
 template <typename F>
@@ -48,6 +50,10 @@ double sum_of(const Tensor& t, const F& f) {
 }
 
 }  // namespace
+
+void column_sum(Context&, const ops::ColumnSum& a) {
+  for_storage(a.x.dtype, [&](auto zero) { add_columns<decltype(zero)>(a); });
+}
 
 void sum(Context&, const ops::Sum& a) {
   *a.y.ptr<double>() = sum_of(a.x, [](double x) { return x; });

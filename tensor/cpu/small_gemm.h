@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
+
+#include "tensor/half.h"
 
 namespace weft::cpu {
 
@@ -29,6 +32,17 @@ inline Vec load(const float* from, int64_t count = kLanes) {
   Vec v = {};
   std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
   return v;
+}
+template <typename T>
+inline Vec load(const T* from, int64_t count = kLanes) {
+  float lanes[kLanes] = {};
+  if (count == kLanes) {
+#pragma omp simd
+    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = to_float(from[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) lanes[i] = to_float(from[i]);
+  }
+  return load(lanes);
 }
 inline void store(const Vec& v, float* to, int64_t count = kLanes) {
   if (count == kLanes) {
@@ -112,12 +126,17 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, floa
   }
 }
 
-// in[rows, cols] as it lies if its columns fill vectors, else copied to `space` [rows, cols rounded up], padded with 0.
-inline SmallB padded(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
-  if (cols % kLanes == 0) return {in, in_row};
+// in[rows, cols] as it lies if it is f32 and its columns fill vectors, else copied to `space` [rows, cols rounded up],
+// padded with 0.
+template <typename T>
+SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cols % kLanes == 0) return {in, in_row};
+  }
   const int64_t ld = round_up_to_lanes(cols);
   for (int64_t r = 0; r < rows; ++r) {
-    std::copy_n(in + r * in_row, cols, space + r * ld);
+#pragma omp simd
+    for (int64_t c = 0; c < cols; ++c) space[r * ld + c] = to_float(in[r * in_row + c]);
     std::fill(space + r * ld + cols, space + (r + 1) * ld, 0.0f);
   }
   return {space, ld};
@@ -145,7 +164,8 @@ inline void transpose_block(Vec* rows) {
 }
 
 // out[cols, ld] = the transpose of in[rows, cols], the columns up to ld being 0.
-inline void pack_transposed(const float* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
+template <typename T>
+void pack_transposed(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
   for (int64_t r = 0; r < rows; r += kLanes) {
     const int64_t height = std::min(kLanes, rows - r);
     for (int64_t c = 0; c < cols; c += kLanes) {
