@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "model/partial_sum.h"
+
 namespace weft {
 namespace {
 
@@ -97,7 +99,7 @@ SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const 
 
 void SelfAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, const Segments& rows, const Tensor& y,
                             Saved* saved) const {
-  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()});
+  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
   const Saved s{.x = x,
@@ -105,7 +107,7 @@ void SelfAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, co
                 .q = qkv.slice_cols(0, n),
                 .k = qkv.slice_cols(n, n),
                 .v = qkv.slice_cols(2 * n, n),
-                .context = p.arena.tensor({x.rows(), n}),
+                .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, rows, rows);
   out_.forward(p, s.context, residual, y);  // sum over tp
@@ -117,24 +119,25 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Segments& rows, c
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_.backward(p, d_y, s.context, d_context);
-  const Tensor d_qkv = p.arena.tensor({s.x.rows(), qkv_.out()});
+  const Tensor d_qkv = p.arena.tensor({s.x.rows(), qkv_.out()}, s.x.dtype);
   const int64_t n = third(d_qkv);
   core_.backward(p, s, rows, rows, d_context, d_qkv.slice_cols(0, n), d_qkv.slice_cols(n, n),
                  d_qkv.slice_cols(2 * n, n));
-  qkv_.backward(p, d_qkv, s.x, d_x);
-  p.tp.reduce_input_grad(p.ctx, d_x);  // sum over tp
+  const PartialSum sum(p, d_x);
+  qkv_.backward(p, d_qkv, s.x, sum.part());
+  sum.finish(p);  // over tp
 }
 
 void SelfAttention::step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache,
                          const Tensor& cache_rows, const Segments& queries, const Segments& keys,
                          const Tensor& y) const {
   ArenaScope scope(p.arena);
-  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()});
+  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
   ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(n, n), .rows = cache_rows, .y = cache.k});
   ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(2 * n, n), .rows = cache_rows, .y = cache.v});
-  const Tensor context = p.arena.tensor({x.rows(), n});
+  const Tensor context = p.arena.tensor({x.rows(), n}, x.dtype);
   core_.attend(p, qkv.slice_cols(0, n), cache, queries, keys, context);
   out_.forward(p, context, residual, y);
 }
@@ -147,8 +150,8 @@ CrossAttention::CrossAttention(ParamStore& params, const std::string& name, cons
 
 void CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& memory,
                              const Segments& queries, const Segments& keys, const Tensor& y, Saved* saved) const {
-  const Tensor q = p.arena.tensor({x.rows(), q_.out()});
-  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()});
+  const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
+  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()}, memory.dtype);
   q_.forward(p, x, q);
   kv_.forward(p, memory, kv);
   const int64_t n = half(kv);
@@ -157,7 +160,7 @@ void CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, c
                 .q = q,
                 .k = kv.slice_cols(0, n),
                 .v = kv.slice_cols(n, n),
-                .context = p.arena.tensor({x.rows(), n}),
+                .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, queries, keys);
   out_.forward(p, s.context, residual, y);  // sum over tp
@@ -169,18 +172,19 @@ void CrossAttention::backward(Pass& p, const Tensor& d_y, const Segments& querie
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_.backward(p, d_y, s.context, d_context);
-  const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()});
-  const Tensor d_kv = p.arena.tensor({s.memory.rows(), kv_.out()});
+  const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()}, s.x.dtype);
+  const Tensor d_kv = p.arena.tensor({s.memory.rows(), kv_.out()}, s.memory.dtype);
   const int64_t n = half(d_kv);
   core_.backward(p, s, queries, keys, d_context, d_q, d_kv.slice_cols(0, n), d_kv.slice_cols(n, n));
   kv_.backward(p, d_kv, s.memory, d_memory, /*accumulate_d_x=*/true);
-  q_.backward(p, d_q, s.x, d_x);
-  p.tp.reduce_input_grad(p.ctx, d_x);  // sum over tp
+  const PartialSum sum(p, d_x);
+  q_.backward(p, d_q, s.x, sum.part());
+  sum.finish(p);  // over tp
 }
 
 void CrossAttention::fill_cache(Pass& p, const Tensor& memory, const KeyValueCache& cache) const {
   ArenaScope scope(p.arena);
-  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()});
+  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()}, memory.dtype);
   kv_.forward(p, memory, kv);
   const int64_t n = half(kv);
   ops::dropout_add_forward(p.ctx, {.x = kv.slice_cols(0, n), .y = cache.k});
@@ -190,7 +194,7 @@ void CrossAttention::fill_cache(Pass& p, const Tensor& memory, const KeyValueCac
 void CrossAttention::step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache,
                           const Segments& queries, const Segments& keys, const Tensor& y) const {
   ArenaScope scope(p.arena);
-  const Tensor q = p.arena.tensor({x.rows(), q_.out()});
+  const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   q_.forward(p, x, q);
   const Tensor context = p.arena.like(q);
   core_.attend(p, q, cache, queries, keys, context);

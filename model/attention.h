@@ -78,7 +78,7 @@ class CrossAttention {
 
   void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& memory, const Segments& queries,
                const Segments& keys, const Tensor& y, Saved* saved) const;
-  // d_memory accumulates this rank's part; summed over tp once, by whoever owns it.
+  // d_memory, f32, accumulates this rank's part; summed over tp once, by whoever owns it.
   void backward(Pass& p, const Tensor& d_y, const Segments& queries, const Segments& keys, const Saved& saved,
                 const Tensor& d_x, const Tensor& d_memory) const;
   void fill_cache(Pass& p, const Tensor& memory, const KeyValueCache& cache) const;

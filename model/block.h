@@ -53,7 +53,7 @@ class DecoderBlock {
   void forward(Pass& p, const Tensor& x, const Tensor& memory, const Segments& target, const Segments& source,
                const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& saved,
-                const Tensor& d_memory) const;  // d_memory accumulates this rank's part
+                const Tensor& d_memory) const;  // d_memory, f32, accumulates this rank's part
   int64_t first_offset() const { return first_->offset; }
   const CrossAttention& cross_attention() const { return cross_; }
 

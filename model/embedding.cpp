@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "model/partial_sum.h"
+
 #include "tensor/math.h"
 
 namespace weft {
@@ -49,10 +51,12 @@ Embedding::Embedding(const std::string& name, const Param* table, const Position
       purpose_(purpose_of(name + ".dropout")) {}
 
 void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const {
-  ops::embedding_forward(p.ctx,
-                         {.ids = ids, .table = table_->value, .first_id = table_->begin, .scale = scale_, .y = y});
-  p.tp.reduce_output(p.ctx, y);
-  ops::add_positions(p.ctx, {.x = y,
+  ArenaScope scope(p.arena);
+  const PartialSum sum(p, y);
+  ops::embedding_forward(
+      p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
+  p.tp.all_reduce(p.ctx, sum.part());
+  ops::add_positions(p.ctx, {.x = sum.part(),
                              .positions = positions,
                              .table = positions_.rows(),
                              .y = y,
@@ -74,14 +78,17 @@ OutputProjection::OutputProjection(ParamStore& params, const Param* table, const
 }
 
 void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
-  ops::gemm(p.ctx, {.a = x, .b = table_->value, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor{}});
+  ops::gemm(p.ctx,
+            {.a = x, .b = table_->compute, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor{}});
 }
 
 void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
-  ops::gemm(p.ctx, {.a = d_logits, .b = table_->value, .c = d_x});
+  ArenaScope scope(p.arena);
+  const PartialSum sum(p, d_x);
+  ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part()});
   ops::gemm(p.ctx, {.a = d_logits, .b = x, .c = table_->grad, .trans_a = true, .accumulate = true});
   if (bias_) ops::column_sum(p.ctx, {.x = d_logits, .y = bias_->grad});
-  p.tp.reduce_input_grad(p.ctx, d_x);
+  sum.finish(p);
 }
 
 }  // namespace weft

@@ -55,6 +55,7 @@ class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); W may be an embeddi
  public:
   OutputProjection(ParamStore& params, const Param* table, const ModelConfig& config);
   int64_t columns() const { return table_->value.rows(); }
+  DType dtype() const { return table_->compute.dtype; }  // of logits
   VocabularyRange range(const TensorParallel& tp) const {
     return VocabularyRange::of(vocabulary_, tp.rank(), tp.size());
   }

@@ -2,6 +2,8 @@
 // rank)
 #include "model/feed_forward.h"
 
+#include "model/partial_sum.h"
+
 namespace weft {
 
 FeedForward::FeedForward(ParamStore& params, const std::string& name, const ModelConfig& c)
@@ -17,7 +19,7 @@ Dropout FeedForward::dropout(const Pass& p, int64_t rows) const {
 }
 
 void FeedForward::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y, Saved* saved) const {
-  const Tensor hidden = p.arena.tensor({x.rows(), up_.out()});
+  const Tensor hidden = p.arena.tensor({x.rows(), up_.out()}, x.dtype);
   const Tensor act = p.arena.like(hidden);
   up_.forward(p, x, hidden);  // [R, F/tp]
   ops::activation_forward(p.ctx, {.x = hidden, .y = act, .kind = activation_, .dropout = dropout(p, x.rows())});
@@ -31,8 +33,9 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Ten
   down_.backward(p, d_y, s.act, d_hidden);
   ops::activation_backward(
       p.ctx, {.x = s.hidden, .d_y = d_hidden, .d_x = d_hidden, .kind = activation_, .dropout = dropout(p, s.x.rows())});
-  up_.backward(p, d_hidden, s.x, d_x);
-  p.tp.reduce_input_grad(p.ctx, d_x);  // [R, D]  sum over tp
+  const PartialSum sum(p, d_x);
+  up_.backward(p, d_hidden, s.x, sum.part());
+  sum.finish(p);  // [R, D]  sum over tp
 }
 
 }  // namespace weft

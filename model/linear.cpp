@@ -1,6 +1,7 @@
 // model/linear.cpp: column-parallel and row-parallel linear layers.
 #include "model/linear.h"
 
+#include "model/partial_sum.h"
 #include "tensor/ops.h"
 
 namespace weft {
@@ -34,11 +35,11 @@ ColumnLinear::ColumnLinear(ParamStore& params, const std::string& name, Shape ou
 }
 
 void ColumnLinear::forward(Pass& p, const Tensor& x, const Tensor& y) const {
-  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->value, out()), .c = y, .trans_b = true, .bias = vector(bias_)});
+  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->compute, out()), .c = y, .trans_b = true, .bias = vector(bias_)});
 }
 
 void ColumnLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate_d_x) const {
-  ops::gemm(p.ctx, {.a = d_y, .b = matrix(weight_->value, out()), .c = d_x, .accumulate = accumulate_d_x});
+  ops::gemm(p.ctx, {.a = d_y, .b = matrix(weight_->compute, out()), .c = d_x, .accumulate = accumulate_d_x});
   ops::gemm(p.ctx, {.a = d_y, .b = x, .c = matrix(weight_->grad, out()), .trans_a = true, .accumulate = true});
   if (bias_) ops::column_sum(p.ctx, {.x = d_y, .y = vector(bias_, true)});
 }
@@ -55,10 +56,12 @@ ResidualLinear::ResidualLinear(ParamStore& params, const std::string& name, Shap
 }
 
 void ResidualLinear::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const {
-  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->value, out_), .c = y, .trans_b = true});
-  p.tp.reduce_output(p.ctx, y);
+  ArenaScope scope(p.arena);
+  const PartialSum sum(p, y);
+  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->compute, out_), .c = sum.part(), .trans_b = true});
+  p.tp.all_reduce(p.ctx, sum.part());
   ops::dropout_add_forward(
-      p.ctx, {.residual = residual, .x = y, .bias = vector(bias_), .y = y, .dropout = dropout(p, x.rows())});
+      p.ctx, {.residual = residual, .x = sum.part(), .bias = vector(bias_), .y = y, .dropout = dropout(p, x.rows())});
 }
 
 void ResidualLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const {
@@ -68,7 +71,7 @@ void ResidualLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const
     d_sum = p.arena.like(d_y);
     ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_sum, .dropout = drop});
   }
-  ops::gemm(p.ctx, {.a = d_sum, .b = matrix(weight_->value, out_), .c = d_x});
+  ops::gemm(p.ctx, {.a = d_sum, .b = matrix(weight_->compute, out_), .c = d_x});
   ops::gemm(p.ctx, {.a = d_sum, .b = x, .c = matrix(weight_->grad, out_), .trans_a = true, .accumulate = true});
   if (bias_)
     ops::column_sum(p.ctx, {.x = d_sum, .y = vector(bias_, true)});  // whole on every rank: d_sum is the same there

@@ -138,7 +138,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
       .cross_keys = upload_rows([](const Slot& s, size_t) { return s.source.begin; },
                                 [](const Slot& s, size_t) { return s.source.end; })};
 
-  const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()});
+  const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()}, model_.dtype());
   model_.decode_step(p, ids, positions, rows, state_, logits);
   const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
   const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
@@ -185,7 +185,7 @@ void SlotDecoder::copy_rows(Pass p, const std::vector<int32_t>& from, const std:
   p.arena.reset();
   const int64_t count = std::max(static_cast<int64_t>(from.size()), capacity);
   const Tensor sources = upload(p, from, capacity), targets = upload(p, to, capacity);
-  const Tensor rows = p.arena.tensor({count, state_.blocks.front().self.k.cols()});
+  const Tensor rows = p.arena.tensor({count, state_.blocks.front().self.k.cols()}, model_.dtype());
   const Tensor copied = rows.slice_rows(0, static_cast<int64_t>(from.size()));
   for (const DecoderBlock::Cache& block : state_.blocks) {
     for (const Tensor& cache : {block.self.k, block.self.v}) {

@@ -102,14 +102,14 @@ Tensor Transformer::cross_attention(Pass& p, const Block& block, const Attention
   for (int64_t i = first; i <= last; ++i)
     decoder_[i].cross_attention().add_weights(p, saved_.decoder[i].cross, saved_.target_rows, saved_.source_rows,
                                               choice.head, factor, y);
-  p.tp.reduce_output(p.ctx, y);
+  p.tp.all_reduce(p.ctx, y);
   p.ctx.synchronize();
   return y;
 }
 
 Tensor Transformer::forward(Pass& p, const Block& block, Saved* saved) {
   const Tensor output = decoder_output(p, block, saved);
-  const Tensor logits = p.arena.tensor({output.rows(), output_.columns()});
+  const Tensor logits = p.arena.tensor({output.rows(), output_.columns()}, dtype());
   output_.forward(p, output, logits);
   return logits;
 }
@@ -133,7 +133,7 @@ Tensor Transformer::decoder_output(Pass& p, const Block& block, Saved* saved) {
 
 Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows,
                            Saved* saved) const {
-  Tensor x = p.arena.tensor({ids.rows(), config_.width});
+  Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype());
   source_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < encoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
@@ -148,7 +148,7 @@ Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, 
 
 Tensor Transformer::decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory,
                            const Segments& target, const Segments& source, Saved* saved) const {
-  Tensor x = p.arena.tensor({ids.rows(), config_.width});
+  Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype());
   target_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
@@ -166,17 +166,22 @@ void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
   const auto complete_from = [&](int64_t offset) {
     if (sync) sync->ready(offset);
   };
-  const Tensor d = p.arena.like(s.output);         // gradient of the decoder's rows, block by block
-  const Tensor d_memory = p.arena.like(s.memory);  // of the encoder's output, then of its rows
+  const Tensor d = p.arena.like(s.output);                     // gradient of the decoder's rows, block by block
+  const Tensor d_memory_sum = p.arena.tensor(s.memory.shape);  // of the encoder's output: f32, from every decoder block
   output_.backward(p, d_logits, s.output, d);
-  ops::fill(p.ctx, {.x = d_memory});
+  ops::fill(p.ctx, {.x = d_memory_sum});
   if (decoder_norm_) decoder_norm_->backward(p, d, s.decoder_norm, {}, d);
   for (size_t i = decoder_.size(); i-- > 0;) {
-    decoder_[i].backward(p, d, s.target_rows, s.source_rows, s.decoder[i], d_memory);
+    decoder_[i].backward(p, d, s.target_rows, s.source_rows, s.decoder[i], d_memory_sum);
     complete_from(decoder_[i].first_offset());
   }
   target_embedding_.backward(p, s.target_in, s.target_positions, d);
-  p.tp.reduce_input_grad(p.ctx, d_memory);  // all decoder blocks' parts at once: the sum is linear
+  p.tp.all_reduce(p.ctx, d_memory_sum);  // all decoder blocks' parts at once: the sum is linear
+  Tensor d_memory = d_memory_sum;        // then of its rows, block by block
+  if (dtype() != DType::f32) {
+    d_memory = p.arena.like(s.memory);
+    ops::cast(p.ctx, {.x = d_memory_sum, .y = d_memory});
+  }
   if (encoder_norm_) encoder_norm_->backward(p, d_memory, s.encoder_norm, {}, d_memory);
   for (size_t i = encoder_.size(); i-- > 0;) {
     encoder_[i].backward(p, d_memory, s.source_rows, s.encoder[i]);
@@ -191,10 +196,10 @@ Transformer::DecodeState::DecodeState(const Transformer& model, const TensorPara
     : slots(slots), max_length(max_length) {
   const int64_t columns = model.decoder_.front().cache_columns(tp);
   const int64_t self = slots * max_length * columns, cross = source_rows * columns;
-  buffer = Buffer(model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * sizeof(float));
+  buffer = Buffer(model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * size_of(model.dtype()));
   size_t at = 0;
   const auto take = [&](int64_t rows) {
-    const Tensor t = buffer.tensor({rows, columns}, DType::f32, at);
+    const Tensor t = buffer.tensor({rows, columns}, model.dtype(), at);
     at += t.bytes();
     return t;
   };
@@ -213,7 +218,7 @@ void Transformer::start_decoding(Pass& p, const Tensor& ids, const Tensor& posit
 void Transformer::decode_step(Pass& p, const Tensor& ids, const Tensor& positions, const DecoderBlock::StepRows& rows,
                               const DecodeState& state, const Tensor& logits) const {
   ArenaScope scope(p.arena);
-  Tensor x = p.arena.tensor({ids.rows(), config_.width}), y = p.arena.like(x);
+  Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype()), y = p.arena.like(x);
   target_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     decoder_[i].step(p, x, state.blocks[i], rows, y);

@@ -27,6 +27,7 @@ class Transformer {
 
   const ModelConfig& config() const { return config_; }
   int64_t max_positions() const { return positions_.max_positions(); }
+  DType dtype() const { return output_.dtype(); }  // of activations: the parameters' `compute`
 
   // Loss sums of the block; gradients of grad_scale * (sum of smoothed loss) are added to the store's. `sync`, if
   // given, learns which gradients are complete as the backward pass goes. The arena is reset.

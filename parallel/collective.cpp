@@ -48,6 +48,8 @@ void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const>
       return reduce(op, parts, count, static_cast<double*>(out));
     case DType::i32:
       return reduce(op, parts, count, static_cast<int32_t*>(out));
+    default:
+      fail(ErrorKind::internal, fmt::format("a sum of {} over ranks: sums are f32", name_of(dtype)));
   }
 }
 

@@ -82,6 +82,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
   p.value = p.grad = Tensor(nullptr, local);
+  p.compute = Tensor(nullptr, local, compute_);
   p.offset = numel_;
   p.begin = tp_rank_ * dim;
   numel_ += (p.numel() + kAlignment - 1) / kAlignment * kAlignment;
@@ -94,10 +95,13 @@ void ParamStore::allocate(Device device) {
   require_memory(numel_, 2 * bytes);
   values_ = Buffer(bytes, device);
   grads_ = Buffer(bytes, device);
+  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device);
   for (Param& p : params_) {
     const size_t offset = static_cast<size_t>(p.offset) * sizeof(float);
     p.value = values_.tensor(p.value.shape, DType::f32, offset);
     p.grad = grads_.tensor(p.grad.shape, DType::f32, offset);
+    p.compute =
+        mixed() ? rounded_.tensor(p.value.shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
   }
 }
 
@@ -115,6 +119,11 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
                     .seed = seed,
                     .purpose = purpose_of(p.spec.name)});
   }
+  round_values(ctx);
+}
+
+void ParamStore::round_values(Context& ctx) {
+  if (mixed()) ops::cast(ctx, {.x = values(), .y = rounded()});
 }
 
 const Param* ParamStore::find(const std::string& name) const {

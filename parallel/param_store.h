@@ -2,7 +2,8 @@
 //
 // A declaration says name, global shape, the dimension that tensor parallelism splits, initial value and weight decay;
 // nothing else in the program knows how a parameter is split. Fused tensors keep their true rank, so that a slice is
-// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration.
+// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration;
+// products read `compute`, a rounded copy of the values in mixed precision, else the values themselves.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct ParamSpec {
 
 struct Param {  // a layer's handle
   ParamSpec spec;
-  Tensor value, grad;  // local slice; views into the flat buffers
+  Tensor value, grad;  // local slice, f32; views into the flat buffers
+  Tensor compute;      // what products and look-ups read: bf16 or f16, or `value`
   int64_t offset = 0;  // elements from the start of the flat buffers
   int64_t begin = 0;   // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
@@ -43,16 +45,25 @@ struct Param {  // a layer's handle
 
 class ParamStore {
  public:
-  ParamStore(int tp_rank, int tp_size) : tp_rank_(tp_rank), tp_size_(tp_size) {}
+  // `compute`: f32, or bf16 or f16 for mixed precision.
+  ParamStore(int tp_rank, int tp_size, DType compute = DType::f32)
+      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute) {}
 
   const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
   void allocate(Device device);          // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
+  void round_values(
+      Context& ctx);  // after the values were written by other than Adam: brings the rounded copy up to date
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
   Tensor values() const { return values_.tensor({numel_}); }
   Tensor grads() const { return grads_.tensor({numel_}); }
+  Tensor rounded() const {  // the flat copy; empty if there is none
+    return mixed() ? rounded_.tensor({numel_}, compute_) : Tensor{};
+  }
+  DType compute_dtype() const { return compute_; }
+  bool mixed() const { return compute_ != DType::f32; }
   int64_t numel() const { return numel_; }  // of this rank, padding included
   int64_t global_numel() const;             // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
@@ -60,8 +71,9 @@ class ParamStore {
 
  private:
   int tp_rank_, tp_size_;
+  DType compute_;
   std::deque<Param> params_;
-  Buffer values_, grads_;
+  Buffer values_, grads_, rounded_;
   int64_t numel_ = 0;
 };
 

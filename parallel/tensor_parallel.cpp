@@ -10,14 +10,9 @@ VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
   return {.first = first, .columns = columns, .valid = std::min(columns, size - first)};
 }
 
-void TensorParallel::reduce_output(Context& ctx, const Tensor& y) const {
+void TensorParallel::all_reduce(Context& ctx, const Tensor& x) const {
   if (size() == 1 || ctx.dry_run()) return;
-  group_.all_reduce(y);
-}
-
-void TensorParallel::reduce_input_grad(Context& ctx, const Tensor& d_x) const {
-  if (size() == 1 || ctx.dry_run()) return;
-  group_.all_reduce(d_x);
+  group_.all_reduce(x);
 }
 
 void TensorParallel::gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const { gather(ctx, mine, all); }

@@ -1,7 +1,7 @@
 // parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section 3).
 //
-// A column-parallel layer takes a whole input: forward identity, backward sum (reduce_input_grad).
-// A row-parallel layer gives a partial output: forward sum (reduce_output), backward identity.
+// A column-parallel layer takes a whole input: forward identity, backward sum of the input's gradient.
+// A row-parallel layer gives a partial output: forward sum, backward identity.
 // On a group of one the sums return at once and the gathers copy. On a dry run nothing is sent.
 #pragma once
 
@@ -26,8 +26,7 @@ class TensorParallel {
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
 
-  void reduce_output(Context& ctx, const Tensor& y) const;  // [R, D] partial sums -> sum
-  void reduce_input_grad(Context& ctx, const Tensor& d_x) const;
+  void all_reduce(Context& ctx, const Tensor& x) const;                          // [R, D] f32 partial sums -> sum
   void gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const;  // [R, 4] -> [tp, R, 4]
   void gather(Context& ctx, const Tensor& mine, const Tensor& all) const;        // [...] -> [tp, ...]
 

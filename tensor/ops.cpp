@@ -216,9 +216,10 @@ void check(const Checker& c, const AttentionBackward& a) {
 }
 
 void check(const Checker& c, const AttentionWeights& a) {
-  c.require_matrix(a.q, "q");
-  c.require_matrix(a.k, "k");
-  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()});
+  const DType t = c.storage_of(a.q, "q");
+  c.require_matrix(a.q, "q", t);
+  c.require_matrix(a.k, "k", t);
+  c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()}, t);
   c.require_that(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
   c.require_that(a.first_head >= 0 && a.num_heads >= 0 && a.first_head + a.num_heads <= a.heads,
                  "the chosen heads are not among this rank's");

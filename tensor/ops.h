@@ -144,12 +144,12 @@ struct AttentionBackward {
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, N*K]
   Segments q_rows, k_rows;                // B sentences each
-  Tensor lse;                             // [N, Rq] as forward wrote it
+  Tensor lse;                             // [N, Rq] f32 as forward wrote it
   int64_t heads = 1;                      // N, of this rank
   int64_t first_head = 0, num_heads = 1;  // the chosen ones, perhaps none
   float scale = 1;
   float factor = 1;
-  Tensor y;  // [Rq, W] added to; W not less than the longest sentence's keys
+  Tensor y;  // [Rq, W] f32, added to; W not less than the longest sentence's keys
 };
 
 // Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers a row;

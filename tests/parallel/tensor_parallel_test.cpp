@@ -16,10 +16,8 @@ TEST(TensorParallel, SumsPartialOutputsAndInputGradients) {
     Context ctx;
     const TensorParallel tp(group);
     std::vector<float> y = inputs<float>(group.rank(), 12), d_x = y;
-    tp.reduce_output(ctx, Tensor(y.data(), {3, 4}));
-    tp.reduce_input_grad(ctx, Tensor(d_x.data(), {3, 4}));
-    testing::expect_bits(y, rank_order_sum<float>(2, 12), "reduce_output");
-    testing::expect_bits(d_x, rank_order_sum<float>(2, 12), "reduce_input_grad");
+    tp.all_reduce(ctx, Tensor(y.data(), {3, 4}));
+    testing::expect_bits(y, rank_order_sum<float>(2, 12), "sum");
   });
 }
 
@@ -39,8 +37,7 @@ TEST(TensorParallel, ADryRunSendsNothing) {
   run_thread_ranks(2, [](Communicator& group) {
     Context dry(Device::cpu, /*dry_run=*/true);
     const TensorParallel tp(group);
-    tp.reduce_output(dry, Tensor(nullptr, {3, 4}));
-    tp.reduce_input_grad(dry, Tensor(nullptr, {3, 4}));
+    tp.all_reduce(dry, Tensor(nullptr, {3, 4}));
     tp.gather_stats(dry, Tensor(nullptr, {3, 4}), Tensor(nullptr, {2, 3, 4}));
   });
 }
