@@ -37,6 +37,10 @@ constexpr EnumNames<ScheduleKind, 4> enum_names(ScheduleKind) {
            {"cosine", ScheduleKind::cosine},
            {"constant", ScheduleKind::constant}}};
 }
+constexpr EnumNames<Precision, 4> enum_names(Precision) {
+  return {
+      {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
+}
 constexpr EnumNames<BestMetric, 2> enum_names(BestMetric) {
   return {{{"loss", BestMetric::loss}, {"bleu", BestMetric::bleu}}};
 }

@@ -38,6 +38,7 @@ void Optimizer::step(Context& ctx, double lr, double grad_scale) {
                     .grad = p.grad.with_shape({p.numel()}),
                     .m = first_moment().slice_rows(p.offset, p.numel()),
                     .v = second_moment().slice_rows(p.offset, p.numel()),
+                    .copy = params_.mixed() ? p.compute.with_shape({p.numel()}) : Tensor{},
                     .lr = static_cast<float>(lr),
                     .beta1 = static_cast<float>(config_.beta1),
                     .beta2 = static_cast<float>(config_.beta2),

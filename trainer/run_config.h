@@ -25,6 +25,8 @@ struct DataConfig {
 };
 
 enum class BestMetric : uint8_t { loss, bleu };
+// What activations and the operands of products are stored as; everything else is f32 always (docs/model.md).
+enum class Precision : uint8_t { automatic, f32, bf16, f16 };
 
 struct TrainConfig {
   int64_t steps = 100000;
@@ -36,6 +38,7 @@ struct TrainConfig {
   int64_t validate_bleu = 500;
   int64_t keep_last = 3;
   BestMetric keep_best = BestMetric::bleu;
+  Precision precision = Precision::automatic;
   int64_t patience = 0;
   bool fresh = false;
 
@@ -53,6 +56,9 @@ struct TrainConfig {
     v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
     v("keep_last", keep_last, "checkpoints to keep beside the best");
     v("keep_best", keep_best, "what makes a checkpoint the best: bleu or loss, of the validation set");
+    v("precision", precision,
+      "of activations and products: auto (bf16 where every rank's processor has instructions for it, else f32), f32, "
+      "bf16 or f16; weights, gradients, moments and sums are f32 always");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("fresh", fresh, "begin anew although the folder holds checkpoints: they are moved aside first");
   }

@@ -47,7 +47,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
       tp_(mesh.tp()),
-      params_(mesh.tp().rank(), mesh.tp().size()),
+      params_(mesh.tp().rank(), mesh.tp().size(), storage_of(config.train.precision)),
       model_(config.model, params_, longest_row(config.batch)),
       optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
       grad_sync_(mesh.dp(), params_.grads()),
@@ -131,13 +131,18 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
                                                 {"optimizer", "adam.v.", optimizer_.second_moment()}});
   state = TrainState::from_json(saved, checkpoint);
   require_same_run(state, now);
+  params_.round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
   start_loader(state.cursor);
 }
 
+DType storage_of(Precision precision) {
+  return precision == Precision::bf16 ? DType::bf16 : precision == Precision::f16 ? DType::f16 : DType::f32;
+}
+
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp) {
-  ParamStore params(tp.rank(), tp.size());
+  ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision));
   Transformer model(config.model, params, /*num_sinusoids=*/1);
   Context ctx(Device::cpu, /*dry_run=*/true);
   Arena arena;

@@ -63,6 +63,8 @@ class Trainer {
   int64_t step_ = 0;
 };
 
+DType storage_of(Precision precision);  // of a resolved precision
+
 // Bytes that the forward and backward pass of one block need on this rank, found by running them dry.
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp);
 
