@@ -11,8 +11,9 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kPage = 256;        // pairs read at once
-constexpr size_t kOpenShards = 64;    // each holds a descriptor and up to 0.5 MB of chunk cache
+constexpr int64_t kPage = 256;      // pairs read at once
+constexpr size_t kOpenShards = 64;  // each holds a descriptor and up to 0.5 MB of chunk cache
+constexpr size_t kShardCache = 512 << 10;
 constexpr size_t kCachedPages = 192;  // twice a shuffle window and some
 
 // The values used last; making a new one forgets the one not used for longest.
@@ -105,6 +106,14 @@ Corpus::Corpus(Corpus&&) noexcept = default;
 
 const std::string& Corpus::folder() const { return impl_->folder; }
 const Manifest& Corpus::manifest() const { return impl_->manifest; }
+
+size_t Corpus::cache_bytes() const {
+  const Manifest& m = manifest();
+  const int64_t pairs = std::min(m.num_pairs, kPage * static_cast<int64_t>(kCachedPages));
+  const int64_t pieces = (m.source_pieces + m.target_pieces) / std::max<int64_t>(m.num_pairs, 1);
+  const int64_t pair = pieces * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
+  return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
+}
 
 void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out) {
   out.resize(static_cast<size_t>(std::max<int64_t>(count, 0)));

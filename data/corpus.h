@@ -25,6 +25,8 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
+  size_t cache_bytes() const;  // about, with all pages in memory that it ever holds
+
   // `out` is overwritten. A run of pairs may cross shards. Memory: what is asked for, plus bounded caches.
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out);
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out);

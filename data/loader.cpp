@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "data/corpus.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -49,6 +48,28 @@ class PairSet {
   std::vector<int64_t> pairs_;  // sorted
   std::vector<PairIds> ids_;
 };
+
+// Sizes of what a corpus' pairs take on average.
+struct PairBytes {
+  explicit PairBytes(const Corpus& corpus) {
+    const Manifest& m = corpus.manifest();
+    pieces = (m.source_pieces + m.target_pieces) / std::max<int64_t>(m.num_pairs, 1) * int64_t{sizeof(int32_t)};
+  }
+  // In a PairSet: two allocations with their headers, rounded up, and the number, which is sorted from a copy.
+  int64_t in_set() const { return pieces + int64_t{sizeof(PairIds)} + 2 * kAllocation + 2 * int64_t{sizeof(int64_t)}; }
+
+  static constexpr int64_t kAllocation = 24;
+  int64_t pieces = 0;  // of both sides
+};
+
+int64_t block_bytes(const BatchConfig& config) {
+  return (2 * config.source_rows + 3 * config.rows) * int64_t{sizeof(int32_t)};
+}
+
+int64_t chapter_pairs(const Corpus& corpus, const BatchConfig& config) {
+  const int64_t page = std::min(config.page, corpus.num_pairs());
+  return std::min(config.window, corpus.num_pairs() / page) * page;
+}
 
 struct PlannedStep {
   int64_t epoch = 0;
@@ -115,8 +136,7 @@ PlannedStep Loader::Impl::plan_step() {
 // Steps that together take about one window of pairs: sorted, these lie close together in the window's pages. A corpus
 // smaller than a window is not planned further ahead than once through.
 std::vector<PlannedStep> Loader::Impl::plan_chapter() {
-  const int64_t page = std::min(config.page, corpus.num_pairs());
-  const int64_t enough = std::min(config.window, corpus.num_pairs() / page) * page;
+  const int64_t enough = chapter_pairs(corpus, config);
   std::vector<PlannedStep> chapter;
   for (int64_t num_pairs = 0; num_pairs < enough;) {
     chapter.push_back(plan_step());
@@ -193,6 +213,23 @@ Step Loader::next() {
 Cursor Loader::cursor() const { return impl_->after; }
 
 int64_t Loader::dropped() const { return impl_->dropped; }
+
+// The thread's set and finished steps, the step in work, a window of lengths, and the corpus' pages.
+size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
+  const BatchConfig config = resolved(batch, corpus);
+  const int64_t pairs = chapter_pairs(corpus, config);
+  const int64_t set = pairs / dp_size * PairBytes(corpus).in_set();
+  const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * config.blocks / dp_size * block_bytes(config);
+  const int64_t window = pairs * int64_t{sizeof(PairRows)};
+  return static_cast<size_t>(set + steps + window) + corpus.cache_bytes();
+}
+
+size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
+  const BatchConfig config = resolved(batch, corpus);
+  const Manifest& m = corpus.manifest();
+  const int64_t blocks = (m.target_pieces + m.num_pairs) / config.rows + 1;
+  return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + corpus.cache_bytes();
+}
 
 std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
                                    int dp_size) {

@@ -13,6 +13,7 @@
 
 #include "data/batch.h"
 #include "data/block_plan.h"
+#include "data/corpus.h"
 
 namespace weft {
 
@@ -32,9 +33,14 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
+// About how much a Loader holds at most.
+size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
+
 // A held-out set in its own order, once through: rank r of dp gets blocks r, r + dp, ... of them; a block's index is
 // its place among all. The last block is partly filled. All pairs must fit a block: none is left out of a score.
 std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
                                    int dp_size);
+// About how much these are.
+size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

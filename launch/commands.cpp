@@ -17,6 +17,7 @@ constexpr Command kCommands[] = {
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
     {"bleu", "BLEU, chrF and TER of one or several systems, and whether they differ", run_bleu, false},
     {"inspect", "look into a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"bench", "how fast this machine trains: products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"export", "a checkpoint's weights as a file for PyTorch", run_export, false},
     {"import", "weights from PyTorch as a checkpoint", run_import, false},
 };

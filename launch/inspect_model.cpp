@@ -112,7 +112,8 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
 size_t activation_bytes(const RunConfig& config, int64_t tp) {
   size_t bytes = 0;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
-    if (group.rank() == 0) bytes = arena_bytes(config, TensorParallel(group));
+    Context dry(Device::cpu, /*dry_run=*/true);
+    if (group.rank() == 0) bytes = arena_bytes(config, TensorParallel(group), dry);
   });
   return bytes;
 }
@@ -120,12 +121,15 @@ size_t activation_bytes(const RunConfig& config, int64_t tp) {
 void print_memory(const RunConfig& config, const ParamStore& params) {
   const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
   const size_t arena = activation_bytes(config, params.tp_size());
-  fmt::print("\nmemory of a rank in training, parallel.tp = {}, f32\n", params.tp_size());
-  fmt::print("  parameters {}, gradients {}, moments {}\n", format_bytes(flat), format_bytes(flat),
+  const char* const storage = name_of(params.compute_dtype());
+  const size_t copies = params.mixed() ? static_cast<size_t>(params.numel()) * size_of(params.compute_dtype()) : 0;
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}\n", params.tp_size(), storage);
+  fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
+             copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
              format_bytes(2 * flat));
   fmt::print("  activations of a block of {} x {} rows: {}\n", config.batch.source_rows, config.batch.rows,
              format_bytes(arena));
-  fmt::print("  together {}\n", format_bytes(4 * flat + arena));
+  fmt::print("  together {}\n", format_bytes(4 * flat + copies + arena));
 }
 
 }  // namespace
@@ -135,7 +139,9 @@ void inspect_model(const std::string& path, const ModelView& view) {
   fill_vocabularies(config.data.train, view.vocabulary, config.model);
   config.model.resolve(view.tp);
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
-  ParamStore params(0, static_cast<int>(view.tp));
+  // What training on this machine would take.
+  config.train.precision = choose_precision(config.train.precision, has_bf16_instructions(), "").precision;
+  ParamStore params(0, static_cast<int>(view.tp), storage_of(config.train.precision));
   const Transformer model(config.model, params, /*num_sinusoids=*/1);
   fmt::print("model of {}\n\n", path);
   print_tree(params);

@@ -11,7 +11,7 @@ int run_train(const CommandContext& context) {
   bool dry_run = false;
   if (!read_run_config(context.args, config, dry_run)) return 0;
   if (dry_run) {
-    if (context.world->rank() == 0) print_plan(config, context.world->size());
+    print_plan(config, *context.world);
     return 0;
   }
   return run_training(config, *context.world, to_cfg);

@@ -28,6 +28,7 @@ void EncoderBlock::forward(Pass& p, const Tensor& x, const Segments& rows, const
                  [&](const Tensor& in, const Tensor& residual, const Tensor& out) {
                    feed_forward_.forward(p, in, residual, out, part_of(saved, &Saved::feed_forward));
                  });
+  if (saved) saved->x = x;
 }
 
 void EncoderBlock::backward(Pass& p, const Tensor& d, const Segments& rows, const Saved& s) const {
@@ -61,6 +62,7 @@ void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& memory, const
                  [&](const Tensor& in, const Tensor& residual, const Tensor& out) {
                    feed_forward_.forward(p, in, residual, out, part_of(saved, &Saved::feed_forward));
                  });
+  if (saved) saved->x = x;
 }
 
 void DecoderBlock::backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& s,

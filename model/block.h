@@ -14,6 +14,7 @@ namespace weft {
 class EncoderBlock {
  public:
   struct Saved {
+    Tensor x;  // [S, D] the block's input
     ResidualNorm::Saved norm1, norm2;
     SelfAttention::Saved self;
     FeedForward::Saved feed_forward;
@@ -35,6 +36,7 @@ class EncoderBlock {
 class DecoderBlock {
  public:
   struct Saved {
+    Tensor x;  // [T, D] the block's input
     ResidualNorm::Saved norm1, norm2, norm3;
     SelfAttention::Saved self;
     CrossAttention::Saved cross;

@@ -29,6 +29,7 @@ class PositionTables {
   const PositionTable& source() const { return source_; }
   const PositionTable& target() const { return target_; }
   int64_t max_positions() const { return source_.rows().rows(); }
+  size_t bytes() const { return Buffer::footprint(buffer_.bytes()); }  // learned tables are parameters
 
  private:
   Buffer buffer_;  // of the sinusoids

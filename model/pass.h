@@ -21,6 +21,8 @@ struct Pass {
   int64_t step = 0;       // keys for counted randomness
   int64_t block = 0;      // the block's index in its step
   bool training = false;  // dropout applies
+  // Keep only each block's input; its backward pass begins with its forward pass again (Chen et al. 2016).
+  bool recompute = false;
 
   // Dropout on a [rows, width] tensor of which this rank holds columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {

@@ -37,9 +37,10 @@ SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorPar
       model_(model),
       tp_(tp),
       shape_(shape),
-      state_(model, tp, 1, shape.cache_rows + shape.slots, shape.windows * shape.window_rows),
-      window_(model, tp, 0, 0, 0),
-      arena_(measure(), ctx.device()) {}
+      state_(ctx, model, tp, 1, shape.cache_rows + shape.slots, shape.windows * shape.window_rows),
+      window_(ctx, model, tp, 0, 0, 0),
+      arena_bytes_(measure()),
+      arena_(ctx.dry_run() ? Arena() : Arena(arena_bytes_, ctx.device())) {}
 
 size_t SlotDecoder::measure() {
   Context dry(ctx_.device(), /*dry_run=*/true);
@@ -47,6 +48,7 @@ size_t SlotDecoder::measure() {
   encode(pass(dry, arena), {}, 0);
   step(pass(dry, arena), std::vector<Slot>(static_cast<size_t>(shape_.slots)));
   copy_rows(pass(dry, arena), {}, {}, shape_.cache_rows);
+  ctx_.reserve(dry);
   return arena.high_water();
 }
 
@@ -122,8 +124,8 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
   const auto idle = [](const Slot& s) { return s.id < 0; };
   const Tensor ids = upload_each(p, slots, [](const Slot& s, size_t) { return s.id; });
   const Tensor positions = upload_each(p, slots, [](const Slot& s, size_t) { return s.position; });
-  const auto upload_rows = [&](auto&& begin, auto&& end) {
-    return Segments{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end)};
+  const auto upload_rows = [&](int64_t longest, auto&& begin, auto&& end) {
+    return Segments{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end), .longest = longest};
   };
   const DecoderBlock::StepRows rows{
       .cache_rows = upload_each(p, slots,
@@ -131,12 +133,14 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
                                   return idle(s) ? shape_.cache_rows + static_cast<int64_t>(i)
                                                  : s.first_row + s.position;
                                 }),
-      .queries = upload_rows([](const Slot&, size_t i) { return i; },
-                             [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
-      .self_keys = upload_rows([](const Slot& s, size_t) { return s.first_row; },
-                               [&](const Slot& s, size_t) { return s.first_row + (idle(s) ? 0 : s.position + 1); }),
-      .cross_keys = upload_rows([](const Slot& s, size_t) { return s.source.begin; },
-                                [](const Slot& s, size_t) { return s.source.end; })};
+      .queries = upload_rows(
+          1, [](const Slot&, size_t i) { return i; }, [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
+      .self_keys = upload_rows(
+          model_.max_positions(), [](const Slot& s, size_t) { return s.first_row; },
+          [&](const Slot& s, size_t) { return s.first_row + (idle(s) ? 0 : s.position + 1); }),
+      .cross_keys = upload_rows(
+          shape_.window_rows, [](const Slot& s, size_t) { return s.source.begin; },
+          [](const Slot& s, size_t) { return s.source.end; })};
 
   const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()}, model_.dtype());
   model_.decode_step(p, ids, positions, rows, state_, logits);

@@ -3,7 +3,8 @@
 //
 // Every GEMM has one shape whatever is decoded. A slot's keys and values lie in consecutive rows of the caches, from
 // Slot::first_row on; the caller gives out rows. All memory is taken at construction; its size is found by a dry run.
-// Under tensor parallelism all ranks of the tp group make the same calls and get the same results.
+// On a Context that runs dry itself none is taken, and memory_bytes() says what would be. Under tensor parallelism all
+// ranks of the tp group make the same calls and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class SlotDecoder {
   SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  size_t memory_bytes() const { return state_.buffer.bytes() + arena_.capacity(); }
+  // Scratch memory of `ctx` not among it.
+  size_t memory_bytes() const { return Buffer::footprint(state_.bytes) + Buffer::footprint(arena_bytes_); }
 
   struct Rows {  // of the encoder's output, over all windows
     int32_t begin = 0, end = 0;
@@ -62,7 +64,7 @@ class SlotDecoder {
   void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& ids) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
   int64_t offered() const;  // columns a row that each rank offers
-  size_t measure();
+  size_t measure();         // and reserves the scratch memory of ctx_
 
   Context& ctx_;
   const Transformer& model_;
@@ -70,6 +72,7 @@ class SlotDecoder {
   SlotDecoderShape shape_;
   Transformer::DecodeState state_;
   Transformer::DecodeState window_;  // its caches are views of one window's rows of state_'s
+  size_t arena_bytes_;
   Arena arena_;
 };
 

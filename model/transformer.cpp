@@ -20,6 +20,17 @@ Segments upload_segments(Pass& p, const std::vector<int32_t>& offsets, int64_t r
   return {.begin = t.slice_rows(0, sentences), .end = t.slice_rows(1, sentences)};
 }
 
+// Around one block's forward pass: what it computes on the way is dead afterwards, unless backward will read it there.
+class BlockScope {
+ public:
+  BlockScope(Pass& p, const void* saved) {
+    if (!saved || p.recompute) scope_.emplace(p.arena);
+  }
+
+ private:
+  std::optional<ArenaScope> scope_;
+};
+
 template <typename Block>
 std::vector<Block> make_blocks(ParamStore& params, const std::string& side, int64_t count, const ModelConfig& c) {
   std::vector<Block> blocks;
@@ -89,6 +100,7 @@ Tensor Transformer::row_nll(Pass& p, const Block& block) {
 }
 
 Tensor Transformer::cross_attention(Pass& p, const Block& block, const AttentionChoice& choice) {
+  assert(!p.recompute);  // all blocks' keys and queries are read below
   p.arena.reset();
   decoder_output(p, block, &saved_);
   int64_t longest = 0;
@@ -137,6 +149,7 @@ Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, 
   source_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < encoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
+    const BlockScope scope(p, saved);
     encoder_[i].forward(p, x, rows, y, saved ? &saved->encoder[i] : nullptr);
     x = y;
   }
@@ -152,6 +165,7 @@ Tensor Transformer::decode(Pass& p, const Tensor& ids, const Tensor& positions, 
   target_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
+    const BlockScope scope(p, saved);
     decoder_[i].forward(p, x, memory, target, source, y, saved ? &saved->decoder[i] : nullptr);
     x = y;
   }
@@ -162,7 +176,7 @@ Tensor Transformer::decode(Pass& p, const Tensor& ids, const Tensor& positions, 
 }
 
 void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
-  const Saved& s = saved_;
+  Saved& s = saved_;
   const auto complete_from = [&](int64_t offset) {
     if (sync) sync->ready(offset);
   };
@@ -172,6 +186,10 @@ void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
   ops::fill(p.ctx, {.x = d_memory_sum});
   if (decoder_norm_) decoder_norm_->backward(p, d, s.decoder_norm, {}, d);
   for (size_t i = decoder_.size(); i-- > 0;) {
+    const ArenaScope scope(p.arena);
+    if (p.recompute)
+      decoder_[i].forward(p, Tensor(s.decoder[i].x), s.memory, s.target_rows, s.source_rows, p.arena.like(d),
+                          &s.decoder[i]);
     decoder_[i].backward(p, d, s.target_rows, s.source_rows, s.decoder[i], d_memory_sum);
     complete_from(decoder_[i].first_offset());
   }
@@ -184,6 +202,9 @@ void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
   }
   if (encoder_norm_) encoder_norm_->backward(p, d_memory, s.encoder_norm, {}, d_memory);
   for (size_t i = encoder_.size(); i-- > 0;) {
+    const ArenaScope scope(p.arena);
+    if (p.recompute)
+      encoder_[i].forward(p, Tensor(s.encoder[i].x), s.source_rows, p.arena.like(d_memory), &s.encoder[i]);
     encoder_[i].backward(p, d_memory, s.source_rows, s.encoder[i]);
     complete_from(encoder_[i].first_offset());
   }
@@ -191,15 +212,18 @@ void Transformer::backward(Pass& p, const Tensor& d_logits, GradSync* sync) {
   complete_from(0);
 }
 
-Transformer::DecodeState::DecodeState(const Transformer& model, const TensorParallel& tp, int64_t slots,
-                                      int64_t max_length, int64_t source_rows)
+Transformer::DecodeState::DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp,
+                                      int64_t slots, int64_t max_length, int64_t source_rows)
     : slots(slots), max_length(max_length) {
   const int64_t columns = model.decoder_.front().cache_columns(tp);
   const int64_t self = slots * max_length * columns, cross = source_rows * columns;
-  buffer = Buffer(model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * size_of(model.dtype()));
+  bytes = model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * size_of(model.dtype());
+  if (!ctx.dry_run()) buffer = Buffer(bytes);
   size_t at = 0;
   const auto take = [&](int64_t rows) {
-    const Tensor t = buffer.tensor({rows, columns}, model.dtype(), at);
+    const Shape shape{rows, columns};
+    if (ctx.dry_run()) return Tensor(nullptr, shape, model.dtype());
+    const Tensor t = buffer.tensor(shape, model.dtype(), at);
     at += t.bytes();
     return t;
   };

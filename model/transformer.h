@@ -27,7 +27,8 @@ class Transformer {
 
   const ModelConfig& config() const { return config_; }
   int64_t max_positions() const { return positions_.max_positions(); }
-  DType dtype() const { return output_.dtype(); }  // of activations: the parameters' `compute`
+  size_t positions_bytes() const { return positions_.bytes(); }  // of the table of sinusoids
+  DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
 
   // Loss sums of the block; gradients of grad_scale * (sum of smoothed loss) are added to the store's. `sync`, if
   // given, learns which gradients are complete as the backward pass goes. The arena is reset.
@@ -48,11 +49,13 @@ class Transformer {
   // on every rank of the tp group. Host memory, valid until the arena is reset.
   Tensor cross_attention(Pass& p, const Block& block, const AttentionChoice& choice);
 
-  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output.
+  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output;
+  // on a dry run it is counted, not taken.
   struct DecodeState {
-    DecodeState(const Transformer& model, const TensorParallel& tp, int64_t slots, int64_t max_length,
-                int64_t source_rows);
+    DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp, int64_t slots,
+                int64_t max_length, int64_t source_rows);
     int64_t slots, max_length;
+    size_t bytes;
     Buffer buffer;
     std::vector<DecoderBlock::Cache> blocks;
   };

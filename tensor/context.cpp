@@ -12,7 +12,7 @@ namespace weft {
 
 Context::Context(Device device, bool dry_run) : device_(device), dry_run_(dry_run) {
   require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
-  runtime_ = cpu::make_runtime();
+  runtime_ = cpu::make_runtime(dry_run);
 }
 
 Context::~Context() = default;
@@ -87,6 +87,15 @@ std::string missing_features() {
 }
 
 }  // namespace
+
+bool has_bf16_instructions() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
 
 std::string cpu_description() { return fmt::format("{}, kernels for {}", processor_name(), kKernelInstructions); }
 

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -17,11 +18,15 @@ namespace {
 constexpr size_t kAlignment = 64;              // a cache line
 constexpr size_t kHugePage = size_t{2} << 20;  // large buffers lie on huge pages: fewer misses of the TLB
 
+std::atomic<int64_t> num_allocations = 0;
+
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+constexpr size_t alignment_of(size_t bytes) { return bytes >= 2 * kHugePage ? kHugePage : kAlignment; }
+
 void* allocate(size_t bytes) {
-  const size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
-  const size_t rounded = round_up(bytes, alignment);
+  ++num_allocations;
+  const size_t alignment = alignment_of(bytes), rounded = round_up(bytes, alignment);
   void* data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) {
     fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks "
@@ -51,6 +56,10 @@ Buffer::Buffer(size_t bytes, Device device) : bytes_(bytes), device_(device) {
   require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
   if (bytes > 0) data_ = allocate(bytes);
 }
+
+size_t Buffer::footprint(size_t bytes) { return round_up(bytes, alignment_of(bytes)); }
+
+int64_t Buffer::allocations() { return num_allocations; }
 
 Buffer::~Buffer() { std::free(data_); }
 

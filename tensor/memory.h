@@ -22,6 +22,8 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  static size_t footprint(size_t bytes);  // what a Buffer of so many takes: large ones lie on whole huge pages
+  static int64_t allocations();           // how many Buffers took memory since the program began, on all threads
   Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
 
  private:

@@ -1,7 +1,9 @@
 // tensor/ops.cpp: checks the arguments of every op once, for all backends, and calls the backend.
 #include "tensor/ops.h"
 
+#include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
+#include "tensor/op_trace.h"
 
 namespace weft::ops {
 
@@ -50,6 +52,7 @@ class Checker {
   void require_segments(const Segments& s, const char* name, int64_t sentences, int64_t rows) const {
     require_shape(s.begin, name, {sentences}, DType::i32);
     require_shape(s.end, name, {sentences}, DType::i32);
+    if (s.longest > 0) require_longest(s, name, s.longest);
     if (ctx_.dry_run() || ctx_.device() != Device::cpu) return;
     for (int64_t i = 0; i < sentences; ++i) {
       const int32_t begin = s.begin.ptr<int32_t>()[i], end = s.end.ptr<int32_t>()[i];
@@ -63,7 +66,7 @@ class Checker {
     if (ctx_.dry_run() || ctx_.device() != Device::cpu) return;
     for (int64_t i = 0; i < s.begin.numel(); ++i) {
       const int32_t rows = s.end.ptr<int32_t>()[i] - s.begin.ptr<int32_t>()[i];
-      if (rows > most) fail_op(fmt::format("{}: sentence {} has {} rows, more than {} columns", name, i, rows, most));
+      if (rows > most) fail_op(fmt::format("{}: sentence {} has {} rows, more than {}", name, i, rows, most));
     }
   }
 
@@ -309,8 +312,9 @@ void check(const Checker& c, const TopK& a) {
 
 #define WEFT_DEFINE_OP(function, Arguments)         \
   void function(Context& ctx, const Arguments& a) { \
+    const TracedCall call(ctx.trace(), #function);  \
     check(Checker(ctx, #function), a);              \
-    if (ctx.dry_run()) return;                      \
+    if (ctx.dry_run()) return cpu::measure(ctx, a); \
     cpu::function(ctx, a);                          \
   }
 WEFT_OPS(WEFT_DEFINE_OP)

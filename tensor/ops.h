@@ -110,8 +110,9 @@ struct AddPositions {  // y = dropout(x + table[position])
 
 // Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
 struct Segments {
-  Tensor begin, end;
-};  // [B] i32 each
+  Tensor begin, end;    // [B] i32 each
+  int64_t longest = 0;  // no sentence has more rows, which bounds scratch memory; 0: it may have all of the tensor's
+};
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys:
 // self, causal and cross attention are this one op with other segments. Heads are consecutive groups of K columns.

@@ -1,8 +1,9 @@
 // trainer/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
 //
-// A step: step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill; a validation: step valid_loss
-// valid_nll bleu chrf. Numbers read back to the same double; one that is not finite is null. Each record is one write
-// of a whole line, so that a killed run leaves at most one cut-off line, at the end.
+// A step: step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale, and skipped =
+// true if its gradients were not finite; a validation: step valid_loss valid_nll bleu chrf. Numbers read back to the
+// same double; one that is not finite is null. Each record is one write of a whole line, so that a killed run leaves at
+// most one cut-off line, at the end.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, De
 
 // Two sums of squares: of split parameters, which tp adds up, and of whole ones, equal on every tp rank and counted
 // once.
-GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh) const {
+GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh, double loss_scale) const {
   const Tensor split = norm_.tensor({1}, DType::f64), whole = norm_.tensor({1}, DType::f64, sizeof(double));
   double* sums = norm_.tensor({2}, DType::f64).ptr<double>();
   sums[0] = sums[1] = 0;
@@ -28,7 +28,7 @@ GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh) const {
   const double square = mesh.tp().sum(sums[0]) + sums[1];
   // Every rank of a dp group holds the same sums already; a rank whose memory is damaged must not go its own way.
   const bool finite = mesh.world().max(std::isfinite(square) ? 0 : 1) == 0;
-  return {.value = std::sqrt(square), .finite = finite};
+  return {.value = std::sqrt(square) / loss_scale, .finite = finite};
 }
 
 void Optimizer::step(Context& ctx, double lr, double grad_scale) {

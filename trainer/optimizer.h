@@ -33,8 +33,9 @@ class Optimizer {
  public:
   Optimizer(const ParamStore& params, const OptimizerConfig& config, Device device);
 
-  GradNorm grad_norm(Context& ctx, const Mesh& mesh) const;  // split parameters summed over tp, whole ones counted once
-  void step(Context& ctx, double lr, double grad_scale);
+  // Of the gradients / loss_scale; split parameters summed over tp, whole ones counted once.
+  GradNorm grad_norm(Context& ctx, const Mesh& mesh, double loss_scale = 1) const;
+  void step(Context& ctx, double lr, double grad_scale);  // grad_scale: clipping / loss_scale
   int64_t steps() const { return steps_; }
   void set_steps(int64_t n) { steps_ = n; }
   Tensor first_moment() const { return m_.tensor({params_.numel()}); }

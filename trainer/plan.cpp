@@ -6,6 +6,7 @@
 #include "data/corpus.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "trainer/precision.h"
 #include "trainer/translator.h"
 #include "trainer/units.h"
 
@@ -166,6 +167,10 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
                           c.parallel.dp * c.parallel.tp, c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(),
                           num_threads() == 1 ? "" : "s", cpu_description()));
+  const char* const storage = name_of(storage_of(c.train.precision));
+  row("precision", fmt::format("{}{}", storage,
+                               params.mixed() ? " activations and products; weights, gradients, moments and sums in f32"
+                                              : " throughout"));
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
                           format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
@@ -179,10 +184,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
                               c.schedule.warmup));
-  row("memory",
-      fmt::format("{} a rank: parameters {}, gradients {}, moments {}, activations {}", format_bytes(memory.total()),
-                  format_bytes(memory.parameters), format_bytes(memory.gradients), format_bytes(memory.moments),
-                  format_bytes(memory.activations)));
+  row("memory", describe(memory, storage));
+  if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
   row("output", c.train.output);
   return s;
 }

@@ -11,6 +11,7 @@
 #include "trainer/event_log.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan.h"
+#include "trainer/precision.h"
 #include "trainer/progress.h"
 #include "trainer/run_folder.h"
 #include "trainer/trainer.h"
@@ -21,17 +22,38 @@ namespace {
 
 using ConfigText = std::function<std::string(const RunConfig&)>;
 
-constexpr int64_t kMaxSkippedSteps = 20;  // in a row; then the run has diverged
+// In a row, none of which could lower the loss scale; then the run has diverged.
+constexpr int64_t kMaxSkippedSteps = 20;
+
+// What a run goes on from; nothing in a new one.
+struct Origin {
+  std::string checkpoint, precision;
+};
+
+// What rank 0 finds is so for all.
+Origin find_origin(const RunConfig& c, Communicator& world) {
+  const Origin found = all_or_none(world, [&]() -> Origin {
+    if (world.rank() != 0 || c.train.fresh) return {};
+    const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
+    if (!folder) return {};
+    const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
+    return {*folder, TrainState::from_json(load_checkpoint(*folder, none, {})).precision};
+  });
+  return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
+}
+
+// The remark goes below the plan.
+std::string decide_precision(RunConfig& c, Communicator& world, const Origin& origin) {
+  const bool has_bf16 = on_every_rank(world, has_bf16_instructions());
+  const PrecisionChoice choice = choose_precision(c.train.precision, has_bf16, origin.precision);
+  c.train.precision = choice.precision;
+  return choice.remark.empty() ? "" : "  " + choice.remark + "\n";
+}
 
 std::string plan_text(const RunConfig& c, const Mesh& mesh) {
-  ParamStore params(mesh.tp().rank(), mesh.tp().size());
+  ParamStore params(mesh.tp().rank(), mesh.tp().size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_sinusoids=*/1);
-  const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
-  const MemoryPlan memory{.parameters = flat,
-                          .gradients = flat,
-                          .moments = 2 * flat,
-                          .activations = arena_bytes(c, TensorParallel(mesh.tp()))};
-  return describe_plan(c, params, memory);
+  return describe_plan(c, params, plan_memory(c, TensorParallel(mesh.tp())));
 }
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
@@ -46,8 +68,9 @@ class Run {
 
  private:
   bool chief() const { return mesh_.world().rank() == 0; }
-  void begin_or_resume();
+  void open_folder();
   void take_initial_values();
+  void begin_or_resume(const std::string& from);
   Wish own_wish();  // what this rank was asked for, or finds that it is time for
   bool finished(Wish wish) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
@@ -80,30 +103,34 @@ class Run {
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
     : config_(config),
       mesh_(mesh),
-      config_text_(text_to_keep(config, to_text)),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/mesh.world().rank() != 0)) {
-  if (chief()) std::fputs(("weft train\n" + plan_text(config, mesh)).c_str(), stderr);
-  trainer_ = all_or_none(mesh.world(), [&] { return std::make_unique<Trainer>(config, mesh); });
-  validation_ = all_or_none(mesh.world(), [&] {
-    return config.data.valid.empty() ? nullptr : std::make_unique<Validation>(config, mesh, *trainer_);
-  });
-  begin_or_resume();
-}
-
-// Rank 0 decides what to go on from; the others follow. Initial values are taken before the run's folder is made or an
-// older run set aside, so that one that cannot begin changes nothing.
-void Run::begin_or_resume() {
-  Communicator& world = mesh_.world();
+  Communicator& world = mesh.world();
   const TrainConfig& t = config_.train;
   const bool begins = world.max(chief() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
-  if (begins) take_initial_values();
-  const std::string found = all_or_none(world, [&]() -> std::string {
-    if (!chief()) return "";
-    folder_ = std::make_unique<RunFolder>(t.output, t.fresh);
-    return find_latest_checkpoint(folder_->checkpoints()).value_or("");
+  if (!begins) open_folder();
+  const Origin origin = find_origin(config_, world);
+  const std::string remark = decide_precision(config_, world, origin);
+  config_text_ = text_to_keep(config_, to_text);
+  if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
+  trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
+  validation_ = all_or_none(world, [&] {
+    return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
-  const std::string from = world.broadcast_string(found, 0);
-  if (from.empty() && !begins) take_initial_values();
+  // Before the folder of a new run is made, or an older run set aside: one that cannot begin changes nothing.
+  if (origin.checkpoint.empty()) take_initial_values();
+  if (begins) open_folder();
+  begin_or_resume(origin.checkpoint);
+}
+
+void Run::open_folder() {
+  all_or_none(mesh_.world(), [&] {
+    if (chief()) folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
+  });
+}
+
+// `from`: a checkpoint, or empty.
+void Run::begin_or_resume(const std::string& from) {
+  Communicator& world = mesh_.world();
   all_or_none(world, [&] {
     if (!from.empty()) trainer_->load(from, state_);
     trainer_->update(state_);
@@ -119,8 +146,9 @@ void Run::begin_or_resume() {
 
 void Run::take_initial_values() {
   if (config_.train.init.empty()) return;
-  say(fmt::format("beginning with the parameters of {}",
-                  initial_values_from(config_.train.init, config_, trainer_->params(), mesh_.world())));
+  const std::string from = initial_values_from(config_.train.init, config_, trainer_->params(), mesh_.world());
+  trainer_->round_values();
+  say(fmt::format("beginning with the parameters of {}", from));
 }
 
 // Clocks differ between ranks: rank 0's counts.
@@ -138,16 +166,19 @@ void Run::log_step(const StepReport& r) {
   part_seconds_ += r.seconds, ++part_steps_;
   part_source_ += static_cast<double>(r.source_tokens), part_target_ += static_cast<double>(r.target_tokens);
   if (!chief()) return;
-  log_->write({{"step", r.step},
-               {"epoch", r.epoch},
-               {"loss", r.loss},
-               {"nll", r.nll},
-               {"lr", r.lr},
-               {"grad_norm", r.grad_norm},
-               {"source_tokens", r.source_tokens},
-               {"target_tokens", r.target_tokens},
-               {"seconds", r.seconds},
-               {"fill", r.fill}});
+  nlohmann::ordered_json record{{"step", r.step},
+                                {"epoch", r.epoch},
+                                {"loss", r.loss},
+                                {"nll", r.nll},
+                                {"lr", r.lr},
+                                {"grad_norm", r.grad_norm},
+                                {"source_tokens", r.source_tokens},
+                                {"target_tokens", r.target_tokens},
+                                {"seconds", r.seconds},
+                                {"fill", r.fill}};
+  if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
+  if (r.skipped) record["skipped"] = true;
+  log_->write(record);
   const TrainConfig& t = config_.train;
   const double by_steps = static_cast<double>(t.steps - state_.step) * part_seconds_ / static_cast<double>(part_steps_);
   const double by_time = t.minutes > 0 ? 60 * t.minutes - state_.seconds : by_steps;
@@ -181,9 +212,14 @@ void Run::report_epoch(const StepReport& r) {
   epoch_ = r.epoch;
 }
 
+// A skipped step that lowers the loss scale is f16 finding its range: only those that cannot count.
 void Run::refuse_divergence(const StepReport& r) {
-  skipped_in_a_row_ = r.skipped ? skipped_in_a_row_ + 1 : 0;
-  if (r.skipped) say(fmt::format("step {}: a gradient is not finite; all ranks skip the step", r.step));
+  const bool lowers_scale = r.loss_scale > LossScaler::kFloor;
+  if (!r.skipped) skipped_in_a_row_ = 0;
+  if (r.skipped && !lowers_scale) ++skipped_in_a_row_;
+  if (r.skipped)
+    say(fmt::format("step {}: a gradient is not finite; all ranks skip the step{}", r.step,
+                    lowers_scale ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale) : ""));
   if (skipped_in_a_row_ < kMaxSkippedSteps) return;
   fail(ErrorKind::diverged,
        fmt::format(
@@ -267,12 +303,14 @@ int run_training(const RunConfig& wanted, Communicator& world, const ConfigText&
   return Run(config, mesh, to_text).loop();
 }
 
-void print_plan(const RunConfig& wanted, int ranks) {
+void print_plan(const RunConfig& wanted, Communicator& world) {
   const auto named = static_cast<int>(std::max<int64_t>(wanted.parallel.dp, 1) * wanted.parallel.tp);
-  const RunConfig config = resolve(wanted, ranks > 1 ? ranks : named);
+  RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : named); });
+  const std::string remark = decide_precision(config, world, find_origin(config, world));
+  if (world.rank() != 0) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp),
                    [&](Communicator& tp) {  // nothing runs: they stand for one tp group
-                     const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()}));
+                     const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()})) + remark;
                      if (tp.rank() == 0) std::fputs(text.c_str(), stdout);
                    });
 }

@@ -17,7 +17,8 @@ namespace weft {
 int run_training(const RunConfig& wanted, Communicator& world,
                  const std::function<std::string(const RunConfig&)>& to_text);
 
-// Prints the plan for `ranks` ranks or, if that is 1, for the grid that `wanted` names; makes nothing.
-void print_plan(const RunConfig& wanted, int ranks);
+// Prints the plan for the ranks of `world` or, if it is one, for the grid that `wanted` names; makes nothing. All ranks
+// call it.
+void print_plan(const RunConfig& wanted, Communicator& world);
 
 }  // namespace weft

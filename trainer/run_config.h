@@ -40,6 +40,7 @@ struct TrainConfig {
   BestMetric keep_best = BestMetric::bleu;
   Precision precision = Precision::automatic;
   int64_t patience = 0;
+  bool recompute = false;
   bool fresh = false;
 
   template <typename V>
@@ -59,6 +60,9 @@ struct TrainConfig {
     v("precision", precision,
       "of activations and products: auto (bf16 where every rank's processor has instructions for it, else f32), f32, "
       "bf16 or f16; weights, gradients, moments and sums are f32 always");
+    v("recompute", recompute,
+      "keep only each block's input and run its forward pass again before its backward pass: far less memory for "
+      "activations, about a third more work, the same numbers");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("fresh", fresh, "begin anew although the folder holds checkpoints: they are moved aside first");
   }

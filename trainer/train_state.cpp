@@ -12,7 +12,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelForm, norm, activation, positions, position_offset, scale_embeddings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, best)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, precision,
+                                   loss_scale, best)
 
 ModelForm ModelForm::of(const ModelConfig& c) {
   const char* const positions[] = {"interleaved", "halves", "tensor2tensor", "learned"};

@@ -7,6 +7,7 @@
 
 #include "data/block_plan.h"
 #include "model/config.h"
+#include "trainer/loss_scaler.h"
 
 namespace weft {
 
@@ -41,6 +42,8 @@ struct TrainState {
   Cursor cursor;                // where the next step begins
   DataOrder order;
   ModelForm model;
+  std::string precision = "f32";  // of the last step: f32, bf16 or f16
+  LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;
 
   nlohmann::json to_json() const;

@@ -14,7 +14,13 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
+// The arena of one block; `ctx` takes the scratch memory that goes with it.
+Arena working_memory(const RunConfig& config, const TensorParallel& tp, Context& ctx) {
+  Context dry(ctx.device(), /*dry_run=*/true);
+  const size_t bytes = arena_bytes(config, tp, dry);
+  ctx.reserve(dry);
+  return Arena(bytes, ctx.device());
+}
 
 // Declared by the model's constructor, so allocated between it and the optimizer's.
 Device allocated(ParamStore& params, Context& ctx, uint64_t seed) {
@@ -24,7 +30,7 @@ Device allocated(ParamStore& params, Context& ctx, uint64_t seed) {
 }
 
 DataOrder data_order(const RunConfig& c) {
-  return {.manifest_sha256 = sha256_of_file(c.data.train + "/manifest.json"),
+  return {.manifest_sha256 = c.data.train.empty() ? "" : sha256_of_file(c.data.train + "/manifest.json"),
           .seed = c.train.seed,
           .rows = c.batch.rows,
           .source_rows = c.batch.source_rows,
@@ -50,11 +56,12 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       params_(mesh.tp().rank(), mesh.tp().size(), storage_of(config.train.precision)),
       model_(config.model, params_, longest_row(config.batch)),
       optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
+      scaler_(params_.compute_dtype()),
       grad_sync_(mesh.dp(), params_.grads()),
-      arena_(arena_bytes(config, tp_)),
+      arena_(working_memory(config, tp_, ctx_)),
       order_(data_order(config)),
       form_(ModelForm::of(config.model)) {
-  start_loader({});
+  if (!config.data.train.empty()) start_loader({});
 }
 
 void Trainer::start_loader(const Cursor& cursor) {
@@ -69,13 +76,21 @@ Pass Trainer::pass(int64_t block, bool training) {
           .seed = config_.train.seed,
           .step = step_,
           .block = block,
-          .training = training};
+          .training = training,
+          .recompute = config_.train.recompute};
 }
 
 StepReport Trainer::step(Wish wish) {
   const double begin = now();
-  const Step step = loader_->next();  // this rank's blocks; token counts of the whole step
-  const double scale = 1.0 / static_cast<double>(step.num_target_tokens);
+  const Step step = loader_->next();
+  StepReport report = step_on(step, wish);
+  report.seconds = now() - begin;
+  return report;
+}
+
+StepReport Trainer::step_on(const Step& step, Wish wish) {
+  const double begin = now();
+  const double scale = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
   ops::fill(ctx_, {.x = params_.grads()});
   grad_sync_.begin();
   BlockLoss sums;
@@ -83,12 +98,13 @@ StepReport Trainer::step(Wish wish) {
     GradSync* sync =
         &block == &step.blocks.back() ? &grad_sync_ : nullptr;  // only complete gradients are summed over dp
     Pass p = pass(block.index, /*training=*/true);
-    sums += model_.loss_and_gradients(p, block, config_.train.label_smoothing, scale, sync);
+    sums += model_.loss_and_gradients(p, block, config_.train.label_smoothing, loss_scale * scale, sync);
   }
   grad_sync_.wait();
-  const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_);  // the same on every rank
+  const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_, loss_scale);  // the same on every rank
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
-  if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm));
+  if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm) / loss_scale);
+  scaler_.update(norm.finite);
 
   const auto strongest = static_cast<Wish>(mesh_.world().max(static_cast<int64_t>(wish)));
   return {.step = ++step_,
@@ -97,6 +113,7 @@ StepReport Trainer::step(Wish wish) {
           .nll = mesh_.dp().sum(sums.nll) * scale,
           .lr = lr,
           .grad_norm = norm.value,
+          .loss_scale = loss_scale,
           .source_tokens = step.num_source_tokens,
           .target_tokens = step.num_target_tokens,
           .seconds = now() - begin,
@@ -111,6 +128,8 @@ void Trainer::update(TrainState& state) const {
   state.cursor = loader_->cursor();
   state.order = order_;
   state.model = form_;
+  state.precision = name_of(params_.compute_dtype());
+  state.loss_scale = scaler_.state();
 }
 
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
@@ -134,21 +153,19 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   params_.round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
+  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // another one begins anew
   start_loader(state.cursor);
 }
 
-DType storage_of(Precision precision) {
-  return precision == Precision::bf16 ? DType::bf16 : precision == Precision::f16 ? DType::f16 : DType::f32;
-}
+int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
 
-size_t arena_bytes(const RunConfig& config, const TensorParallel& tp) {
+size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry) {
   ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision));
   Transformer model(config.model, params, /*num_sinusoids=*/1);
-  Context ctx(Device::cpu, /*dry_run=*/true);
   Arena arena;
   BlockBuilder builder(config.batch.source_rows, config.batch.rows);
   builder.add({}, {});
-  Pass p{.ctx = ctx, .arena = arena, .tp = tp, .training = true};
+  Pass p{.ctx = dry, .arena = arena, .tp = tp, .training = true, .recompute = config.train.recompute};
   model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
   return arena.high_water();
 }

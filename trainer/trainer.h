@@ -11,6 +11,8 @@
 #include "data/loader.h"
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "trainer/loss_scaler.h"
+#include "trainer/precision.h"
 #include "trainer/run_config.h"
 #include "trainer/signals.h"
 #include "trainer/train_state.h"
@@ -21,6 +23,7 @@ struct StepReport {
   int64_t step = 0, epoch = 0;  // step counts from 1: how many are done
   double loss = 0, nll = 0;     // a target token, in nats: smoothed and plain
   double lr = 0, grad_norm = 0;
+  double loss_scale = 1;                         // that the step was computed with
   int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks
   double seconds = 0, fill = 0;
   bool skipped = false;    // a non-finite gradient: no rank took the step
@@ -29,14 +32,19 @@ struct StepReport {
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan.h). Parameters have their initial values. Communicates nothing.
+  // `config` is resolved (trainer/plan.h), its precision decided. Parameters have their initial values. Communicates
+  // nothing. Without data.train there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
   StepReport step(Wish wish = Wish::none);  // `wish`: what this rank was asked for
+  // On this rank's blocks and the token counts of all ranks'.
+  StepReport step_on(const Step& step, Wish wish = Wish::none);
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
   void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
-  void update(TrainState& state) const;  // step, optimizer steps, cursor, order and model; the rest is the caller's
+  // Step, optimizer steps, cursor, order, model, precision and loss scale; the rest is the caller's.
+  void round_values() { params_.round_values(ctx_); }  // after parameters were given other values
+  void update(TrainState& state) const;
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
   Pass pass(int64_t block, bool training);
@@ -55,6 +63,7 @@ class Trainer {
   ParamStore params_;
   Transformer model_;
   Optimizer optimizer_;
+  LossScaler scaler_;
   GradSync grad_sync_;
   Arena arena_;
   DataOrder order_;
@@ -63,9 +72,10 @@ class Trainer {
   int64_t step_ = 0;
 };
 
-DType storage_of(Precision precision);  // of a resolved precision
-
 // Bytes that the forward and backward pass of one block need on this rank, found by running them dry.
-size_t arena_bytes(const RunConfig& config, const TensorParallel& tp);
+// `dry`, a context that runs dry, notes the scratch memory of their ops.
+size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
+
+int64_t longest_row(const BatchConfig& batch);  // how far positions go in a block of either side
 
 }  // namespace weft

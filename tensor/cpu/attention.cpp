@@ -47,13 +47,13 @@ void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tenso
 
 namespace {
 
-struct Scratch {
+struct Workspace {
   float *k_transposed, *v, *probabilities, *scales, *q, *y;
   static size_t size(int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
     return static_cast<size_t>(head * ld_keys + keys * ld_head + 2 * kQueryTile * (ld_keys + ld_head));
   }
-  Scratch(float* p, int64_t keys, int64_t head) {
+  Workspace(float* p, int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
     k_transposed = p;
     v = k_transposed + head * ld_keys;
@@ -82,7 +82,7 @@ template <typename T>
 void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
   const int64_t ld_keys = round_up_to_lanes(num_keys);
-  const Scratch s(memory, num_keys, size);
+  const Workspace s(memory, num_keys, size);
   pack_transposed(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
   const SmallB v = padded(at<T>(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v);
 
@@ -122,10 +122,14 @@ void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) 
 
 }  // namespace
 
+void measure(Context& ctx, const ops::AttentionForward& a) {
+  runtime(ctx).reserve_scratch(omp_get_max_threads(), Workspace::size(longest(a.k_rows, a.k), a.q.cols() / a.heads));
+}
+
 void attention_forward(Context& ctx, const ops::AttentionForward& a) {
+  measure(ctx, a);
   Runtime& run = runtime(ctx);
   const int64_t num_sentences = a.q_rows.begin.numel();
-  run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), a.q.cols() / a.heads));
   zero_uncovered(run, a.q_rows, a.y, a.lse);
   for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);

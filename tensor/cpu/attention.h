@@ -23,10 +23,9 @@ inline Rows rows_of(const ops::Segments& segments, int64_t sentence) {
   return {segments.begin.ptr<int32_t>()[sentence], segments.end.ptr<int32_t>()[sentence]};
 }
 
-inline int64_t longest(const ops::Segments& segments) {
-  int64_t most = 0;
-  for (int64_t i = 0; i < segments.begin.numel(); ++i) most = std::max(most, rows_of(segments, i).count());
-  return most;
+// Rows that the longest sentence may have: shapes decide, not the sentences at hand.
+inline int64_t longest(const ops::Segments& segments, const Tensor& t) {
+  return segments.longest > 0 ? std::min(segments.longest, t.rows()) : t.rows();
 }
 
 template <typename T = float>

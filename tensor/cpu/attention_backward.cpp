@@ -11,14 +11,14 @@ namespace weft::cpu {
 
 namespace {
 
-struct Scratch {
+struct Workspace {
   float *k_transposed, *v_transposed, *k, *q, *d_y, *p, *d_p, *scales, *d_k, *d_v, *d_q;
   static size_t size(int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
     return static_cast<size_t>(2 * head * ld_keys + 3 * keys * ld_head + 3 * kQueryTile * ld_head +
                                3 * kQueryTile * ld_keys);
   }
-  Scratch(float* memory, int64_t keys, int64_t head) {
+  Workspace(float* memory, int64_t keys, int64_t head) {
     const int64_t ld_keys = round_up_to_lanes(keys), ld_head = round_up_to_lanes(head);
     k_transposed = memory;
     v_transposed = k_transposed + head * ld_keys;
@@ -67,7 +67,7 @@ template <typename T>
 void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
   const int64_t ld_keys = round_up_to_lanes(num_keys);
-  const Scratch s(memory, num_keys, size);
+  const Workspace s(memory, num_keys, size);
   pack_transposed(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
   pack_transposed(at<T>(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v_transposed, ld_keys);
   const SmallB keys_by_row = padded(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k);
@@ -112,10 +112,14 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
 
 }  // namespace
 
+void measure(Context& ctx, const ops::AttentionBackward& a) {
+  runtime(ctx).reserve_scratch(omp_get_max_threads(), Workspace::size(longest(a.k_rows, a.k), a.q.cols() / a.heads));
+}
+
 void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
+  measure(ctx, a);
   Runtime& run = runtime(ctx);
   const int64_t num_sentences = a.q_rows.begin.numel(), size = a.q.cols() / a.heads;
-  run.reserve_scratch(omp_get_max_threads(), Scratch::size(longest(a.k_rows), size));
   zero_uncovered(run, a.q_rows, a.d_q, {});
   zero_uncovered(run, a.k_rows, a.d_k, {});
   zero_uncovered(run, a.k_rows, a.d_v, {});

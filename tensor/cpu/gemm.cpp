@@ -1,8 +1,8 @@
 // tensor/cpu/gemm.cpp: ops::gemm by oneDNN's matmul primitive; the only file that includes oneDNN.
 //
 // A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with its
-// strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied by the processor's
-// own instructions (f32 sums); f16 has none here: its operands are widened to f32 first.
+// strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied as they are,
+// with f32 sums, where oneDNN can; f16, and bf16 elsewhere, is widened to f32 first.
 #include "tensor/cpu/gemm.h"
 
 #include <omp.h>
@@ -44,8 +44,9 @@ int threads_for(int64_t m, int64_t n, int64_t k) {
 }
 
 struct Plan {
-  dnnl::matmul matmul;
-  dnnl::memory a, b, c, bias;
+  dnnl::matmul::primitive_desc desc;
+  dnnl::matmul matmul;  // its code is made for the first product
+  dnnl::memory a, b, c, bias, scratch;
   std::unordered_map<int, dnnl::memory> arguments;
 };
 
@@ -62,6 +63,7 @@ Plan make_plan(const dnnl::engine& engine, const Key& key) {
   const auto bias_desc = matrix_desc(1, key.n, key.n, DType::f32);
 
   dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (key.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
@@ -70,11 +72,13 @@ Plan make_plan(const dnnl::engine& engine, const Key& key) {
   const auto desc =
       key.bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc) : dnnl::matmul::desc(a_desc, b_desc, c_desc);
   Plan plan;
-  plan.matmul = dnnl::matmul(dnnl::matmul::primitive_desc(desc, attributes, engine));
+  plan.desc = dnnl::matmul::primitive_desc(desc, attributes, engine);
   plan.a = dnnl::memory(a_desc, engine, nullptr);
   plan.b = dnnl::memory(b_desc, engine, nullptr);
   plan.c = dnnl::memory(c_desc, engine, nullptr);
-  plan.arguments = {{DNNL_ARG_SRC, plan.a}, {DNNL_ARG_WEIGHTS, plan.b}, {DNNL_ARG_DST, plan.c}};
+  plan.scratch = dnnl::memory(plan.desc.scratchpad_desc(), engine, nullptr);
+  plan.arguments = {
+      {DNNL_ARG_SRC, plan.a}, {DNNL_ARG_WEIGHTS, plan.b}, {DNNL_ARG_DST, plan.c}, {DNNL_ARG_SCRATCHPAD, plan.scratch}};
   if (key.bias) {
     plan.bias = dnnl::memory(bias_desc, engine, nullptr);
     plan.arguments.emplace(DNNL_ARG_BIAS, plan.bias);
@@ -82,72 +86,111 @@ Plan make_plan(const dnnl::engine& engine, const Key& key) {
   return plan;
 }
 
+Key key_of(const ops::Gemm& a) {
+  const int64_t m = a.c.rows(), n = a.c.cols(), k = a.trans_a ? a.a.rows() : a.a.cols();
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .a_stride = a.a.row_stride,
+          .b_stride = a.b.row_stride,
+          .c_stride = a.c.row_stride,
+          .trans_a = a.trans_a,
+          .trans_b = a.trans_b,
+          .bias = !a.bias.empty(),
+          .accumulate = a.accumulate,
+          .ab = a.a.dtype,
+          .c = a.c.dtype,
+          .threads = threads_for(m, n, k)};
+}
+
 }  // namespace
 
 struct GemmPlans::Plans {
+  // Calls use(plan) with as many threads as it is made for.
+  template <typename Use>
+  auto with_plan(const Key& key, Use&& use) {
+    const UseThreads use_threads(key.threads);
+    try {
+      auto found = plans.find(key);
+      if (found == plans.end()) found = plans.emplace(key, make_plan(engine, key)).first;
+      return use(found->second);
+    } catch (const dnnl::error& e) {
+      fail(ErrorKind::internal,
+           fmt::format("oneDNN: {} in a product of [{}, {}] and [{}, {}]", e.what(), key.m, key.k, key.k, key.n));
+    }
+  }
+
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::map<Key, Plan> plans;
-  Buffer widened[3];  // f32 copies of a product's f16 operands: a, b, c
 };
 
 GemmPlans::GemmPlans() : plans_(std::make_unique<Plans>()) {}
 GemmPlans::~GemmPlans() = default;
 
-void GemmPlans::run(const ops::Gemm& a) {
-  const int64_t m = a.c.rows(), n = a.c.cols(), k = a.trans_a ? a.a.rows() : a.a.cols();
-  const Key key{.m = m,
-                .n = n,
-                .k = k,
-                .a_stride = a.a.row_stride,
-                .b_stride = a.b.row_stride,
-                .c_stride = a.c.row_stride,
-                .trans_a = a.trans_a,
-                .trans_b = a.trans_b,
-                .bias = !a.bias.empty(),
-                .accumulate = a.accumulate,
-                .ab = a.a.dtype,
-                .c = a.c.dtype,
-                .threads = threads_for(m, n, k)};
-  const UseThreads use_threads(key.threads);
-  try {
-    auto found = plans_->plans.find(key);
-    if (found == plans_->plans.end()) found = plans_->plans.emplace(key, make_plan(plans_->engine, key)).first;
-    Plan& plan = found->second;
+size_t GemmPlans::scratch_bytes(const ops::Gemm& a) {
+  return plans_->with_plan(key_of(a), [](Plan& plan) { return plan.scratch.get_desc().get_size(); });
+}
+
+void GemmPlans::run(const ops::Gemm& a, void* scratch) {
+  plans_->with_plan(key_of(a), [&](Plan& plan) {
+    if (!plan.matmul) plan.matmul = dnnl::matmul(plan.desc);
     plan.a.set_data_handle(a.a.data);
     plan.b.set_data_handle(a.b.data);
     plan.c.set_data_handle(a.c.data);
-    if (key.bias) plan.bias.set_data_handle(a.bias.data);
+    plan.scratch.set_data_handle(scratch);
+    if (!a.bias.empty()) plan.bias.set_data_handle(a.bias.data);
     plan.matmul.execute(plans_->stream, plan.arguments);
     plans_->stream.wait();
-  } catch (const dnnl::error& e) {
-    fail(ErrorKind::internal,
-         fmt::format("oneDNN: {} in a product of [{}, {}] and [{}, {}]", e.what(), key.m, key.k, key.k, key.n));
-  }
+  });
 }
 
-Tensor GemmPlans::widened(int which, const Tensor& t) {
-  if (t.dtype != DType::f16) return t;
-  Buffer& buffer = plans_->widened[which];
-  const size_t bytes = static_cast<size_t>(t.numel()) * sizeof(float);
-  if (buffer.bytes() < bytes) buffer = Buffer(bytes);
-  return buffer.tensor(t.shape);
+namespace {
+
+bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an instruction set's number has the bits of those below it
+  return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+// oneDNN multiplies bf16 where it may use AVX-512, emulating what the processor lacks, and f16 nowhere.
+bool is_multiplied_as_f32(DType t) {
+  static const bool has_avx512 = holds_all(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core);
+  return t == DType::f16 || (t == DType::bf16 && !has_avx512);
+}
+
+// The operand as oneDNN takes it: itself, or room for it as f32.
+Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
+  if (!is_multiplied_as_f32(t.dtype)) return t;
+  run.reserve(use, static_cast<size_t>(t.numel()) * sizeof(float));
+  return Tensor(run.data(use), t.shape);
+}
+
+ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
+  ops::Gemm product = a;
+  product.a = widened(run, Runtime::kWideA, a.a);
+  product.b = widened(run, Runtime::kWideB, a.b);
+  product.c = widened(run, Runtime::kWideC, a.c);
+  run.reserve(Runtime::kProduct, run.gemm->scratch_bytes(product));
+  return product;
+}
+
+}  // namespace
+
+void measure(Context& ctx, const ops::Gemm& a) {
+  if (a.c.numel() > 0) widened(runtime(ctx), a);
 }
 
 void gemm(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
-  GemmPlans& plans = *runtime(ctx).gemm;
-  ops::Gemm product = a;
-  product.a = plans.widened(0, a.a);
-  product.b = plans.widened(1, a.b);
-  product.c = plans.widened(2, a.c);
-  if (a.a.dtype == DType::f16) {
+  Runtime& run = runtime(ctx);
+  const ops::Gemm product = widened(run, a);
+  if (is_multiplied_as_f32(a.a.dtype)) {
     cast(ctx, {.x = a.a, .y = product.a});
     cast(ctx, {.x = a.b, .y = product.b});
   }
-  if (a.c.dtype == DType::f16 && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
-  plans.run(product);
-  if (a.c.dtype == DType::f16) cast(ctx, {.x = product.c, .y = a.c});
+  const bool is_rounded = is_multiplied_as_f32(a.c.dtype);
+  if (is_rounded && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
+  run.gemm->run(product, run.data(Runtime::kProduct));
+  if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
 
 }  // namespace weft::cpu

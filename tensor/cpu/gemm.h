@@ -11,8 +11,9 @@ class GemmPlans {  // one a Context; used by one thread at a time
  public:
   GemmPlans();
   ~GemmPlans();
-  void run(const ops::Gemm& a);                // of f32 or bf16 operands
-  Tensor widened(int which, const Tensor& t);  // room for operand `which` as f32 if it is f16, else itself
+  // Of f32 or bf16 operands; `scratch` has scratch_bytes(a).
+  void run(const ops::Gemm& a, void* scratch);
+  size_t scratch_bytes(const ops::Gemm& a);
 
  private:
   struct Plans;

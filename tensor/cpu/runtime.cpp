@@ -1,20 +1,38 @@
-// tensor/cpu/runtime.cpp: scratch memory that grows in the first step and is kept.
+// tensor/cpu/runtime.cpp: scratch memory that is measured dry, taken once and kept.
 #include "tensor/cpu/runtime.h"
+
+#include <algorithm>
 
 #include "tensor/cpu/gemm.h"
 
 namespace weft::cpu {
 
-Runtime::Runtime() : gemm(std::make_unique<GemmPlans>()) {}
-Runtime::~Runtime() = default;
-
-void Runtime::reserve_scratch(int threads, size_t count) {
-  if (scratch_.size() < static_cast<size_t>(threads)) scratch_.resize(static_cast<size_t>(threads));
-  for (Buffer& buffer : scratch_) {
-    if (buffer.bytes() < count * sizeof(float)) buffer = Buffer(count * sizeof(float));
-  }
+void Scratch::reserve(size_t bytes, bool dry_run) {
+  bytes_ = std::max(bytes_, bytes);
+  if (!dry_run && buffer_.bytes() < bytes_) buffer_ = Buffer(bytes_);
 }
 
-std::unique_ptr<Context::Runtime> make_runtime() { return std::make_unique<Runtime>(); }
+Runtime::Runtime(bool dry_run) : gemm(std::make_unique<GemmPlans>()), dry_run_(dry_run) {}
+Runtime::~Runtime() = default;
+
+void Runtime::reserve(const Context::Runtime& dry) {
+  const auto& other = static_cast<const Runtime&>(dry);
+  for (int use = 0; use < kNumUses; ++use)
+    reserve(static_cast<Use>(use), other.scratch_[static_cast<size_t>(use)].bytes());
+}
+
+size_t Runtime::scratch_bytes() const {
+  size_t bytes = 0;
+  for (const Scratch& scratch : scratch_) bytes += Buffer::footprint(scratch.bytes());
+  return bytes;
+}
+
+void Runtime::reserve_scratch(int threads, size_t count) {
+  constexpr size_t kLine = 64 / sizeof(float);  // threads share no cache line
+  per_thread_ = (count + kLine - 1) / kLine * kLine;
+  reserve(kAttention, per_thread_ * static_cast<size_t>(threads) * sizeof(float));
+}
+
+std::unique_ptr<Context::Runtime> make_runtime(bool dry_run) { return std::make_unique<Runtime>(dry_run); }
 
 }  // namespace weft::cpu

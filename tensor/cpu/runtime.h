@@ -1,6 +1,7 @@
-// tensor/cpu/runtime.h: the CPU backend's state of one Context: GEMM plans and each thread's scratch memory.
+// tensor/cpu/runtime.h: the CPU backend's state of one Context: GEMM plans and scratch memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "tensor/context.h"
 #include "tensor/memory.h"
+#include "tensor/ops.h"
 
 namespace weft::cpu {
 
@@ -16,22 +18,51 @@ class GemmPlans;  // gemm.cpp
 // Loops over fewer elements run on the calling thread: waking the others would take longer.
 inline constexpr int64_t kWorthThreads = 8192;
 
-struct Runtime final : Context::Runtime {
-  Runtime();
-  ~Runtime() override;
+// Memory that one kind of op works in, uninitialised: as much as the largest call needs, kept for the next.
+class Scratch {
+ public:
+  void reserve(size_t bytes, bool dry_run);  // grows only; a dry run only takes note
+  void* data() const { return buffer_.data(); }
+  size_t bytes() const { return bytes_; }
 
-  // `count` floats for each of `threads` threads, uninitialised, kept for the next call; grows only.
+ private:
+  Buffer buffer_;
+  size_t bytes_ = 0;
+};
+
+struct Runtime final : Context::Runtime {
+  explicit Runtime(bool dry_run);
+  ~Runtime() override;
+  void reserve(const Context::Runtime& dry) override;
+  size_t scratch_bytes() const override;
+
+  enum Use { kAttention, kProduct, kWideA, kWideB, kWideC, kNumUses };
+  void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
+  void* data(Use use) const { return scratch_[use].data(); }
+
+  // Attention's: `count` floats for each of `threads` threads.
   void reserve_scratch(int threads, size_t count);
-  float* scratch(int thread) const { return static_cast<float*>(scratch_[static_cast<size_t>(thread)].data()); }
+  float* scratch(int thread) const {
+    return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
+  }
 
   std::unique_ptr<GemmPlans> gemm;
   std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
 
  private:
-  std::vector<Buffer> scratch_;
+  bool dry_run_;
+  std::array<Scratch, kNumUses> scratch_;
+  size_t per_thread_ = 0;  // floats
 };
 
-std::unique_ptr<Context::Runtime> make_runtime();
+std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
 inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime()); }
+
+// The dry run of an op: notes its scratch memory. Most have none.
+template <typename Arguments>
+void measure(Context&, const Arguments&) {}
+void measure(Context& ctx, const ops::Gemm& a);
+void measure(Context& ctx, const ops::AttentionForward& a);
+void measure(Context& ctx, const ops::AttentionBackward& a);
 
 }  // namespace weft::cpu

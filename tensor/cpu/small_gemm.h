@@ -24,6 +24,9 @@ inline constexpr int64_t kLanes = 4, kBlockRows = 4;
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
 typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
+typedef uint16_t Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(2), may_alias));
+typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
 // The first `count` lanes; whole vectors, the usual case, as one instruction.
@@ -33,15 +36,16 @@ inline Vec load(const float* from, int64_t count = kLanes) {
   std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
   return v;
 }
-template <typename T>
+template <typename T>  // halves, widened
 inline Vec load(const T* from, int64_t count = kLanes) {
-  float lanes[kLanes] = {};
-  if (count == kLanes) {
-#pragma omp simd
-    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = to_float(from[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) lanes[i] = to_float(from[i]);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (count == kLanes) {
+      const Halves halves = *reinterpret_cast<const Halves*>(from);
+      return reinterpret_cast<Vec>(__builtin_convertvector(halves, Words32) << 16);
+    }
   }
+  float lanes[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = to_float(from[i]);
   return load(lanes);
 }
 inline void store(const Vec& v, float* to, int64_t count = kLanes) {

@@ -89,8 +89,8 @@ RunConfig unusual_config() {
   config.sections(all);
   for (Field& field : fields) {
     const std::string before = field.get();
-    for (const char* candidate :
-         {"false", "true", "gelu", "pre", "halves", "xavier", "cosine", "output", "loss", "0.1234567890123456", "77"}) {
+    for (const char* candidate : {"false", "true", "gelu", "pre", "halves", "xavier", "cosine", "output", "loss",
+                                  "bf16", "0.1234567890123456", "77"}) {
       try {
         field.set(candidate);
       } catch (const Error&) {

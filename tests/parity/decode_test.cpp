@@ -28,7 +28,7 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
         block_(block_of(file_)),
         model_(config_, *world_, /*seed=*/1),
         slots_(block_.num_sentences()),
-        state_(*model_.model, model_.tp, slots_, kLongest, static_cast<int64_t>(block_.source.size())) {
+        state_(model_.ctx, *model_.model, model_.tp, slots_, kLongest, static_cast<int64_t>(block_.source.size())) {
     put(weights_, model_.params);
     std::vector<int32_t> ids = block_.source;
     for (size_t i = static_cast<size_t>(block_.source_tokens()); i < ids.size(); ++i) ids[i] = -1;

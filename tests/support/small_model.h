@@ -54,8 +54,9 @@ struct GridResult {
 
 // One rank's model with everything it needs.
 struct SmallModel {
-  SmallModel(ModelConfig config, Communicator& tp_group, uint64_t seed, size_t arena_bytes = 64 << 20)
-      : tp(tp_group), params(tp_group.rank(), tp_group.size()), arena(arena_bytes) {
+  SmallModel(ModelConfig config, Communicator& tp_group, uint64_t seed, size_t arena_bytes = 64 << 20,
+             DType storage = DType::f32)
+      : tp(tp_group), params(tp_group.rank(), tp_group.size(), storage), arena(arena_bytes) {
     config.resolve(tp_group.size());
     model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
     params.allocate(Device::cpu);
@@ -100,34 +101,42 @@ inline std::map<std::string, std::vector<float>> gather(const ParamStore& params
 
 inline constexpr uint64_t kSmallModelSeed = 5;  // of the initial values below
 
+// Multiplies the loss of a step in f16, so that its gradients are no subnormal numbers.
+inline double loss_scale_of(DType storage) { return storage == DType::f16 ? 1024 : 1; }
+
 // One rank's part of a step; every rank gets the whole result.
 inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block>& blocks, const Mesh& mesh,
-                              double smoothing) {
-  SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20);
+                              double smoothing, DType storage = DType::f32) {
+  SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20, storage);
   GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
   sync.begin();
   double tokens = 0;
   for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
   const size_t share = blocks.size() / static_cast<size_t>(mesh.dp().size());
   const size_t first = share * static_cast<size_t>(mesh.dp().rank());
+  const double loss_scale = loss_scale_of(storage);
   BlockLoss loss;
   for (size_t i = first; i < first + share; ++i) {
     Pass p = m.pass(blocks[i].index);
-    loss += m.model->loss_and_gradients(p, blocks[i], smoothing, 1 / tokens, i + 1 == first + share ? &sync : nullptr);
+    loss += m.model->loss_and_gradients(p, blocks[i], smoothing, loss_scale / tokens,
+                                        i + 1 == first + share ? &sync : nullptr);
   }
   sync.wait();
-  return {.loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)},
-          .gradients = gather(m.params, mesh.tp(), /*gradients=*/true)};
+  GridResult result{.loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)},
+                    .gradients = gather(m.params, mesh.tp(), /*gradients=*/true)};
+  for (auto& [name, gradient] : result.gradients)
+    for (float& x : gradient) x /= static_cast<float>(loss_scale);
+  return result;
 }
 
 // The same on thread ranks, each on one core.
 inline GridResult run_on_grid(const ModelConfig& config, const std::vector<Block>& blocks, int dp, int tp,
-                              double smoothing) {
+                              double smoothing, DType storage = DType::f32) {
   GridResult result;
   run_thread_ranks(dp * tp, [&](Communicator& world) {
     set_num_threads(1);
     const Mesh mesh(world, {.dp = dp, .tp = tp});
-    GridResult mine = run_on_mesh(config, blocks, mesh, smoothing);
+    GridResult mine = run_on_mesh(config, blocks, mesh, smoothing, storage);
     if (world.rank() == 0) result = std::move(mine);
   });
   return result;

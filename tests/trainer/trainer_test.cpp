@@ -22,6 +22,7 @@ RunConfig run_config(const TextCorpus& corpus) {
   c.optimizer.clip_norm = 1, c.optimizer.weight_decay = 0.01;
   c.schedule.lr = 3e-3, c.schedule.warmup = 10;
   c.train.output = corpus.path() + "/run";
+  c.train.precision = Precision::f32;
   return c;
 }
 
@@ -33,6 +34,7 @@ struct Trained {
 struct Part {  // of a run: from a checkpoint or the start, for some steps, to a checkpoint or nowhere
   int dp = 1, tp = 1, steps = 20;
   std::string from = "", to = "";
+  Precision precision = Precision::f32;
 };
 
 Trained train(const TextCorpus& corpus, const Part& part) {
@@ -40,6 +42,7 @@ Trained train(const TextCorpus& corpus, const Part& part) {
   run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
     RunConfig config = run_config(corpus);
     config.parallel = {.dp = part.dp, .tp = part.tp};
+    config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel);
     Trainer trainer(config, mesh);
@@ -86,6 +89,16 @@ void expect_equal_to_rounding(const Trained& a, const Trained& b, size_t first =
   EXPECT_LT(relative_error(a, b), 1e-4);
 }
 
+void expect_within(double band, const std::vector<double>& got, const std::vector<double>& want, size_t first = 0) {
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], want[first + i], band * want[first + i]) << "step " << first + i;
+}
+
+constexpr Precision kHalves[] = {Precision::bf16, Precision::f16};
+// How far the loss of a step in halves may be from the same step's in f32, and on another grid: four to five times what
+// was seen.
+constexpr double kBandToF32 = 0.005, kBandOfGrids = 0.002;
+
 TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
   const Trained one = train(corpus(), {});
   EXPECT_LT(one.losses.back(), one.losses.front());
@@ -95,15 +108,43 @@ TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
   }
 }
 
-TEST(Training, AResumedRunIsBitEqualToOneThatWasNotStopped) {
+// Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less a sum.
+TEST(Training, TwentyStepsInHalvesAreTheSameOnEveryGrid) {
+  for (const Precision precision : kHalves) {
+    const Trained one = train(corpus(), {.precision = precision});
+    for (const auto& [dp, tp] : {std::pair{2, 1}, {1, 2}, {2, 2}}) {
+      SCOPED_TRACE(fmt::format("{} dp {} x tp {}", name_of(storage_of(precision)), dp, tp));
+      expect_within(kBandOfGrids, train(corpus(), {.dp = dp, .tp = tp, .precision = precision}).losses, one.losses);
+    }
+  }
+}
+
+TEST(Training, HalvesLearnAsF32Does) {
+  const Trained full = train(corpus(), {.steps = 60});
+  EXPECT_LT(full.losses.back(), 0.8 * full.losses.front());
+  for (const Precision precision : kHalves) {
+    SCOPED_TRACE(name_of(storage_of(precision)));
+    expect_within(kBandToF32, train(corpus(), {.steps = 60, .precision = precision}).losses, full.losses);
+  }
+}
+
+class EveryPrecision : public ::testing::TestWithParam<Precision> {};
+INSTANTIATE_TEST_SUITE_P(Training, EveryPrecision, ::testing::Values(Precision::f32, Precision::bf16, Precision::f16),
+                         [](const auto& info) { return std::string(name_of(storage_of(info.param))); });
+
+TEST_P(EveryPrecision, AResumedRunIsBitEqualToOneThatWasNotStopped) {
   for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
     const TemporaryFolder folder;
-    const Trained whole = train(corpus(), {.dp = dp, .tp = tp, .steps = 20});
-    const Trained first = train(corpus(), {.dp = dp, .tp = tp, .steps = 7, .to = folder.path()});
-    const Trained second = train(
-        corpus(), {.dp = dp, .tp = tp, .steps = 6, .from = folder.path() + "/step-00000007", .to = folder.path()});
-    const Trained third = train(corpus(), {.dp = dp, .tp = tp, .steps = 7, .from = folder.path() + "/step-00000013"});
+    const auto part = [&, dp = dp, tp = tp](int steps, const char* from, const std::string& to) {
+      return train(
+          corpus(),
+          {.dp = dp, .tp = tp, .steps = steps, .from = *from ? folder / from : "", .to = to, .precision = GetParam()});
+    };
+    const Trained whole = part(20, "", "");
+    const Trained first = part(7, "", folder.path());
+    const Trained second = part(6, "step-00000007", folder.path());
+    const Trained third = part(7, "step-00000013", "");
     std::vector<double> losses = first.losses;
     losses.insert(losses.end(), second.losses.begin(), second.losses.end());
     losses.insert(losses.end(), third.losses.begin(), third.losses.end());
@@ -118,6 +159,58 @@ TEST(Training, ARunOfTwoByOneGoesOnAsOneByTwo) {
   train(corpus(), {.dp = 2, .tp = 1, .steps = 10, .to = folder.path()});
   const Trained rest = train(corpus(), {.dp = 1, .tp = 2, .steps = 10, .from = folder.path() + "/step-00000010"});
   expect_equal_to_rounding(rest, whole, /*first=*/10);
+}
+
+TEST(Training, GoesOnInAnotherPrecisionFromTheSameParametersAndMoments) {
+  const Trained full = train(corpus(), {.steps = 30});
+  for (const Precision halves : kHalves) {
+    SCOPED_TRACE(name_of(storage_of(halves)));
+    const TemporaryFolder folder;
+    const std::string at_10 = folder / "step-00000010", at_20 = folder / "step-00000020";
+    const Trained first = train(corpus(), {.steps = 10, .to = folder.path()});
+    EXPECT_EQ(train(corpus(), {.steps = 0, .from = at_10, .precision = halves}).params, first.params);
+    const Trained second = train(corpus(), {.steps = 10, .from = at_10, .to = folder.path(), .precision = halves});
+    expect_within(kBandToF32, second.losses, full.losses, /*first=*/10);
+    EXPECT_EQ(train(corpus(), {.steps = 0, .from = at_20}).params, second.params);
+    expect_within(kBandToF32, train(corpus(), {.steps = 10, .from = at_20}).losses, full.losses, /*first=*/20);
+  }
+}
+
+// A step of f16 whose gradients overflow changes nothing but the scale, which backs off until they fit.
+TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
+  for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
+    SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
+    const TemporaryFolder folder;
+    std::mutex reporting;
+    run_thread_ranks(dp * tp, [&, dp = dp, tp = tp](Communicator& world) {
+      RunConfig config = run_config(corpus());
+      config.parallel = {.dp = dp, .tp = tp};
+      config.train.precision = Precision::f16;
+      config = resolve(config, world.size());
+      const Mesh mesh(world, config.parallel);
+      Trainer trainer(config, mesh);
+      TrainState state;
+      trainer.update(state);
+      state.loss_scale.value = 0x1p30;
+      trainer.load(trainer.save(folder.path(), state, ""), state);
+      const auto before = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+      int skipped = 0;
+      StepReport r = trainer.step();
+      for (; r.skipped && skipped < 40; r = trainer.step()) {
+        const std::lock_guard lock(reporting);
+        EXPECT_EQ(r.loss_scale, std::ldexp(1.0, 30 - skipped++));
+        EXPECT_TRUE(std::isfinite(r.loss));
+      }
+      trainer.update(state);
+      const auto after = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+      const std::lock_guard lock(reporting);
+      EXPECT_GT(skipped, 0);
+      EXPECT_TRUE(std::isfinite(r.grad_norm));
+      EXPECT_EQ(state.step, skipped + 1);
+      EXPECT_EQ(state.optimizer_steps, 1);
+      EXPECT_EQ(state.loss_scale, (LossScale{.value = std::ldexp(1.0, 30 - skipped), .good_steps = 1}));
+    });
+  }
 }
 
 TEST(Training, RefusesToGoOnWithAnotherOrderOfSentences) {

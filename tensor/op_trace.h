@@ -1,0 +1,43 @@
+// tensor/op_trace.h: what ran when, for measuring: each op that a Context was asked for, with its begin and end.
+//
+//   OpTrace trace;
+//   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
+//
+// Without a trace an op pays one comparison. Others that a step waits for, such as collectives, may add theirs
+// (parallel/traced_communicator.h); calls never overlap, so their times add up.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+namespace weft {
+
+inline double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct OpTrace {
+  struct Call {
+    const char* name;  // of static storage
+    double begin, end;
+    double seconds() const { return end - begin; }
+  };
+  std::vector<Call> calls;  // in the order they ran
+};
+
+class TracedCall {  // from construction to the end of the scope
+ public:
+  TracedCall(OpTrace* trace, const char* name) : trace_(trace), name_(name), begin_(trace ? monotonic_seconds() : 0) {}
+  ~TracedCall() {
+    if (trace_) trace_->calls.push_back({name_, begin_, monotonic_seconds()});
+  }
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+
+ private:
+  OpTrace* trace_;
+  const char* name_;
+  double begin_;
+};
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+// tests/trainer/allocation_test.cpp: all memory of tensors is taken before or in the first step, and is what the plan
+// said.
+#include <gtest/gtest.h>
+
+#include "tests/support/text_corpus.h"
+#include "trainer/memory_plan.h"
+#include "trainer/plan.h"
+#include "trainer/trainer.h"
+#include "trainer/validation.h"
+
+namespace weft::testing {
+namespace {
+
+RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recompute) {
+  RunConfig c;
+  c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48;
+  c.model.encoder_layers = c.model.decoder_layers = 2;
+  c.data.train = c.data.valid = corpus.folder();
+  c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
+  c.train.output = corpus.path() + "/run";
+  c.train.validate_bleu = 12;
+  c.train.precision = precision, c.train.recompute = recompute;
+  c.decode.beam = 3;
+  return resolve(c, 1);
+}
+
+class Allocations : public ::testing::TestWithParam<Precision> {};
+
+TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
+  const TextCorpus corpus(/*num_pairs=*/200);  // of 1 to 9 words: the longest sentence differs from step to step
+  const auto world = make_single_communicator();
+  for (const bool recompute : {false, true}) {
+    const RunConfig c = config_of(corpus, GetParam(), recompute);
+    const Mesh mesh(*world, c.parallel);
+    Trainer trainer(c, mesh);
+    Validation validation(c, mesh, trainer);
+    trainer.step();
+    const int64_t before = Buffer::allocations();
+    const size_t scratch = trainer.context().scratch_bytes();
+    for (int step = 2; step <= 20; ++step) {
+      trainer.step();
+      if (step % 10 == 0) validation.run();
+    }
+    EXPECT_EQ(Buffer::allocations(), before);
+    EXPECT_EQ(trainer.context().scratch_bytes(), scratch);
+  }
+}
+
+TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
+  const TextCorpus corpus(/*num_pairs=*/200);
+  const auto world = make_single_communicator();
+  const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
+  const Mesh mesh(*world, c.parallel);
+  const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()));
+  Trainer trainer(c, mesh);
+  Validation validation(c, mesh, trainer);
+  EXPECT_EQ(trainer.context().scratch_bytes(), plan.scratch);
+  trainer.step();
+  validation.run();
+  EXPECT_EQ(trainer.context().scratch_bytes(), plan.scratch);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachPrecision, Allocations,
+                         ::testing::Values(Precision::f32, Precision::bf16, Precision::f16));
+
+}  // namespace
+}  // namespace weft::testing

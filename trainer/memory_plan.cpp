@@ -1,0 +1,107 @@
+// trainer/memory_plan.cpp: dry runs, totals of the corpus, and what the system says of this process.
+#include "trainer/memory_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "data/loader.h"
+#include "model/beam_search.h"
+#include "trainer/trainer.h"
+#include "trainer/translator.h"
+#include "trainer/units.h"
+
+namespace weft {
+namespace {
+
+// A field of /proc/self/status, in bytes; 0 if there is none.
+size_t status_bytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string name; status >> name; status.ignore(1 << 20, '\n')) {
+    size_t kib = 0;
+    if (name == field + ":" && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// Libraries that are read from disk only when they are first used, threads' stacks, code that oneDNN makes: measured.
+constexpr size_t kUsedLater = 8 << 20;
+
+// The MPI library's own, shared with the ranks of the same machine: measured on two.
+constexpr size_t kMessageBuffers = 12 << 20;
+
+bool translates(const RunConfig& c) {
+  return !c.data.valid.empty() && c.train.validate_every > 0 && c.train.validate_bleu != 0;
+}
+
+// Every bucket of gradients may be under way at once, each with the others' parts of a rank's share of it; sums over tp
+// go one by one, the largest being of a block's rows.
+size_t message_bytes(const RunConfig& c, size_t gradients) {
+  const auto others = [](size_t bytes, int64_t ranks) {
+    return bytes / static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
+  };
+  const auto rows = static_cast<size_t>(std::max(c.batch.rows, c.batch.source_rows) * c.model.width) * sizeof(float);
+  const size_t library = c.parallel.dp * c.parallel.tp > 1 ? kMessageBuffers : 0;
+  return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + library;
+}
+
+// A tokenizer holds its pieces as text, as a table and as a trie.
+size_t tokenizer_bytes(const Corpus& corpus) {
+  constexpr size_t kBytesOfFile = 12;  // measured, from 1,000 to 32,000 pieces
+  const Manifest& m = corpus.manifest();
+  size_t bytes = 0;
+  for (const std::string& name : {m.source_tokenizer, m.target_tokenizer})
+    bytes += kBytesOfFile * std::filesystem::file_size(corpus.folder() + "/" + name);
+  return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
+}
+
+size_t data_bytes(const RunConfig& c) {
+  const auto dp = static_cast<int>(c.parallel.dp);
+  size_t bytes = c.data.train.empty() ? 0 : read_ahead_bytes(Corpus(c.data.train), c.batch, dp);
+  if (c.data.valid.empty()) return bytes;
+  const Corpus valid(c.data.valid);
+  bytes += all_blocks_bytes(valid, c.batch, dp);
+  return translates(c) ? bytes + tokenizer_bytes(valid) : bytes;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp) {
+  MemoryPlan plan{.program = resident_bytes() + kUsedLater};
+  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
+  const Transformer model(c.model, params, longest_row(c.batch));
+  Context dry(Device::cpu, /*dry_run=*/true);
+  const auto numel = static_cast<size_t>(params.numel());
+  plan.gradients = Buffer::footprint(numel * sizeof(float));
+  plan.parameters = plan.gradients + model.positions_bytes();
+  plan.copies = params.mixed() ? Buffer::footprint(numel * size_of(params.compute_dtype())) : 0;
+  plan.moments = 2 * plan.gradients;
+  plan.activations = Buffer::footprint(arena_bytes(c, tp, dry));
+  if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
+  plan.scratch = dry.scratch_bytes();
+  plan.messages = message_bytes(c, plan.gradients);
+  plan.data = data_bytes(c);
+  return plan;
+}
+
+std::string describe(const MemoryPlan& m, const char* storage) {
+  std::string s = fmt::format("{} a rank: parameters {}", format_bytes(m.total()), format_bytes(m.parameters));
+  const auto part = [&](const std::string& name, size_t bytes) {
+    if (bytes > 0) s += fmt::format(", {} {}", name, format_bytes(bytes));
+  };
+  part(fmt::format("their {} copies", storage), m.copies);
+  part("gradients", m.gradients);
+  part("moments", m.moments);
+  part("activations", m.activations);
+  part("scratch", m.scratch);
+  part("translation", m.translation);
+  part("messages", m.messages);
+  part("data", m.data);
+  part("program", m.program);
+  return s;
+}
+
+size_t resident_bytes() { return status_bytes("VmRSS"); }
+size_t peak_resident_bytes() { return status_bytes("VmHWM"); }
+
+}  // namespace weft
