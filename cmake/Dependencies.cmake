@@ -46,4 +46,5 @@ target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_TRAIN} PkgCon
 if(WEFT_TESTS)
   find_package(GTest QUIET)
   weft_require(GTest_FOUND "GoogleTest" libgtest-dev gtest-devel)
+  find_package(benchmark QUIET CONFIG)  # optional: Debian's libbenchmark-dev; without it ops_bench is not built
 endif()

@@ -1,0 +1,192 @@
+// launch/bench_report.cpp: tables for people, JSON for programs.
+#include "launch/bench_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/fields.h"
+#include "tensor/context.h"
+#include "trainer/units.h"
+#include "trainer/version.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kGiga = 1e9;
+
+const char* name_of(ProductPass pass) {
+  return pass == ProductPass::forward          ? "forward"
+         : pass == ProductPass::input_gradient ? "input_gradient"
+                                               : "weight_gradient";
+}
+
+std::string count_of(int64_t n, const char* thing) { return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s"); }
+
+std::string setting_text(const BenchReport& r) {
+  const RunConfig& c = r.config;
+  std::string s;
+  const auto row = [&](const char* name, const std::string& text) { s += fmt::format("{:<11} {}\n", name, text); };
+  row("machine",
+      fmt::format("{}; {} x {}", cpu_description(), count_of(r.ranks, "rank"), count_of(r.threads, "thread")));
+  row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters",
+                           c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers,
+                           c.model.decoder_layers, c.model.source_vocabulary, c.model.target_vocabulary,
+                           format_count(static_cast<double>(r.parameters))));
+  row("step",
+      fmt::format("{} of {} x {} rows, dp {} x tp {}, {}; {} + {} tokens, {:.1f} % filled",
+                  count_of(c.batch.blocks, "block"), c.batch.source_rows, c.batch.rows, c.parallel.dp, c.parallel.tp,
+                  print_value(c.train.precision), r.step.source_tokens, r.step.target_tokens, 100 * r.step.fill));
+  return s;
+}
+
+std::string peak_text(const BenchReport& r) {
+  std::string s = fmt::format("\npeak of {:<47} GFLOP/s\n", r.ranks == 1 ? "the processor" : "rank 0");
+  for (const PeakRate& p : r.peaks)
+    s += fmt::format("  {:<44} {:<6} {:>9.0f}\n", p.instruction, weft::name_of(p.dtype), p.flops_per_second / kGiga);
+  return s;
+}
+
+// A layer's three passes stand side by side.
+std::string products_text(const BenchReport& r) {
+  std::string s = fmt::format("\nmatrix products: best and median GFLOP/s, share of the peak\n  {:<11}{:<19}", "",
+                              "rows x out x in");
+  for (const char* pass : {"forward", "to the input", "to the weight"}) s += fmt::format(" {:>23}", pass);
+  for (const GemmRate& g : r.products) {
+    if (g.product.pass == ProductPass::forward)
+      s += fmt::format("\n  {:<11}{:<19}", g.product.layer,
+                       fmt::format("{} x {} x {}", g.product.m, g.product.n, g.product.k));
+    s += fmt::format(" {:>7.0f} {:>7.0f} {:>5.1f} %", g.best / kGiga, g.median / kGiga, 100 * g.best / r.rank_peak());
+  }
+  return s + "\n";
+}
+
+std::string step_text(const BenchReport& r) {
+  const StepTimes& t = r.step;
+  std::string s = fmt::format("\na step: median {:.4g} s, best {:.4g} s of {}\n", t.seconds, t.best_seconds, t.steps);
+  const auto table = [&](const NamedSeconds& times) {
+    for (const auto& [name, seconds] : times)
+      s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.seconds);
+  };
+  table(t.phases);
+  s += "  by part\n";
+  table(t.parts);
+  return s +
+         fmt::format("\n{:.0f} target tokens/s; {:.1f} GFLOP/s of the model, {:.1f} % of the peak of {:.0f} (MFU)\n",
+                     r.tokens_per_second(), r.flops_per_second() / kGiga, 100 * r.mfu(), r.peak() / kGiga);
+}
+
+std::string all_reduce_text(const BenchReport& r) {
+  if (r.all_reduce.empty()) return "";
+  std::string s = fmt::format("\nall-reduce of {} ranks\n", r.ranks);
+  for (const AllReduceRate& a : r.all_reduce)
+    s += fmt::format("  {:<20} {:>12.6f} s {:>8.2f} GB/s\n", format_bytes(static_cast<size_t>(a.bytes)), a.seconds,
+                     a.bytes_per_second() / kGiga);
+  return s;
+}
+
+Json config_json(const BenchReport& r) {
+  const RunConfig& c = r.config;
+  return {{"width", c.model.width},
+          {"heads", c.model.heads},
+          {"feed_forward", c.model.feed_forward},
+          {"encoder_layers", c.model.encoder_layers},
+          {"decoder_layers", c.model.decoder_layers},
+          {"source_vocabulary", c.model.source_vocabulary},
+          {"target_vocabulary", c.model.target_vocabulary},
+          {"parameters", r.parameters},
+          {"rows", c.batch.rows},
+          {"source_rows", c.batch.source_rows},
+          {"blocks", c.batch.blocks},
+          {"dropout", c.model.dropout},
+          {"dp", c.parallel.dp},
+          {"tp", c.parallel.tp}};
+}
+
+Json times_json(const NamedSeconds& times) {
+  Json json = Json::object();
+  for (const auto& [name, seconds] : times) json[name] = seconds;
+  return json;
+}
+
+Json step_json(const BenchReport& r) {
+  const StepTimes& t = r.step;
+  return {{"seconds", t.seconds},
+          {"best_seconds", t.best_seconds},
+          {"steps", t.steps},
+          {"source_tokens", t.source_tokens},
+          {"tokens", t.target_tokens},
+          {"fill", t.fill},
+          {"tokens_per_second", r.tokens_per_second()},
+          {"flops", t.flops},
+          {"gflops", r.flops_per_second() / kGiga},
+          {"phases", times_json(t.phases)},
+          {"parts", times_json(t.parts)}};
+}
+
+Json peaks_json(const BenchReport& r) {
+  Json json = Json::array();
+  for (const PeakRate& p : r.peaks)
+    json.push_back({{"instruction", p.instruction},
+                    {"precision", weft::name_of(p.dtype)},
+                    {"gflops", p.flops_per_second / kGiga}});
+  return json;
+}
+
+Json products_json(const BenchReport& r) {
+  Json json = Json::array();
+  for (const GemmRate& g : r.products)
+    json.push_back({{"name", g.product.layer},
+                    {"pass", name_of(g.product.pass)},
+                    {"m", g.product.m},
+                    {"n", g.product.n},
+                    {"k", g.product.k},
+                    {"best_gflops", g.best / kGiga},
+                    {"median_gflops", g.median / kGiga},
+                    {"share_of_peak", g.best / r.rank_peak()}});
+  return json;
+}
+
+Json all_reduce_json(const BenchReport& r) {
+  Json json = Json::array();
+  for (const AllReduceRate& a : r.all_reduce)
+    json.push_back(
+        {{"bytes", a.bytes}, {"seconds", a.seconds}, {"gigabytes_per_second", a.bytes_per_second() / kGiga}});
+  return json;
+}
+
+}  // namespace
+
+std::string bench_text(const BenchReport& r) {
+  const std::string warning = r.load.warning();
+  return setting_text(r) + fmt::format("{:<11} {:.2f} before, {:.2f} after\n", "load", r.load.before, r.load.after) +
+         peak_text(r) + products_text(r) + step_text(r) + all_reduce_text(r) +
+         (warning.empty() ? "" : fmt::format("\nWARNING: {}\n", warning));
+}
+
+std::string bench_json(const BenchReport& r) {
+  const Json json{
+      {"version", kVersion},
+      {"processor", cpu_description()},
+      {"precision", print_value(r.config.train.precision)},
+      {"threads", r.threads},
+      {"ranks", r.ranks},
+      {"config", config_json(r)},
+      {"peaks", peaks_json(r)},
+      {"peak_gflops", {{"f32", r.peak_f32 / kGiga}, {"bf16", r.peak_bf16 > 0 ? Json(r.peak_bf16 / kGiga) : Json()}}},
+      {"gemm", products_json(r)},
+      {"step", step_json(r)},
+      {"mfu", r.mfu()},
+      {"all_reduce", all_reduce_json(r)},
+      {"load",
+       {{"before", r.load.before},
+        {"after", r.load.after},
+        {"other_cores", r.load.other_cores},
+        {"waiting", r.load.waiting},
+        {"too_busy", r.load.too_busy()}}}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace weft

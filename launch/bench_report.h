@@ -1,0 +1,13 @@
+// launch/bench_report.h: what `weft bench` found, as one screen of text or as JSON (docs/bench.md).
+#pragma once
+
+#include <string>
+
+#include "trainer/bench/bench.h"
+
+namespace weft {
+
+std::string bench_text(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
+
+}  // namespace weft

@@ -1,0 +1,73 @@
+// parallel/traced_communicator.cpp: each collective handed on between two looks at the clock.
+#include "parallel/traced_communicator.h"
+
+namespace weft {
+namespace {
+
+class TracedWork final : public PendingWork {
+ public:
+  TracedWork(std::unique_ptr<PendingWork> inner, OpTrace& trace) : inner_(std::move(inner)), trace_(trace) {}
+  void poll() override {
+    const TracedCall call(&trace_, kCollective);
+    inner_->poll();
+  }
+  void wait() override {
+    const TracedCall call(&trace_, kCollective);
+    inner_->wait();
+  }
+
+ private:
+  std::unique_ptr<PendingWork> inner_;
+  OpTrace& trace_;
+};
+
+class TracedCommunicator final : public Communicator {
+ public:
+  TracedCommunicator(Communicator& inner, OpTrace& trace) : inner_(inner), trace_(trace) {}
+  TracedCommunicator(std::unique_ptr<Communicator> inner, OpTrace& trace)
+      : owned_(std::move(inner)), inner_(*owned_), trace_(trace) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+
+  void all_reduce(const Tensor& x, ReduceOp op) override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.all_reduce(x, op);
+  }
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
+    const TracedCall call(&trace_, kCollective);
+    return std::make_unique<TracedWork>(inner_.start_all_reduce(x), trace_);
+  }
+  void all_gather(const Tensor& x, const Tensor& y) override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.all_gather(x, y);
+  }
+  void reduce_scatter(const Tensor& x, const Tensor& y) override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.reduce_scatter(x, y);
+  }
+  void broadcast(const Tensor& x, int root) override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.broadcast(x, root);
+  }
+  void barrier() override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.barrier();
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    return std::make_unique<TracedCommunicator>(inner_.split(color, key), trace_);
+  }
+
+ private:
+  std::unique_ptr<Communicator> owned_;  // of a group split off
+  Communicator& inner_;
+  OpTrace& trace_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_traced_communicator(Communicator& inner, OpTrace& trace) {
+  return std::make_unique<TracedCommunicator>(inner, trace);
+}
+
+}  // namespace weft

@@ -1,0 +1,193 @@
+// tensor/cpu/peak.cpp: a loop an instruction, and its best time on all threads.
+//
+// Enough independent sums run side by side to hide an instruction's latency. Functions are compiled for their own
+// instructions, so the program starts on processors that lack them.
+#include "tensor/cpu/peak.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "tensor/op_trace.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace weft {
+namespace {
+
+struct Loop {
+  const char* instruction;
+  DType dtype;
+  double flops_per_round;
+  float (*run)(int64_t rounds);  // what it returns only keeps the compiler from leaving it out
+};
+
+constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums go to kTerm / (1 - kFactor): no denormal slows them down
+
+#if defined(__x86_64__)
+
+constexpr int kSums512 = 16, kSums256 = 12;  // and two operands: registers are 32 and 16
+
+__attribute__((target("avx512f"))) float fma512(int64_t rounds) {
+  __m512 sums[kSums512];
+  for (__m512& sum : sums) sum = _mm512_set1_ps(1.0f);
+  const __m512 x = _mm512_set1_ps(kFactor), y = _mm512_set1_ps(kTerm);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums512; ++i) sums[i] = _mm512_fmadd_ps(sums[i], x, y);
+  }
+  __m512 total = sums[0];
+  for (int i = 1; i < kSums512; ++i) total = _mm512_add_ps(total, sums[i]);
+  return _mm512_cvtss_f32(total);
+}
+
+__attribute__((target("avx2,fma"))) float fma256(int64_t rounds) {
+  __m256 sums[kSums256];
+  for (__m256& sum : sums) sum = _mm256_set1_ps(1.0f);
+  const __m256 x = _mm256_set1_ps(kFactor), y = _mm256_set1_ps(kTerm);
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kSums256; ++i) sums[i] = _mm256_fmadd_ps(sums[i], x, y);
+  }
+  __m256 total = sums[0];
+  for (int i = 1; i < kSums256; ++i) total = _mm256_add_ps(total, sums[i]);
+  return _mm256_cvtss_f32(total);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) float dot512(int64_t rounds) {
+  __m512 sums[kSums512];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  const __m512bh x = _mm512_cvtne2ps_pbh(_mm512_set1_ps(kFactor), _mm512_set1_ps(-kFactor));
+  const __m512bh y = _mm512_cvtne2ps_pbh(_mm512_set1_ps(kTerm), _mm512_set1_ps(kTerm));
+  for (int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums512; ++i) sums[i] = _mm512_dpbf16_ps(sums[i], x, y);
+  }
+  __m512 total = sums[0];
+  for (int i = 1; i < kSums512; ++i) total = _mm512_add_ps(total, sums[i]);
+  return _mm512_cvtss_f32(total);
+}
+
+constexpr int kTileRows = 16, kTileBytes = 64, kTileSums = 4;
+
+// Four sums of 2 x 2 tiles: as products are computed with these instructions.
+__attribute__((target("amx-tile,amx-bf16"))) float tiles(int64_t rounds) {
+  struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {};
+    uint8_t rows[16] = {};
+  } shapes;
+  for (int i = 0; i < 8; ++i) shapes.row_bytes[i] = kTileBytes, shapes.rows[i] = kTileRows;
+  alignas(64) uint16_t ones[kTileRows * kTileBytes / 2];
+  alignas(64) float sums[kTileRows * kTileBytes / 4];
+  std::fill(std::begin(ones), std::end(ones), uint16_t{0x3f80});  // 1 in bf16
+  _tile_loadconfig(&shapes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_loadd(4, ones, kTileBytes);
+  _tile_loadd(5, ones, kTileBytes);
+  _tile_loadd(6, ones, kTileBytes);
+  _tile_loadd(7, ones, kTileBytes);
+  for (int64_t r = 0; r < rounds; ++r) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, sums, kTileBytes);
+  _tile_release();
+  return sums[0];
+}
+
+// The processor says what it has; the system must hand out the tiles' registers, a process at a time.
+bool has_tiles() {
+  constexpr unsigned kTileBf16 = 1u << 22, kTile = 1u << 24;  // leaf 7, edx
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kTileBf16) == 0 || (d & kTile) == 0) return false;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+#endif
+
+// For any processor: the compiler's own vectors.
+float fma_plain(int64_t rounds) {
+  constexpr int kSums = 64;
+  float sums[kSums];
+  std::fill(std::begin(sums), std::end(sums), 1.0f);
+  for (int64_t r = 0; r < rounds; ++r)
+    for (float& sum : sums) sum = std::fma(sum, kFactor, kTerm);
+  float total = 0;
+  for (const float sum : sums) total += sum;
+  return total;
+}
+
+std::vector<Loop> loops_of_this_machine() {
+  std::vector<Loop> loops;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f"))
+    loops.push_back({"AVX-512 FMA", DType::f32, 2.0 * 16 * kSums512, fma512});
+  else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    loops.push_back({"AVX2 FMA", DType::f32, 2.0 * 8 * kSums256, fma256});
+  if (__builtin_cpu_supports("avx512bf16"))
+    loops.push_back({"AVX-512 vdpbf16ps", DType::bf16, 2.0 * 32 * kSums512, dot512});
+  if (has_tiles()) loops.push_back({"AMX tdpbf16ps", DType::bf16, 2.0 * kTileRows * kTileRows * 32 * kTileSums, tiles});
+#endif
+  if (loops.empty()) loops.push_back({"fused multiply-add", DType::f32, 2.0 * 64, fma_plain});
+  return loops;
+}
+
+// From the first thread's begin to the last one's end.
+double time_of(const Loop& loop, int64_t rounds) {
+  double begin = 0, end = 0;
+  volatile float kept = 0;
+#pragma omp parallel
+  {
+#pragma omp barrier
+#pragma omp master
+    begin = monotonic_seconds();
+    const float result = loop.run(rounds);
+#pragma omp critical
+    {
+      kept = kept + result;
+      end = std::max(end, monotonic_seconds());
+    }
+  }
+  return end - begin;
+}
+
+double best_rate(const Loop& loop, double seconds) {
+  constexpr double kTry = 0.01;  // long enough that starting the threads does not count
+  const double begin = monotonic_seconds();
+  double best = 0;
+  for (int64_t rounds = 1 << 10;;) {
+    const double time = time_of(loop, rounds);
+    best = std::max(best, loop.flops_per_round * static_cast<double>(rounds) * omp_get_max_threads() / time);
+    if (time < kTry)
+      rounds *= 2;
+    else if (monotonic_seconds() - begin > seconds)
+      return best;
+  }
+}
+
+}  // namespace
+
+std::vector<PeakRate> measure_peaks(double seconds) {
+  const std::vector<Loop> loops = loops_of_this_machine();
+  std::vector<PeakRate> peaks;
+  for (const Loop& loop : loops)
+    peaks.push_back({loop.instruction, loop.dtype, best_rate(loop, seconds / static_cast<double>(loops.size()))});
+  return peaks;
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+"""The machine: what it is, and how much of it others used while a command ran."""
+import os
+import pathlib
+import platform
+import subprocess
+import tempfile
+import time
+
+BUSY_SHARE = 0.05  # of all cores: above it a run is not believed
+INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def cpu_info():
+    fields = {}
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    flags = fields.get("flags", fields.get("Features", "")).split()
+    return {"cpu": fields.get("model name", platform.machine()), "cores": cores(),
+            "instruction_sets": [name for name in INSTRUCTION_SETS if name in flags],
+            "virtual": "hypervisor" in flags, "system": f"{platform.system()} {platform.release()}"}
+
+
+def ticks():
+    """Seconds since the start that all cores were busy, and that a hypervisor withheld."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, open("/proc/stat").readline().split()[1:9])
+    hertz = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / hertz, steal / hertz
+
+
+class RunFailed(Exception):
+    pass
+
+
+def run_measured(command, environment=None, limit=3600):
+    """Runs a command; its standard output, and the load, the share of others and the time around it."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        load_before, (busy_before, steal_before), begin = os.getloadavg()[0], ticks(), time.monotonic()
+        process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors, text=True,
+                                   env=os.environ | (environment or {}), start_new_session=True)
+        usage = wait(process, begin + limit)
+        seconds = time.monotonic() - begin
+        (busy, steal), load_after = ticks(), os.getloadavg()[0]
+        output.seek(0), errors.seek(0)
+        if process.returncode != 0:
+            lines = [line for line in errors.read().splitlines() if line.strip()]
+            raise RunFailed(lines[-1][:300] if lines else f"exit status {process.returncode}")
+        capacity = seconds * cores()
+        others = max(0.0, busy - busy_before - usage.ru_utime - usage.ru_stime) / capacity
+        return output.read(), {"load_before": load_before, "load_after": load_after, "wall_seconds": seconds,
+                               "others": others, "stolen": (steal - steal_before) / capacity,
+                               "peak_mib": usage.ru_maxrss / 1024}
+
+
+def wait(process, deadline):
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, 9)  # its own session: nobody else's processes
+            os.wait4(process.pid, 0)
+            raise RunFailed("took too long")
+        time.sleep(0.05)

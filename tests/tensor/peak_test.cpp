@@ -1,0 +1,31 @@
+// tests/tensor/peak_test.cpp: every instruction of this processor gives a rate; f32 comes first and is always there.
+#include "tensor/cpu/peak.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/context.h"
+
+namespace weft::testing {
+namespace {
+
+TEST(Peak, GivesAPositiveRateForEachInstruction) {
+  const std::vector<PeakRate> peaks = measure_peaks(0);
+  ASSERT_FALSE(peaks.empty());
+  EXPECT_EQ(peaks.front().dtype, DType::f32);
+  for (const PeakRate& p : peaks) {
+    EXPECT_TRUE(std::isfinite(p.flops_per_second) && p.flops_per_second > 0) << p.instruction;
+    EXPECT_STRNE(p.instruction, "");
+  }
+}
+
+TEST(Peak, HasBf16WhereTheProcessorDoes) {
+  const std::vector<PeakRate> peaks = measure_peaks(0);
+  EXPECT_EQ(std::any_of(peaks.begin(), peaks.end(), [](const PeakRate& p) { return p.dtype == DType::bf16; }),
+            has_bf16_instructions());
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,95 @@
+// tests/trainer/bench/synthetic_step_test.cpp: made-up sentences are as long as real ones, fill their blocks and divide
+// among ranks as a loader's do.
+#include "trainer/bench/synthetic_step.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/flops.h"
+
+namespace weft::testing {
+namespace {
+
+RunConfig synthetic_config(int64_t rows = 512, int64_t blocks = 4) {
+  RunConfig c;
+  c.model.source_vocabulary = 500, c.model.target_vocabulary = 700;
+  c.batch.rows = c.batch.source_rows = rows, c.batch.blocks = blocks;
+  return c;
+}
+
+TEST(SyntheticStep, HasLengthsLikeThoseOfNews) {
+  constexpr int kPairs = 20000;
+  double source = 0, target = 0;
+  int longest = 0, off = 0;
+  for (int i = 0; i < kPairs; ++i) {
+    const PairLength length = synthetic_length(1, i, 128);
+    ASSERT_GE(std::min(length.source, length.target), 1);
+    source += length.source, target += length.target;
+    longest = std::max({longest, length.source, length.target});
+    off += std::abs(std::log(static_cast<double>(length.target) / length.source)) > 0.45;  // three spreads
+  }
+  EXPECT_NEAR(source / kPairs, 27, 0.5);
+  EXPECT_NEAR(target / kPairs, 27, 0.7);
+  EXPECT_EQ(longest, 128);
+  EXPECT_LT(off, kPairs / 50);
+}
+
+TEST(SyntheticStep, FillsItsBlocks) {
+  const Step step = synthetic_step(synthetic_config(), 0, 1);
+  ASSERT_EQ(step.blocks.size(), 4u);
+  EXPECT_GT(step.fill, 0.97);
+  int64_t source = 0, target = 0;
+  for (const Block& block : step.blocks) source += block.source_tokens(), target += block.target_tokens();
+  EXPECT_EQ(source, step.num_source_tokens);
+  EXPECT_EQ(target, step.num_target_tokens);
+  EXPECT_DOUBLE_EQ(step.fill, static_cast<double>(source + target) / (4 * 2 * 512));
+}
+
+TEST(SyntheticStep, HasPiecesOfTheVocabularyTheFrequentOnesFirst) {
+  const RunConfig c = synthetic_config();
+  std::vector<int> counts(700);
+  for (const Block& block : synthetic_step(c, 0, 1).blocks) {
+    for (const int32_t id : block.source) ASSERT_TRUE(id >= 0 && id < 500) << id;
+    for (const int32_t id : block.target_out) {
+      ASSERT_TRUE(id >= -1 && id < 700) << id;
+      if (id >= 3) ++counts[static_cast<size_t>(id)];
+    }
+  }
+  EXPECT_GT(std::set<int>(counts.begin(), counts.end()).size(), 5u);
+  EXPECT_EQ(std::max_element(counts.begin(), counts.end()) - counts.begin(), 3);
+}
+
+TEST(SyntheticStep, IsTheSameDividedAmongRanks) {
+  const RunConfig c = synthetic_config();
+  const Step whole = synthetic_step(c, 0, 1), second = synthetic_step(c, 1, 2);
+  ASSERT_EQ(second.blocks.size(), 2u);
+  EXPECT_EQ(second.num_target_tokens, whole.num_target_tokens);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(second.blocks[i].index, static_cast<int64_t>(i) + 2);
+    EXPECT_EQ(second.blocks[i].target_out, whole.blocks[i + 2].target_out);
+  }
+}
+
+TEST(SyntheticStep, FitsBlocksAndPositionsShorterThanASentence) {
+  RunConfig narrow = synthetic_config(8, 2), learned = synthetic_config();
+  learned.model.positions = Positions::learned, learned.model.max_positions = 10;
+  EXPECT_GT(synthetic_step(narrow, 0, 1).num_target_tokens, 0);
+  for (const Block& block : synthetic_step(learned, 0, 1).blocks)
+    EXPECT_LT(*std::max_element(block.target_positions.begin(), block.target_positions.end()), 10);
+}
+
+TEST(SyntheticStep, CountsOperationsByTheSentencesOwnLengths) {
+  const ModelConfig model = synthetic_config().model;
+  BlockBuilder builder(16, 16);
+  builder.add({3, 4}, {3, 4, 5});  // 3 and 4 tokens with their eos
+  builder.add({3}, {3});
+  const TokenFlops longer = forward_flops(model, 3, 4), shorter = forward_flops(model, 2, 2);
+  EXPECT_DOUBLE_EQ(training_flops(model, {builder.finish(0)}),
+                   3 * (3 * longer.source + 4 * longer.target + 2 * shorter.source + 2 * shorter.target));
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,20 @@
+// trainer/bench/all_reduce_rates.h: how fast the ranks sum a tensor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel/communicator.h"
+
+namespace weft {
+
+struct AllReduceRate {
+  int64_t bytes = 0;   // of each rank's tensor, f32
+  double seconds = 0;  // median
+  double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
+};
+
+// Of 4 KB to 64 MB; none for a single rank.
+std::vector<AllReduceRate> measure_all_reduce(Communicator& world, double seconds);
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+// trainer/bench/bench.cpp: one measurement after the other.
+#include "trainer/bench/bench.h"
+
+#include <algorithm>
+
+#include "model/transformer.h"
+#include "tensor/context.h"
+#include "tensor/error.h"
+#include "trainer/precision.h"
+
+namespace weft {
+namespace {
+
+// Shares of the time.
+constexpr double kPeakShare = 0.1, kProductsShare = 0.3, kStepShare = 0.5, kAllReduceShare = 0.1;
+
+double best_of(const std::vector<PeakRate>& peaks, DType dtype) {
+  double best = 0;
+  for (const PeakRate& peak : peaks)
+    if (peak.dtype == dtype) best = std::max(best, peak.flops_per_second);
+  return best;
+}
+
+int64_t count_parameters(const RunConfig& config) {
+  ParamStore params(0, 1);
+  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  return params.global_numel();
+}
+
+}  // namespace
+
+RunConfig resolve_bench(RunConfig c, Communicator& world) {
+  c.data = {};
+  c.parallel = resolve_grid(c.parallel, world.size());
+  for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
+    if (*vocabulary == 0) *vocabulary = kBenchVocabulary;
+  c.model.resolve(c.parallel.tp);
+  if (c.batch.source_rows == 0) c.batch.source_rows = c.batch.rows;
+  if (c.batch.blocks == 0) c.batch.blocks = c.parallel.dp;
+  if (c.batch.rows < 2 || c.batch.source_rows < 2 || c.batch.look_ahead < 1 || c.batch.page < 1 || c.batch.window < 1)
+    fail(ErrorKind::usage,
+         fmt::format("batch.rows = {} and batch.source_rows = {} must be at least 2, batch.look_ahead = {}, batch.page "
+                     "= {} and batch.window = {} at least 1",
+                     c.batch.rows, c.batch.source_rows, c.batch.look_ahead, c.batch.page, c.batch.window));
+  if (c.batch.blocks < 1 || c.batch.blocks % c.parallel.dp != 0)
+    fail(ErrorKind::usage,
+         fmt::format("batch.blocks = {} must be a multiple of parallel.dp = {}: change one of the two", c.batch.blocks,
+                     c.parallel.dp));
+  const bool has_bf16 = on_every_rank(world, has_bf16_instructions());
+  c.train.precision = choose_precision(c.train.precision, has_bf16, /*before=*/"").precision;
+  return c;
+}
+
+double BenchReport::peak() const {
+  return config.train.precision == Precision::bf16 && peak_bf16 > 0 ? peak_bf16 : peak_f32;
+}
+
+double BenchReport::rank_peak() const {
+  const double bf16 = best_of(peaks, DType::bf16);
+  return config.train.precision == Precision::bf16 && bf16 > 0 ? bf16 : best_of(peaks, DType::f32);
+}
+
+BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds) {
+  const MachineLoad load;
+  BenchReport report{.config = config, .ranks = world.size(), .threads = num_threads()};
+  report.parameters = count_parameters(config);
+  world.barrier();
+  report.peaks = measure_peaks(kPeakShare * seconds);
+  report.peak_f32 = world.sum(best_of(report.peaks, DType::f32));
+  report.peak_bf16 = world.sum(best_of(report.peaks, DType::bf16));
+  report.products = measure_products(config, world, kProductsShare * seconds);
+  report.step = measure_steps(config, world, kStepShare * seconds);
+  report.all_reduce = measure_all_reduce(world, kAllReduceShare * seconds);
+  report.load = load.report(world);
+  return report;
+}
+
+}  // namespace weft

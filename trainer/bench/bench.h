@@ -1,0 +1,44 @@
+// trainer/bench/bench.h: what `weft bench` measures, all ranks together (docs/bench.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "parallel/communicator.h"
+#include "tensor/cpu/peak.h"
+#include "trainer/bench/all_reduce_rates.h"
+#include "trainer/bench/gemm_rates.h"
+#include "trainer/bench/machine_load.h"
+#include "trainer/bench/step_times.h"
+#include "trainer/run_config.h"
+
+namespace weft {
+
+struct BenchReport {
+  RunConfig config;  // resolved, but for its data
+  int ranks = 1, threads = 1;
+  int64_t parameters = 0;
+  std::vector<PeakRate> peaks;         // of this rank
+  double peak_f32 = 0, peak_bf16 = 0;  // the best of them, all ranks together; 0: no such instruction
+  std::vector<GemmRate> products;
+  StepTimes step;
+  std::vector<AllReduceRate> all_reduce;
+  LoadReport load;
+
+  double rank_peak() const;  // of this rank and all ranks, in the precision that products are computed in
+  double peak() const;
+  double tokens_per_second() const { return static_cast<double>(step.target_tokens) / step.seconds; }
+  double flops_per_second() const { return step.flops / step.seconds; }
+  double mfu() const { return flops_per_second() / peak(); }
+};
+
+inline constexpr int64_t kBenchVocabulary = 8000, kBenchRows = 1536;
+
+// Fills in what would come from data and ranks: grid, vocabularies (kBenchVocabulary where nothing says more), source
+// rows, blocks (0: one a data-parallel rank), precision. All ranks call it.
+RunConfig resolve_bench(RunConfig config, Communicator& world);
+
+// `config` as resolve_bench gives it. Measures for about so many seconds, everything once in any case.
+BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds);
+
+}  // namespace weft

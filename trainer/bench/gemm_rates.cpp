@@ -1,0 +1,97 @@
+// trainer/bench/gemm_rates.cpp: the step's products, each on operands of its own.
+#include "trainer/bench/gemm_rates.h"
+
+#include "parallel/tensor_parallel.h"
+#include "tensor/memory.h"
+#include "tensor/ops.h"
+#include "tensor/random.h"
+#include "trainer/bench/repeat.h"
+#include "trainer/precision.h"
+
+namespace weft {
+namespace {
+
+// Weights are [out, in]: forward x [R, in] W^T, input gradient d_y [R, out] W, weight gradient d_y^T x.
+void add_layer(std::vector<Product>& all, const char* layer, int64_t rows, int64_t out, int64_t in, bool bias) {
+  all.push_back({layer, ProductPass::forward, rows, out, in, bias});
+  all.push_back({layer, ProductPass::input_gradient, rows, in, out});
+  all.push_back({layer, ProductPass::weight_gradient, out, in, rows});
+}
+
+class Operands {
+ public:
+  Operands(const Product& p, DType dtype)
+      : a_shape_(p.pass == ProductPass::weight_gradient ? Shape{p.k, p.m} : Shape{p.m, p.k}),
+        b_shape_(p.pass == ProductPass::forward ? Shape{p.n, p.k} : Shape{p.k, p.n}),
+        c_dtype_(p.pass == ProductPass::weight_gradient ? DType::f32 : dtype),
+        dtype_(dtype),
+        a_(bytes(a_shape_, dtype)),
+        b_(bytes(b_shape_, dtype)),
+        c_(bytes({p.m, p.n}, c_dtype_)),
+        bias_(bytes({p.n}, DType::f32)) {
+    fill(a_.tensor(a_shape_, dtype));
+    fill(b_.tensor(b_shape_, dtype));
+  }
+
+  void multiply(Context& ctx, const Product& p) const {
+    const bool weight_gradient = p.pass == ProductPass::weight_gradient;
+    ops::gemm(ctx, {.a = a_.tensor(a_shape_, dtype_),
+                    .b = b_.tensor(b_shape_, dtype_),
+                    .c = c_.tensor({p.m, p.n}, c_dtype_),
+                    .trans_a = weight_gradient,
+                    .trans_b = p.pass == ProductPass::forward,
+                    .bias = p.bias ? bias_.tensor({p.n}) : Tensor{},
+                    .accumulate = weight_gradient});
+    ctx.synchronize();
+  }
+
+ private:
+  static size_t bytes(const Shape& shape, DType dtype) { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
+  static void fill(const Tensor& x) {  // not zeros: processors may run faster on those
+    Context ctx;
+    const Buffer wide(bytes(x.shape, DType::f32));
+    ops::init(ctx, {.x = wide.tensor(x.shape),
+                    .outer = x.numel(),
+                    .kind = ops::Init::Kind::uniform,
+                    .value = 1,
+                    .purpose = purpose_of("bench.operand")});
+    ops::cast(ctx, {.x = wide.tensor(x.shape), .y = x});
+  }
+
+  Shape a_shape_, b_shape_;
+  DType c_dtype_, dtype_;
+  Buffer a_, b_, c_, bias_;
+};
+
+}  // namespace
+
+std::vector<Product> products_of(const RunConfig& c) {
+  const ModelConfig& m = c.model;
+  const int64_t tp = c.parallel.tp, source = c.batch.source_rows, target = c.batch.rows;
+  const int64_t heads = m.width / tp, hidden = m.feed_forward / tp;
+  const int64_t vocabulary = VocabularyRange::of(m.target_vocabulary, 0, static_cast<int>(tp)).columns;
+  std::vector<Product> all;
+  add_layer(all, "projection", target, m.width, heads, false);  // of an attention's output; its bias comes later
+  add_layer(all, "qkv", target, 3 * heads, m.width, m.bias_attention);
+  add_layer(all, "cross kv", source, 2 * heads, m.width, m.bias_attention);
+  add_layer(all, "ffn up", target, hidden, m.width, m.bias_feed_forward);
+  add_layer(all, "ffn down", target, m.width, hidden, false);
+  add_layer(all, "head", target, vocabulary, m.width, m.bias_output);
+  return all;
+}
+
+std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, double seconds) {
+  const std::vector<Product> products = products_of(config);
+  const double each = seconds / static_cast<double>(products.size());
+  std::vector<GemmRate> rates;
+  Context ctx;
+  for (const Product& product : products) {
+    const Operands operands(product, storage_of(config.train.precision));
+    operands.multiply(ctx, product);  // plans it
+    const Times times = repeat(world, each, [&] { operands.multiply(ctx, product); });
+    rates.push_back({product, product.flops() / times.best(), product.flops() / times.median()});
+  }
+  return rates;
+}
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+// trainer/bench/step_times.cpp: steps of a real Trainer, with a trace of its ops and collectives.
+#include "trainer/bench/step_times.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "parallel/mesh.h"
+#include "parallel/traced_communicator.h"
+#include "trainer/bench/repeat.h"
+#include "trainer/bench/synthetic_step.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+namespace {
+
+constexpr std::pair<std::string_view, const char*> kParts[] = {
+    {"gemm", "gemm"},
+    {"attention_forward", "attention"},
+    {"attention_backward", "attention"},
+    {"layer_norm_forward", "normalization"},
+    {"layer_norm_backward", "normalization"},
+    {"activation_forward", "elementwise"},
+    {"activation_backward", "elementwise"},
+    {"dropout_add_forward", "elementwise"},
+    {"dropout_backward", "elementwise"},
+    {"column_sum", "elementwise"},
+    {"add", "elementwise"},
+    {"cast", "elementwise"},
+    {"fill", "elementwise"},
+    {"embedding_forward", "embedding"},
+    {"embedding_backward", "embedding"},
+    {"add_positions", "embedding"},
+    {"softmax_stats", "cross_entropy"},
+    {"cross_entropy", "cross_entropy"},
+    {"sum", "cross_entropy"},
+    {"sum_squares", "optimizer"},
+    {"adam", "optimizer"},
+    {kCollective, "communication"},
+};
+constexpr const char* kOther = "other";
+
+double& named(NamedSeconds& all, std::string_view name) {
+  return std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; })->second;
+}
+
+Step first_block_of(const Step& step) {
+  Step warm_up = step;
+  warm_up.blocks.resize(1);
+  return warm_up;
+}
+
+struct TracedStep {
+  double seconds = 0;
+  OpTrace trace;
+};
+
+// On all ranks equally often, at least once; ascending.
+std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
+                                  double seconds) {
+  trainer.context().set_trace(&trace);
+  trainer.step_on(first_block_of(step));
+  std::vector<TracedStep> steps;
+  repeat(world, seconds, [&] {
+    trace.calls.clear();
+    const double took = trainer.step_on(step).seconds;
+    steps.push_back({took, trace});
+  });
+  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  return steps;
+}
+
+}  // namespace
+
+const char* part_of(const char* call) {
+  for (const auto& [name, part] : kParts)
+    if (name == call) return part;
+  return kOther;
+}
+
+NamedSeconds parts_of(const OpTrace& trace, double seconds) {
+  NamedSeconds parts;
+  for (const auto& [name, part] : kParts)
+    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
+  parts.emplace_back(kOther, seconds);
+  for (const OpTrace::Call& call : trace.calls) {
+    named(parts, part_of(call.name)) += call.seconds();
+    named(parts, kOther) -= call.seconds();
+  }
+  return parts;
+}
+
+// A step zeroes gradients; each block begins with its embeddings and turns at the loss; the norm ends the last one.
+NamedSeconds phases_of(const OpTrace& trace, double seconds) {
+  NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
+  const char* phase = "optimizer";
+  double rest = seconds, before = trace.calls.empty() ? 0 : trace.calls.front().begin;
+  for (const OpTrace::Call& call : trace.calls) {
+    if (std::strcmp(call.name, "embedding_forward") == 0) phase = "forward";
+    if (std::strcmp(call.name, "sum_squares") == 0) phase = "optimizer";
+    named(phases, phase) += call.end - before;
+    rest -= call.end - before;
+    before = call.end;
+    if (std::strcmp(call.name, "cross_entropy") == 0) phase = "backward";
+  }
+  named(phases, "optimizer") += rest;
+  return phases;
+}
+
+StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds) {
+  OpTrace trace;
+  const std::unique_ptr<Communicator> traced = make_traced_communicator(world, trace);
+  const Mesh mesh(*traced, config.parallel);
+  Trainer trainer(config, mesh);
+  const Step step = synthetic_step(config, mesh.dp().rank(), mesh.dp().size());
+  const double flops = mesh.dp().sum(training_flops(config.model, step.blocks));
+  const std::vector<TracedStep> steps = run_steps(trainer, trace, step, world, seconds);
+  const TracedStep& median = steps[steps.size() / 2];
+  return {.seconds = median.seconds,
+          .best_seconds = steps.front().seconds,
+          .steps = static_cast<int64_t>(steps.size()),
+          .source_tokens = step.num_source_tokens,
+          .target_tokens = step.num_target_tokens,
+          .fill = step.fill,
+          .flops = flops,
+          .phases = phases_of(median.trace, median.seconds),
+          .parts = parts_of(median.trace, median.seconds)};
+}
+
+}  // namespace weft
