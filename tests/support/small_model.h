@@ -73,6 +73,7 @@ struct SmallModel {
       slice_from_global(p, shift.data(), local.data());
       for (size_t i = 0; i < local.size(); ++i) p.value.ptr<float>()[i] += local[i];
     }
+    params.round_values(ctx);
   }
   Pass pass(int64_t block = 0, bool training = true) {
     return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .step = 3, .block = block, .training = training};
