@@ -37,7 +37,7 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
     if (!folder) return {};
     const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
-    return {*folder, TrainState::from_json(load_checkpoint(*folder, none, {})).precision};
+    return {*folder, TrainState::from_json(load_checkpoint(*folder, none, {}), *folder).precision};
   });
   return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
 }
