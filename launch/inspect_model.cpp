@@ -122,7 +122,7 @@ void print_memory(const RunConfig& config, const ParamStore& params) {
   const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
   const size_t arena = activation_bytes(config, params.tp_size());
   const char* const storage = name_of(params.compute_dtype());
-  const size_t copies = params.mixed() ? static_cast<size_t>(params.numel()) * size_of(params.compute_dtype()) : 0;
+  const size_t copies = params.copies_bytes(Device::cpu);
   fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}\n", params.tp_size(), storage);
   fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
              copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),

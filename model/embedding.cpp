@@ -74,18 +74,23 @@ void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, co
 
 OutputProjection::OutputProjection(ParamStore& params, const Param* table, const ModelConfig& c)
     : table_(table), vocabulary_(c.target_vocabulary) {
+  params.multiply_by(table, columns());
   if (c.bias_output) bias_ = params.declare({.name = "output.bias", .shape = {vocabulary_}, .tp_dim = 0, .pad = true});
 }
 
 void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
-  ops::gemm(p.ctx,
-            {.a = x, .b = table_->compute, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor{}});
+  ops::gemm(p.ctx, {.a = x,
+                    .b = table_->compute,
+                    .c = logits,
+                    .trans_b = true,
+                    .bias = bias_ ? bias_->value : Tensor{},
+                    .packed_b = table_->packed_forward});
 }
 
 void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
   ArenaScope scope(p.arena);
   const PartialSum sum(p, d_x);
-  ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part()});
+  ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part(), .packed_b = table_->packed_backward});
   ops::gemm(p.ctx, {.a = d_logits, .b = x, .c = table_->grad, .trans_a = true, .accumulate = true});
   if (bias_) ops::column_sum(p.ctx, {.x = d_logits, .y = bias_->grad});
   sum.finish(p);

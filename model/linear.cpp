@@ -31,15 +31,23 @@ ColumnLinear::ColumnLinear(ParamStore& params, const std::string& name, Shape ou
                             .tp_dim = split,
                             .init = InitSpec::xavier(in, fan_out),
                             .decay = true});
+  params.multiply_by(weight_, this->out());
   if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out, .tp_dim = split});
 }
 
 void ColumnLinear::forward(Pass& p, const Tensor& x, const Tensor& y) const {
-  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->compute, out()), .c = y, .trans_b = true, .bias = vector(bias_)});
+  ops::gemm(p.ctx, {.a = x,
+                    .b = weight_->matrix(),
+                    .c = y,
+                    .trans_b = true,
+                    .bias = vector(bias_),
+                    .packed_b = weight_->packed_forward});
 }
 
 void ColumnLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate_d_x) const {
-  ops::gemm(p.ctx, {.a = d_y, .b = matrix(weight_->compute, out()), .c = d_x, .accumulate = accumulate_d_x});
+  ops::gemm(
+      p.ctx,
+      {.a = d_y, .b = weight_->matrix(), .c = d_x, .accumulate = accumulate_d_x, .packed_b = weight_->packed_backward});
   ops::gemm(p.ctx, {.a = d_y, .b = x, .c = matrix(weight_->grad, out()), .trans_a = true, .accumulate = true});
   if (bias_) ops::column_sum(p.ctx, {.x = d_y, .y = vector(bias_, true)});
 }
@@ -52,13 +60,15 @@ ResidualLinear::ResidualLinear(ParamStore& params, const std::string& name, Shap
                             .tp_dim = 1,
                             .init = InitSpec::xavier(in.numel(), out),
                             .decay = true});
+  params.multiply_by(weight_, out);
   if (bias) bias_ = params.declare({.name = name + ".bias", .shape = {out}});
 }
 
 void ResidualLinear::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const {
   ArenaScope scope(p.arena);
   const PartialSum sum(p, y);
-  ops::gemm(p.ctx, {.a = x, .b = matrix(weight_->compute, out_), .c = sum.part(), .trans_b = true});
+  ops::gemm(p.ctx,
+            {.a = x, .b = weight_->matrix(), .c = sum.part(), .trans_b = true, .packed_b = weight_->packed_forward});
   p.tp.all_reduce(p.ctx, sum.part());
   ops::dropout_add_forward(
       p.ctx, {.residual = residual, .x = sum.part(), .bias = vector(bias_), .y = y, .dropout = dropout(p, x.rows())});
@@ -71,7 +81,7 @@ void ResidualLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const
     d_sum = p.arena.like(d_y);
     ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_sum, .dropout = drop});
   }
-  ops::gemm(p.ctx, {.a = d_sum, .b = matrix(weight_->compute, out_), .c = d_x});
+  ops::gemm(p.ctx, {.a = d_sum, .b = weight_->matrix(), .c = d_x, .packed_b = weight_->packed_backward});
   ops::gemm(p.ctx, {.a = d_sum, .b = x, .c = matrix(weight_->grad, out_), .trans_a = true, .accumulate = true});
   if (bias_)
     ops::column_sum(p.ctx, {.x = d_sum, .y = vector(bias_, true)});  // whole on every rank: d_sum is the same there

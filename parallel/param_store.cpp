@@ -89,6 +89,29 @@ const Param* ParamStore::declare(ParamSpec spec) {
   return &p;
 }
 
+void ParamStore::multiply_by(const Param* p, int64_t rows) {
+  require(values_.data() == nullptr, ErrorKind::internal, "weights are named before they are allocated");
+  const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
+  require(it != params_.end(), ErrorKind::internal, "a weight of another store");
+  it->matrix_rows = rows;
+}
+
+int64_t ParamStore::packed_numel(Device device) const {
+  int64_t numel = 0;
+  for (const Param& p : params_) {
+    if (p.matrix_rows == 0) continue;
+    const int64_t out = p.matrix_rows, in = p.numel() / out;
+    numel += ops::packed_numel(device, compute_, in, out) + ops::packed_numel(device, compute_, out, in);
+  }
+  return numel;
+}
+
+size_t ParamStore::copies_bytes(Device device) const {
+  if (!mixed()) return 0;
+  const auto bytes = [&](int64_t numel) { return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_)); };
+  return bytes(numel_) + bytes(packed_numel(device));
+}
+
 void ParamStore::allocate(Device device) {
   require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
   const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
@@ -102,6 +125,25 @@ void ParamStore::allocate(Device device) {
     p.grad = grads_.tensor(p.grad.shape, DType::f32, offset);
     p.compute =
         mixed() ? rounded_.tensor(p.value.shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
+  }
+  allocate_packed(device);
+}
+
+void ParamStore::allocate_packed(Device device) {
+  packed_ = Buffer(static_cast<size_t>(packed_numel(device)) * size_of(compute_), device);
+  size_t at = 0;
+  const auto take = [&](int64_t k, int64_t n) {
+    const int64_t numel = ops::packed_numel(device, compute_, k, n);
+    if (numel == 0) return Tensor{};
+    const Tensor t = packed_.tensor({numel}, compute_, at);
+    at += t.bytes();
+    return t;
+  };
+  for (Param& p : params_) {
+    if (p.matrix_rows == 0) continue;
+    const int64_t out = p.matrix_rows, in = p.numel() / out;
+    p.packed_forward = take(in, out);
+    p.packed_backward = take(out, in);
   }
 }
 
@@ -123,7 +165,15 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
 }
 
 void ParamStore::round_values(Context& ctx) {
-  if (mixed()) ops::cast(ctx, {.x = values(), .y = rounded()});
+  if (!mixed()) return;
+  ops::cast(ctx, {.x = values(), .y = rounded()});
+  for (const Param& p : params_) pack(ctx, p);
+}
+
+void ParamStore::pack(Context& ctx, const Param& p) const {
+  if (p.packed_forward.empty()) return;
+  ops::pack_weight(ctx, {.b = p.matrix(), .trans_b = true, .packed = p.packed_forward});
+  ops::pack_weight(ctx, {.b = p.matrix(), .packed = p.packed_backward});
 }
 
 const Param* ParamStore::find(const std::string& name) const {

@@ -3,7 +3,8 @@
 // A declaration says name, global shape, the dimension that tensor parallelism splits, initial value and weight decay;
 // nothing else in the program knows how a parameter is split. Fused tensors keep their true rank, so that a slice is
 // always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration;
-// products read `compute`, a rounded copy of the values in mixed precision, else the values themselves.
+// products read `compute`, a rounded copy of the values in mixed precision, else the values themselves; and, where the
+// device multiplies faster so, matrices packed from it once a step.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +37,15 @@ struct ParamSpec {
 
 struct Param {  // a layer's handle
   ParamSpec spec;
-  Tensor value, grad;  // local slice, f32; views into the flat buffers
-  Tensor compute;      // what products and look-ups read: bf16 or f16, or `value`
-  int64_t offset = 0;  // elements from the start of the flat buffers
-  int64_t begin = 0;   // where the local slice starts in dimension tp_dim
+  Tensor value, grad;       // local slice, f32; views into the flat buffers
+  Tensor compute;           // what products and look-ups read: bf16 or f16, or `value`
+  int64_t matrix_rows = 0;  // of the local slice as products see it, [out, in]; 0: no product reads it
+  Tensor packed_forward,
+      packed_backward;  // of x W^T and dy W (ops::pack_weight); empty where the device has no such form
+  int64_t offset = 0;   // elements from the start of the flat buffers
+  int64_t begin = 0;    // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
+  Tensor matrix() const { return compute.with_shape({matrix_rows, numel() / matrix_rows}); }
 };
 
 class ParamStore {
@@ -50,10 +55,12 @@ class ParamStore {
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute) {}
 
   const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
-  void allocate(Device device);          // makes the flat buffers; call once, after all declarations
+  // Products read p as a matrix of so many local rows: it is packed for them. Before allocate().
+  void multiply_by(const Param* p, int64_t rows);
+  void allocate(Device device);  // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
-  void round_values(
-      Context& ctx);  // after the values were written by other than Adam: brings the rounded copy up to date
+  void round_values(Context& ctx);  // after the values were written by other than Adam: brings all copies up to date
+  void pack(Context& ctx, const Param& p) const;  // after p.compute was written
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -64,8 +71,9 @@ class ParamStore {
   }
   DType compute_dtype() const { return compute_; }
   bool mixed() const { return compute_ != DType::f32; }
-  int64_t numel() const { return numel_; }  // of this rank, padding included
-  int64_t global_numel() const;             // of the whole model, each parameter once
+  size_t copies_bytes(Device device) const;  // of memory that rounded and packed copies take
+  int64_t numel() const { return numel_; }   // of this rank, padding included
+  int64_t global_numel() const;              // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
@@ -73,7 +81,10 @@ class ParamStore {
   int tp_rank_, tp_size_;
   DType compute_;
   std::deque<Param> params_;
-  Buffer values_, grads_, rounded_;
+  int64_t packed_numel(Device device) const;
+  void allocate_packed(Device device);
+
+  Buffer values_, grads_, rounded_, packed_;
   int64_t numel_ = 0;
 };
 

@@ -101,6 +101,14 @@ void check(const Checker& c, const Gemm& a) {
   c.require_shape(a.c, "c", {m, n}, c.sum_or(t, a.c));
   c.require_that(k > 0, "the inner dimension is 0");
   if (!a.bias.empty()) c.require_shape(a.bias, "bias", {n});
+  if (!a.packed_b.empty()) c.require_shape(a.packed_b, "packed_b", {packed_numel(a.b.device, t, k, n)}, t);
+}
+
+void check(const Checker& c, const PackWeight& a) {
+  const DType t = c.storage_of(a.b, "b");
+  c.require_matrix(a.b, "b", t);
+  const int64_t k = a.trans_b ? a.b.cols() : a.b.rows(), n = a.trans_b ? a.b.rows() : a.b.cols();
+  c.require_shape(a.packed, "packed", {packed_numel(a.b.device, t, k, n)}, t);
 }
 
 void check(const Checker& c, const ColumnSum& a) {
@@ -309,6 +317,10 @@ void check(const Checker& c, const TopK& a) {
 }
 
 }  // namespace
+
+int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n) {
+  return device == Device::cpu ? cpu::packed_numel(storage, k, n) : 0;
+}
 
 #define WEFT_DEFINE_OP(function, Arguments)         \
   void function(Context& ctx, const Arguments& a) { \

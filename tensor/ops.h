@@ -38,7 +38,16 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
+  Tensor packed_b;          // ? what pack_weight made of b, which is then not read where the device knows better
 };
+// A weight as this device's products read it fastest, made once for many products. Empty on devices that have no such
+// form: packed_numel is 0, and pack_weight must not be called.
+struct PackWeight {
+  Tensor b;              // [K, N], or [N, K] if trans_b
+  bool trans_b = false;  // as the products will say
+  Tensor packed;         // [packed_numel] out, of b's storage
+};
+int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
 
 struct ColumnSum {
   Tensor x, y;
@@ -223,6 +232,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   OP(add, Add)                                \
   OP(cast, Cast)                              \
   OP(gemm, Gemm)                              \
+  OP(pack_weight, PackWeight)                 \
   OP(column_sum, ColumnSum)                   \
   OP(activation_forward, ActivationForward)   \
   OP(activation_backward, ActivationBackward) \

@@ -74,7 +74,7 @@ MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp) {
   const auto numel = static_cast<size_t>(params.numel());
   plan.gradients = Buffer::footprint(numel * sizeof(float));
   plan.parameters = plan.gradients + model.positions_bytes();
-  plan.copies = params.mixed() ? Buffer::footprint(numel * size_of(params.compute_dtype())) : 0;
+  plan.copies = params.copies_bytes(Device::cpu);
   plan.moments = 2 * plan.gradients;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry));
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();

@@ -33,7 +33,7 @@ GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh, double loss_scale)
 
 void Optimizer::step(Context& ctx, double lr, double grad_scale) {
   ++steps_;
-  for (const Param& p : params_.params())
+  for (const Param& p : params_.params()) {
     ops::adam(ctx, {.param = p.value.with_shape({p.numel()}),
                     .grad = p.grad.with_shape({p.numel()}),
                     .m = first_moment().slice_rows(p.offset, p.numel()),
@@ -46,6 +46,8 @@ void Optimizer::step(Context& ctx, double lr, double grad_scale) {
                     .weight_decay = p.spec.decay ? static_cast<float>(config_.weight_decay) : 0.0f,
                     .grad_scale = static_cast<float>(grad_scale),
                     .step = steps_});
+    params_.pack(ctx, p);
+  }
 }
 
 }  // namespace weft

@@ -2,15 +2,15 @@
 //
 // A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with its
 // strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied as they are,
-// with f32 sums, where oneDNN can; f16, and bf16 elsewhere, is widened to f32 first.
+// with f32 sums, where oneDNN can, or by amx_gemm.h where the processor has tiles; f16, and bf16 elsewhere, is widened
+// to f32 first.
 #include "tensor/cpu/gemm.h"
 
 #include <omp.h>
 
 #include <dnnl.hpp>
 #include <map>
-#include <vector>
-
+#include "tensor/cpu/amx_gemm.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 
@@ -164,6 +164,9 @@ Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
   return Tensor(run.data(use), t.shape);
 }
 
+// Tiles whenever there are some, however small the product: a row has the same bits whatever the number of rows.
+bool uses_tiles(const Runtime& run, DType operands) { return operands == DType::bf16 && run.amx && has_amx_gemm(); }
+
 ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   ops::Gemm product = a;
   product.a = widened(run, Runtime::kWideA, a.a);
@@ -176,12 +179,21 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
 }  // namespace
 
 void measure(Context& ctx, const ops::Gemm& a) {
-  if (a.c.numel() > 0) widened(runtime(ctx), a);
+  if (a.c.numel() == 0) return;
+  Runtime& run = runtime(ctx);
+  if (uses_tiles(run, a.a.dtype))
+    run.reserve(Runtime::kProduct, amx_gemm_scratch(a));
+  else
+    widened(run, a);
 }
 
 void gemm(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
+  if (uses_tiles(run, a.a.dtype)) {
+    run.reserve(Runtime::kProduct, amx_gemm_scratch(a));
+    return amx_gemm(a, run.data(Runtime::kProduct));
+  }
   const ops::Gemm product = widened(run, a);
   if (is_multiplied_as_f32(a.a.dtype)) {
     cast(ctx, {.x = a.a, .y = product.a});
@@ -192,5 +204,11 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   run.gemm->run(product, run.data(Runtime::kProduct));
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
+
+int64_t packed_numel(DType storage, int64_t k, int64_t n) {
+  return storage == DType::bf16 && has_amx_gemm() ? amx_packed_numel(k, n) : 0;
+}
+
+void pack_weight(Context&, const ops::PackWeight& a) { amx_pack_weight(a); }
 
 }  // namespace weft::cpu

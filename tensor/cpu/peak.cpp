@@ -10,13 +10,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tensor/cpu/amx.h"
 #include "tensor/op_trace.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace weft {
@@ -75,46 +73,31 @@ __attribute__((target("avx512f,avx512bf16"))) float dot512(int64_t rounds) {
   return _mm512_cvtss_f32(total);
 }
 
-constexpr int kTileRows = 16, kTileBytes = 64, kTileSums = 4;
+constexpr int kTileSums = 4;
 
 // Four sums of 2 x 2 tiles: as products are computed with these instructions.
-__attribute__((target("amx-tile,amx-bf16"))) float tiles(int64_t rounds) {
-  struct alignas(64) {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t row_bytes[16] = {};
-    uint8_t rows[16] = {};
-  } shapes;
-  for (int i = 0; i < 8; ++i) shapes.row_bytes[i] = kTileBytes, shapes.rows[i] = kTileRows;
-  alignas(64) uint16_t ones[kTileRows * kTileBytes / 2];
-  alignas(64) float sums[kTileRows * kTileBytes / 4];
+float tiles(int64_t rounds) {
+  using namespace cpu;
+  const TileConfig config;
+  alignas(64) uint16_t ones[kTileRows * kTileHalves];
+  alignas(64) float sums[kTileRows * kTileFloats];
   std::fill(std::begin(ones), std::end(ones), uint16_t{0x3f80});  // 1 in bf16
-  _tile_loadconfig(&shapes);
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  _tile_loadd(4, ones, kTileBytes);
-  _tile_loadd(5, ones, kTileBytes);
-  _tile_loadd(6, ones, kTileBytes);
-  _tile_loadd(7, ones, kTileBytes);
+  tile_zero<0>();
+  tile_zero<1>();
+  tile_zero<2>();
+  tile_zero<3>();
+  tile_load<4>(ones, kTileBytes);
+  tile_load<5>(ones, kTileBytes);
+  tile_load<6>(ones, kTileBytes);
+  tile_load<7>(ones, kTileBytes);
   for (int64_t r = 0; r < rounds; ++r) {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+    tile_multiply_add<0, 4, 6>();
+    tile_multiply_add<1, 4, 7>();
+    tile_multiply_add<2, 5, 6>();
+    tile_multiply_add<3, 5, 7>();
   }
-  _tile_stored(0, sums, kTileBytes);
-  _tile_release();
+  tile_store<0>(sums, kTileBytes);
   return sums[0];
-}
-
-// The processor says what it has; the system must hand out the tiles' registers, a process at a time.
-bool has_tiles() {
-  constexpr unsigned kTileBf16 = 1u << 22, kTile = 1u << 24;  // leaf 7, edx
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kTileBf16) == 0 || (d & kTile) == 0) return false;
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 #endif
@@ -141,7 +124,8 @@ std::vector<Loop> loops_of_this_machine() {
     loops.push_back({"AVX2 FMA", DType::f32, 2.0 * 8 * kSums256, fma256});
   if (__builtin_cpu_supports("avx512bf16"))
     loops.push_back({"AVX-512 vdpbf16ps", DType::bf16, 2.0 * 32 * kSums512, dot512});
-  if (has_tiles()) loops.push_back({"AMX tdpbf16ps", DType::bf16, 2.0 * kTileRows * kTileRows * 32 * kTileSums, tiles});
+  constexpr double kTileFlops = 2.0 * cpu::kTileRows * cpu::kTileFloats * cpu::kTileHalves;
+  if (cpu::has_amx()) loops.push_back({"AMX tdpbf16ps", DType::bf16, kTileFlops * kTileSums, tiles});
 #endif
   if (loops.empty()) loops.push_back({"fused multiply-add", DType::f32, 2.0 * 64, fma_plain});
   return loops;

@@ -46,6 +46,7 @@ struct Runtime final : Context::Runtime {
     return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
   }
 
+  bool amx = true;  // whether kernels may use tiles where there are some; tests look at both ways
   std::unique_ptr<GemmPlans> gemm;
   std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
 
@@ -57,6 +58,9 @@ struct Runtime final : Context::Runtime {
 
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
 inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime()); }
+
+// ops::packed_numel of this backend.
+int64_t packed_numel(DType storage, int64_t k, int64_t n);
 
 // The dry run of an op: notes its scratch memory. Most have none.
 template <typename Arguments>
