@@ -29,12 +29,9 @@ void check_options(const PackOptions& o) {
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {}: too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
-  const bool sides = !o.source_tokenizer.empty() || !o.target_tokenizer.empty();
-  if (sides && (o.source_tokenizer.empty() || o.target_tokenizer.empty()))
-    fail(ErrorKind::usage, "--source-tokenizer and --target-tokenizer are given together, or neither");
-  if (!o.tokenizer.empty() && (sides || o.separate_vocabularies))
-    fail(ErrorKind::usage,
-         "--tokenizer is one for both sides: for separate vocabularies give --source-tokenizer and --target-tokenizer");
+  check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
+  if (!o.tokenizer.empty() && o.separate_vocabularies)
+    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
 }

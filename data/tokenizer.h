@@ -29,4 +29,8 @@ class Tokenizer {  // encode and decode are const and may be called by several t
   std::unique_ptr<Impl> impl_;
 };
 
+// The models that a command was given: one for both sides, or one for each, or none. What is neither is an Error of
+// kind usage.
+void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target);
+
 }  // namespace weft

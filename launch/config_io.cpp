@@ -57,13 +57,6 @@ void require_text(const std::string& text, const std::string& file_name) {
          fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
 }
 
-std::string shortened(std::string text) {
-  if (text.size() <= kLongestQuote) return text;
-  size_t end = kLongestQuote;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
-  return text.substr(0, end) + " ...";
-}
-
 // What to_cfg cannot write so that it reads back: a value with `#` would lose its end without a word.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
@@ -93,7 +86,7 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
   try {
     parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
   } catch (const po::error& e) {
-    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, shortened(e.what())));
+    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, printable(e.what(), kLongestQuote)));
   }
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {

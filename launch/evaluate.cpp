@@ -58,14 +58,41 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   return true;
 }
 
-std::vector<TestSet> read_sets(Communicator& world, const Request& r) {
-  std::vector<TestSet> sets;
-  std::set<std::string> names;
-  for (size_t i = 0; i < r.sources.size(); ++i) {
-    TestSet set{.name = r.names.empty() ? std::filesystem::path(r.sources[i]).filename().string() : r.names[i]};
-    if (set.name.empty() || set.name.find('/') != std::string::npos || !names.insert(set.name).second)
+std::vector<std::string> names_of_sets(const Request& r) {
+  std::vector<std::string> names = r.names;
+  if (names.empty())
+    for (const std::string& source : r.sources) names.push_back(std::filesystem::path(source).filename().string());
+  std::set<std::string> seen;
+  for (const std::string& name : names)
+    if (name.empty() || name.find('/') != std::string::npos || !seen.insert(name).second)
       fail(ErrorKind::usage,
-           fmt::format("'{}' cannot be a set's name: give each its own --name, without slashes", set.name));
+           fmt::format("'{}' cannot be a set's name: give each its own --name, without slashes", name));
+  return names;
+}
+
+std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
+
+// A translation must not take the place of the text it is scored by, nor of what it translates.
+void refuse_output_over_input(const Request& r, const std::vector<std::string>& names) {
+  if (r.output.empty()) return;
+  for (const std::string& name : names) {
+    const std::string output = output_file(r.output, name);
+    for (const auto& [option, files] : {std::pair{"source", &r.sources}, {"reference", &r.references}})
+      for (const std::string& file : *files) {
+        std::error_code not_there;
+        if (std::filesystem::equivalent(output, file, not_there))
+          fail(ErrorKind::usage,
+               fmt::format("--output {} would replace --{} {}: give another folder, or the set another "
+                           "--name",
+                           r.output, option, file));
+      }
+  }
+}
+
+std::vector<TestSet> read_sets(Communicator& world, const Request& r, const std::vector<std::string>& names) {
+  std::vector<TestSet> sets;
+  for (size_t i = 0; i < r.sources.size(); ++i) {
+    TestSet set{.name = names[i]};
     set.sources = lines_of_rank0(world, [&] { return read_text_file(r.sources[i]); });
     set.references = lines_of_rank0(world, [&] { return read_scored_file(r.references[i]); });
     if (set.sources.empty() || set.sources.size() != set.references.size())
@@ -130,20 +157,18 @@ void print_json(const std::vector<TestSet>& sets, const LoadedModel& model, int6
   fmt::print("{}\n", json.dump(2));
 }
 
-std::string output_file(const std::string& folder, const TestSet& set) { return folder + "/" + set.name + ".txt"; }
-
 void prepare_folder(const std::vector<TestSet>& sets, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
-  for (const TestSet& set : sets) prepare_output(output_file(folder, set));
+  for (const TestSet& set : sets) prepare_output(output_file(folder, set.name));
 }
 
 void keep_translations(const std::vector<TestSet>& sets, const std::string& folder) {
   for (const TestSet& set : sets) {
     std::string text;
     for (const std::string& line : set.translations) text += line + '\n';
-    write_file_atomically(output_file(folder, set), text);
+    write_file_atomically(output_file(folder, set.name), text);
   }
 }
 
@@ -154,7 +179,11 @@ int run_evaluate(const CommandContext& context) {
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   const bool is_chief = world.rank() == 0;
-  std::vector<TestSet> sets = read_sets(world, request);
+  const std::vector<std::string> names = names_of_sets(request);
+  all_or_none(world, [&] {
+    if (is_chief) refuse_output_over_input(request, names);
+  });
+  std::vector<TestSet> sets = read_sets(world, request, names);
   const std::string folder = find_checkpoint(world, request.checkpoint);
   const RunConfig config = config_for_use(folder, request.parallel, world.size());
   request = {.decode = config.decode};

@@ -9,6 +9,7 @@
 #include "launch/config_io.h"
 #include "launch/exchange_format.h"
 #include "launch/options.h"
+#include "launch/tokenizer_options.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -43,22 +44,13 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("weights", r.weights, "the file to read");
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
   options.add("config", r.config, "a .cfg whose [model] section describes the model");
-  options.add("tokenizer", r.tokenizer, "the SentencePiece model of both sides");
-  options.add("source-tokenizer", r.source_tokenizer, "that of the source; with --target-tokenizer");
-  options.add("target-tokenizer", r.target_tokenizer, "that of the target; with --source-tokenizer");
+  add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,
               "a new or empty folder for the checkpoint: give it to translate, score, --train.init ...");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
-  const bool separate = options.given("source-tokenizer") || options.given("target-tokenizer");
-  if (separate) {
-    for (const char* name : {"source-tokenizer", "target-tokenizer"}) options.require(name);
-    if (options.given("tokenizer"))
-      fail(ErrorKind::usage,
-           "--tokenizer is for both sides: give it alone, or --source-tokenizer and --target-tokenizer");
-  } else {
-    options.require("tokenizer");
-  }
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  if (r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
     fail(ErrorKind::usage,
          fmt::format("--output {} is there already: give the name of a new folder, or of an empty one", r.output));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,13 @@ struct Request {
   bool chart = false;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
-  Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
+// What lies at a path, how it is called in a message, the one option of Request that fits, and how it is shown.
+struct Thing {
+  const char *name, *option;
+  std::function<void(const Request&)> show;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r, Options& options) {
   options.positional("PATH", r.paths,
                      "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
   options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
@@ -42,20 +48,41 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   return true;
 }
 
-void inspect_file(const fs::path& path, const Request& r) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (path.filename() == kManifestFile) return inspect_corpus(folder.string(), r.pairs);
-  if (path.extension() == ".cfg") return inspect_model(path.string(), {.vocabulary = r.vocabulary});
-  if (path.extension() == ".h5") return inspect_shard(path.string(), r.pairs);
-  fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", path.string()));
+Thing corpus_in(const std::string& folder) {
+  return {"a packed corpus", "pairs", [=](const Request& r) { inspect_corpus(folder, r.pairs); }};
 }
 
-void inspect_folder(const fs::path& path, const Request& r) {
-  if (fs::exists(path / kManifestFile)) return inspect_corpus(path.string(), r.pairs);
-  if (fs::exists(path / kManifestName) || step_of_folder(path.filename().string()))
-    return inspect_checkpoint(path.string());
-  if (fs::exists(path / "log.jsonl")) return inspect_run(path.string(), r.chart);
-  inspect_checkpoint(resolve_checkpoint(path.string()));
+Thing thing_of_file(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string file = path.string();
+  if (path.filename() == kManifestFile) return corpus_in(folder.string());
+  if (path.extension() == ".cfg")
+    return {"a configuration", "vocabulary",
+            [=](const Request& r) { inspect_model(file, {.vocabulary = r.vocabulary}); }};
+  if (path.extension() == ".h5") return {"a shard", "pairs", [=](const Request& r) { inspect_shard(file, r.pairs); }};
+  fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", file));
+}
+
+Thing thing_of_folder(const fs::path& path) {
+  const std::string folder = path.string();
+  if (fs::exists(path / kManifestFile)) return corpus_in(folder);
+  const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
+  if (!is_step && fs::exists(path / "log.jsonl"))
+    return {"a run", "chart", [=](const Request& r) { inspect_run(folder, r.chart); }};
+  return {"a checkpoint", "",
+          [folder = is_step ? folder : resolve_checkpoint(folder)](const Request&) { inspect_checkpoint(folder); }};
+}
+
+Thing thing_at(const std::string& path) {
+  if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
+  return fs::is_directory(path) ? thing_of_folder(fs::path(path).lexically_normal()) : thing_of_file(path);
+}
+
+// An option that would change nothing is a mistake, and is said to be one.
+void check_used(const Options& options, const std::string& path, const Thing& thing) {
+  for (const std::string option : {"pairs", "vocabulary", "chart"})
+    if (options.given(option) && option != thing.option)
+      fail(ErrorKind::usage, fmt::format("--{} changes nothing here: {} is {}", option, path, thing.name));
 }
 
 }  // namespace
@@ -75,15 +102,14 @@ int run_inspect(const CommandContext& context) {
     if (context.args[0] == "positions") return run_inspect_positions(rest);
   }
   Request request;
-  if (!parse(context.args, request)) return 0;
+  Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
+  if (!parse(context.args, request, options)) return 0;
+  std::vector<Thing> things;
   for (const std::string& path : request.paths) {
-    if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
-    if (fs::is_directory(path)) {
-      inspect_folder(fs::path(path).lexically_normal(), request);
-    } else {
-      inspect_file(path, request);
-    }
+    things.push_back(thing_at(path));
+    check_used(options, path, things.back());
   }
+  for (const Thing& thing : things) thing.show(request);
   return 0;
 }
 

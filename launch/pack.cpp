@@ -8,6 +8,7 @@
 #include "data/packer.h"
 #include "launch/commands.h"
 #include "launch/options.h"
+#include "launch/tokenizer_options.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/progress.h"
@@ -41,11 +42,9 @@ bool parse(const std::vector<std::string>& args, Request& request) {
   options.add("target", p.target, "its translation, line by line");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
-  options.add("tokenizer", p.tokenizer, "a ready SentencePiece model for both sides, instead of training one");
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train a tokenizer for each side, of --vocab-size each");
-  options.add("source-tokenizer", p.source_tokenizer, "a ready model for the source; with --target-tokenizer");
-  options.add("target-tokenizer", p.target_tokenizer, "a ready model for the target; with --source-tokenizer");
+  add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
   options.add("training-lines", p.training_lines, "lines sampled to train on, half of them from each side");
   options.add("character-coverage", p.character_coverage,
               "share of the characters that get an entry; the rest are bytes");

@@ -1,13 +1,12 @@
 // parallel/param_store.cpp: declarations to flat memory, initial values, and slices of global tensors.
 #include "parallel/param_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "tensor/error.h"
+#include "tensor/memory_limit.h"
 
 namespace weft {
 namespace {
@@ -38,14 +37,14 @@ struct SliceView {
 
 // Zeroing more than there is would end in the kernel's hands, without a word.
 void require_memory(int64_t numel, size_t bytes) {
-  const size_t machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
-  if (bytes > machine)
-    fail(
-        ErrorKind::usage,
-        fmt::format("{} parameters need {:.1f} GiB with their gradients, and this machine has {:.1f}: a smaller model, "
-                    "or more machines and a higher parallel.tp, need less",
-                    numel, gib(bytes), gib(machine)));
+  if (bytes > limit)
+    fail(ErrorKind::usage,
+         fmt::format("{} parameters need {:.1f} GiB with their gradients, and this machine, or the control group that "
+                     "this runs in, allows {:.1f}: a smaller model, or more machines and a higher parallel.tp, need "
+                     "less",
+                     numel, gib(bytes), gib(limit)));
 }
 
 int64_t local_dim(const ParamSpec& spec, int tp_size) {

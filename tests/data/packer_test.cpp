@@ -214,10 +214,12 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   write({"a"}, {"b"});
   PackOptions o = options();
   o.separate_vocabularies = true;
-  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides"});
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides, and --separate-vocabularies"});
   o = options();
   o.source_tokenizer = o.tokenizer;
-  expect_refused(o, ErrorKind::usage, {"--source-tokenizer and --target-tokenizer"});
+  expect_refused(o, ErrorKind::usage, {"--source-tokenizer and --target-tokenizer are given together"});
+  o.target_tokenizer = o.tokenizer;
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides: for separate"});
   o = options();
   o.max_length = 0;
   expect_refused(o, ErrorKind::usage, {"--max-length 0"});

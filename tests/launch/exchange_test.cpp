@@ -155,7 +155,7 @@ TEST_F(Import, RefusesOneTableForTwoTokenizers) {
                     "model.tying = all needs one vocabulary for both sides"));
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
                                                tokenizer_, "--output", imported_}),
-                    "--target-tokenizer is missing"));
+                    "--source-tokenizer and --target-tokenizer are given together"));
 }
 
 TEST_F(Import, LeavesWhatIsThereAlready) {

@@ -50,6 +50,35 @@ std::vector<std::string> texts_of(const std::string& svg) {
   return texts;
 }
 
+TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run/checkpoints");
+  std::filesystem::create_directories(folder / "step-00000001");
+  std::filesystem::create_directories(folder / "corpus");
+  for (const char* file : {"run/log.jsonl", "corpus/manifest.json", "corpus/shard-00000.h5"})
+    write_file_atomically(folder / file, "");
+  const std::string corpus = folder / "corpus", shard = corpus + "/shard-00000.h5", run = folder / "run",
+                    checkpoint = folder / "step-00000001";
+  const auto refused = [](const std::string& option, const std::string& path, const std::string& is) {
+    EXPECT_EQ(refusal({path, "--" + option + (option == "chart" ? "" : "=1")}),
+              "--" + option + " changes nothing here: " + path + " is " + is);
+  };
+  refused("chart", corpus, "a packed corpus");
+  refused("vocabulary", corpus + "/manifest.json", "a packed corpus");
+  refused("chart", shard, "a shard");
+  refused("pairs", kTiny, "a configuration");
+  refused("vocabulary", run, "a run");
+  for (const char* option : {"pairs", "vocabulary", "chart"}) refused(option, checkpoint, "a checkpoint");
+}
+
+TEST(Inspect, ShowsNothingIfAnOptionDoesNotFitOneOfThePaths) {
+  ::testing::internal::CaptureStdout();
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "step-00000001");
+  EXPECT_THROW(run_inspect({.args = {kTiny, folder / "step-00000001", "--vocabulary=300"}}), Error);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
 TEST(InspectModel, IsWhatInspectShowsOfAConfiguration) {
   EXPECT_EQ(inspect({"model", kTiny, "--vocabulary", "300"}), inspect({kTiny, "--vocabulary", "300"}));
 }

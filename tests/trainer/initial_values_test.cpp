@@ -9,6 +9,7 @@
 #include "tensor/error.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/event_log.h"
+#include "trainer/precision.h"
 #include "trainer/run.h"
 
 namespace weft::testing {
@@ -71,6 +72,22 @@ TEST_F(InitialValues, AreTheOtherRunsParametersOnAnyGrid) {
     EXPECT_EQ(read_file(c.train.output + kModel), read_file(folder_ / "first" + kModel)) << tp;
     EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl").front().at("step"), 1);  // a run of its own
   }
+}
+
+// The copies that a step in halves computes with are the other run's parameters too, from the first step on.
+TEST_F(InitialValues, AreWhatTheFirstStepInHalvesComputesWith) {
+  RunConfig first = config("first");
+  first.schedule.lr = 0.1, first.schedule.warmup = 0;  // far from where a run begins
+  train(first);
+  const auto loss = [&](Precision precision) {
+    RunConfig c = still(name_of(storage_of(precision)));
+    c.train.precision = precision;
+    train(c);
+    return read_event_log(c.train.output + "/log.jsonl").front().at("loss").get<double>();
+  };
+  const double expected = loss(Precision::f32);
+  EXPECT_NEAR(loss(Precision::bf16), expected, 0.01 * expected);
+  EXPECT_NEAR(loss(Precision::f16), expected, 0.01 * expected);
 }
 
 TEST_F(InitialValues, DoNotCountWhenTheRunGoesOn) {
