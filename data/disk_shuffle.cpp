@@ -21,16 +21,44 @@ constexpr uint32_t kShufflePurpose = purpose_of("data.pack_order");
 constexpr size_t kBufferBytes = 16 << 10;  // of each bucket
 
 template <typename T>
-void append(std::string& bytes, const T& value, size_t size = sizeof(T)) {
-  bytes.append(reinterpret_cast<const char*>(&value), size);
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 template <typename T>
-T take(const char*& bytes, size_t size = sizeof(T)) {
+T take(const char*& bytes) {
   T value{};
-  std::memcpy(&value, bytes, size);
-  bytes += size;
+  std::memcpy(&value, bytes, sizeof(T));
+  bytes += sizeof(T);
   return value;
+}
+
+// Calls `copy` with a zero of the type that ids are stored in: loops over a type that the compiler knows are
+// vectorised.
+template <typename Copy>
+void as_stored(size_t id_bytes, Copy&& copy) {
+  if (id_bytes == 1) return copy(uint8_t{0});
+  if (id_bytes == 2) return copy(uint16_t{0});
+  copy(uint32_t{0});
+}
+
+void append_ids(std::string& bytes, const std::vector<int32_t>& ids, size_t id_bytes) {
+  const size_t begin = bytes.size();
+  bytes.resize(begin + ids.size() * id_bytes);
+  as_stored(id_bytes, [&](auto stored) {
+    char* next = bytes.data() + begin;
+    for (const int32_t id : ids) {
+      stored = static_cast<decltype(stored)>(id);
+      std::memcpy(next, &stored, sizeof stored);
+      next += sizeof stored;
+    }
+  });
+}
+
+void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
+  as_stored(id_bytes, [&](auto stored) {
+    for (int32_t& id : ids) id = static_cast<int32_t>(take<decltype(stored)>(bytes));
+  });
 }
 
 struct Record {  // where a pair lies in its bucket
@@ -54,8 +82,7 @@ std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_
 void read_pair(const char* next, size_t id_bytes, PairIds& pair) {
   pair.source.resize(take<uint32_t>(next));
   pair.target.resize(take<uint32_t>(next));
-  for (std::vector<int32_t>* side : {&pair.source, &pair.target})
-    for (int32_t& id : *side) id = take<int32_t>(next, id_bytes);
+  for (std::vector<int32_t>* side : {&pair.source, &pair.target}) take_ids(next, *side, id_bytes);
 }
 
 }  // namespace
@@ -97,7 +124,7 @@ void DiskShuffle::add(int64_t number, const PairIds& pair) {
   append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
   append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
   for (const std::vector<int32_t>* side : {&pair.source, &pair.target})
-    for (const int32_t id : *side) append(bucket.buffer, id, static_cast<size_t>(id_bytes_));
+    append_ids(bucket.buffer, *side, static_cast<size_t>(id_bytes_));
   if (bucket.buffer.size() >= kBufferBytes) flush(bucket);
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "data/atomic_file.h"
 #include "data/disk_shuffle.h"
@@ -89,16 +91,12 @@ class Tokenizers {
   std::optional<Model> source_, target_;
 };
 
-class ShardSequence {  // pairs, in order, to shards of `shard_pairs` each
+// Pairs, in order, to shards of `shard_pairs` each. A full one is written by a thread of its own, so that HDF5, SHA-256
+// and the disk do not keep the next one waiting.
+class ShardSequence {
  public:
   ShardSequence(const PackFolder& folder, Manifest manifest, int64_t shard_pairs)
-      : folder_(folder),
-        shard_pairs_(shard_pairs),
-        manifest_(std::move(manifest)),
-        builder_({.source_vocabulary = manifest_.source_vocabulary,
-                  .target_vocabulary = manifest_.target_vocabulary,
-                  .source_tokenizer_sha256 = manifest_.source_tokenizer_sha256,
-                  .target_tokenizer_sha256 = manifest_.target_tokenizer_sha256}) {}
+      : folder_(folder), shard_pairs_(shard_pairs), manifest_(std::move(manifest)), builder_(empty_shard()) {}
 
   void add(const PairIds& pair) {
     builder_.add(pair);
@@ -109,12 +107,30 @@ class ShardSequence {  // pairs, in order, to shards of `shard_pairs` each
 
   const Manifest& finish() {
     if (builder_.num_pairs() > 0) write();
+    take_written();
     return manifest_;
   }
 
  private:
+  ShardBuilder empty_shard() const {
+    return ShardBuilder({.source_vocabulary = manifest_.source_vocabulary,
+                         .target_vocabulary = manifest_.target_vocabulary,
+                         .source_tokenizer_sha256 = manifest_.source_tokenizer_sha256,
+                         .target_tokenizer_sha256 = manifest_.target_tokenizer_sha256});
+  }
+
   void write() {
-    const ShardEntry entry = builder_.write(folder_.working(), fmt::format("shard-{:05d}.h5", manifest_.shards.size()));
+    take_written();
+    written_ =
+        std::async(std::launch::async, [shard = std::exchange(builder_, empty_shard()), folder = folder_.working(),
+                                        file = fmt::format("shard-{:05d}.h5", manifest_.shards.size())]() mutable {
+          return shard.write(folder, file);
+        });
+  }
+
+  void take_written() {  // its Error, if there is one, is thrown here
+    if (!written_.valid()) return;
+    const ShardEntry entry = written_.get();
     manifest_.num_pairs += entry.num_pairs;
     manifest_.source_pieces += entry.source_pieces;
     manifest_.target_pieces += entry.target_pieces;
@@ -125,6 +141,7 @@ class ShardSequence {  // pairs, in order, to shards of `shard_pairs` each
   int64_t shard_pairs_;
   Manifest manifest_;
   ShardBuilder builder_;
+  std::future<ShardEntry> written_;  // of one at a time; last: it is waited for before the rest goes
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,

@@ -50,7 +50,7 @@ bool parse(const std::vector<std::string>& args, Request& request) {
               "share of the characters that get an entry; the rest are bytes");
   options.add("max-length", p.max_length, "pieces of the longest sentence to be kept whole");
   options.add("over-long", p.over_long, "what happens to a pair with a longer one: drop or cut");
-  options.add("shard-pairs", p.shard_pairs, "pairs in a shard: as many are in memory at once");
+  options.add("shard-pairs", p.shard_pairs, "pairs in a shard: two or three times as many are in memory at once");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (held-out sets); pairs dropped leave no gap");
   options.add("seed", p.seed, "of the shuffle and of the sample of lines");

@@ -22,7 +22,7 @@ set(doors
   "^mpi[.]h"       "^(tests/)?parallel/mpi_"
   "^nccl"          "^(tests/)?parallel/nccl_"
   "^hdf5"          "^((tests/)?data|tests/parity)/"
-  "^sentencepiece" "^(tests/)?data/"
+  "^sentencepiece" "^((tests/)?data|tests/bench)/"
   "^boost/"        "^(tests/)?launch/")
 
 set(longest 400)

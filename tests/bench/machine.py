@@ -53,7 +53,7 @@ def run_measured(command, environment=None, limit=3600):
         others = max(0.0, busy - busy_before - usage.ru_utime - usage.ru_stime) / capacity
         return output.read(), {"load_before": load_before, "load_after": load_after, "wall_seconds": seconds,
                                "others": others, "stolen": (steal - steal_before) / capacity,
-                               "peak_mib": usage.ru_maxrss / 1024}
+                               "cpu_seconds": usage.ru_utime + usage.ru_stime, "peak_mib": usage.ru_maxrss / 1024}
 
 
 def wait(process, deadline):
