@@ -2,7 +2,8 @@
 // 3", SC 2011), so that a number is a pure function of (seed, step, purpose, global element index) on every device and
 // grid.
 //
-// Key = seed. Counter = {group low, group high, step, purpose}; an element's group is index / 4 and its lane index % 4.
+// Key = seed. Counter = {group low, group high, step, purpose}. A number of 32 bits (random_bits) is word index % 4 of
+// group index / 4; dropout takes 16 bits an element, eight elements a group (Dropout).
 #pragma once
 
 #include <cstdint>
@@ -48,20 +49,32 @@ WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<floa
 
 // A dropout site: which element is dropped is decided by its index in the *unsharded* tensor, so that masks are the
 // same on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col.
-// Kept elements are scaled by 1 / (1 - rate).
+//
+// An element's 16 bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+// It is dropped when they are below the threshold. The rate that holds is threshold / 65536, the nearest to `rate`
+// below 1; kept elements are scaled by 1 / (1 - that), so the expectation does not change.
 struct Dropout {
+  static constexpr int kGroup = 8;  // elements of one Philox group
+
   float rate = 0.0f;  // 0 = off: the op then reads nothing else here
   uint64_t seed = 0;
   uint32_t step = 0, purpose = 0;
   uint64_t first = 0;
   int64_t row_stride = 0;
 
-  WEFT_HD float keep_scale() const { return 1.0f / (1.0f - rate); }
-  WEFT_HD uint32_t threshold() const { return static_cast<uint32_t>(static_cast<double>(rate) * 4294967296.0); }
+  WEFT_HD uint32_t threshold() const {
+    const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
+    return nearest < 65535u ? nearest : 65535u;
+  }
+  WEFT_HD float keep_scale() const { return 65536.0f / static_cast<float>(65536u - threshold()); }
   WEFT_HD uint64_t index(int64_t row, int64_t col) const {
     return first + static_cast<uint64_t>(row * row_stride + col);
   }
-  WEFT_HD bool keeps(uint64_t index) const { return random_bits(seed, index, step, purpose) >= threshold(); }
+  WEFT_HD bool keeps(uint64_t index) const {
+    const uint32_t lane = static_cast<uint32_t>(index % kGroup);
+    const uint32_t word = philox(seed, index / kGroup, step, purpose).v[lane / 2];
+    return (word >> (16 * (lane % 2)) & 0xFFFFu) >= threshold();
+  }
 };
 
 }  // namespace weft

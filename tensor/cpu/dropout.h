@@ -32,27 +32,28 @@ inline Words multiply_low_halves(Words a, uint32_t b) { return (a & 0xFFFFFFFFu)
 #endif
 inline constexpr int kWordLanes = sizeof(Words) / sizeof(uint64_t);
 
-// out = w01[0], w23[0], w01[1], w23[1], ...: the words of group after group.
+// out = w01[0], w23[0], w01[1], w23[1], ...: the words of group after group, and so their halves, the low one first.
 template <size_t... kLane>
-inline void store_interleaved(const Words& w01, const Words& w23, uint32_t* out, std::index_sequence<kLane...>) {
+inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out, std::index_sequence<kLane...>) {
   const Words first = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes)...});
   const Words second = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes + kWordLanes / 2)...});
   std::memcpy(out, &first, sizeof first);
-  std::memcpy(out + 2 * kWordLanes, &second, sizeof second);
+  std::memcpy(out + 4 * kWordLanes, &second, sizeof second);
 }
 
-// The four words of each group: bits[i * 4 + lane]. The same rounds as philox(), over vectors; of a 64-bit lane only
-// the low half means something until the words are put together.
-inline void philox_batch(uint64_t seed, const uint64_t* groups, uint32_t step, uint32_t purpose, uint32_t* bits) {
+// The bits of each group's elements: bits[i * Dropout::kGroup + lane]. `groups` is aligned for Words (a copy of it
+// would go through memory in smaller pieces). The same rounds as philox(), over vectors; of a 64-bit lane only the low
+// half means something until the words are put together.
+inline void philox_batch(const Dropout& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
-  std::memcpy(c0, groups, sizeof c0);
   for (int v = 0; v < kVecs; ++v) {
+    c0[v] = reinterpret_cast<const Words*>(groups)[v];
     c1[v] = c0[v] >> 32;
-    c2[v] = Words{} + step;
-    c3[v] = Words{} + purpose;
+    c2[v] = Words{} + dropout.step;
+    c3[v] = Words{} + dropout.purpose;
   }
-  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
+  uint32_t k0 = static_cast<uint32_t>(dropout.seed), k1 = static_cast<uint32_t>(dropout.seed >> 32);
   for (int round = 0; round < 10; ++round) {
     for (int v = 0; v < kVecs; ++v) {
       const Words p0 = multiply_low_halves(c0[v], 0xD2511F53u), p1 = multiply_low_halves(c2[v], 0xCD9E8D57u);
@@ -66,17 +67,16 @@ inline void philox_batch(uint64_t seed, const uint64_t* groups, uint32_t step, u
   }
   for (int v = 0; v < kVecs; ++v) {
     const Words w01 = (c0[v] & 0xFFFFFFFFu) | (c1[v] << 32), w23 = (c2[v] & 0xFFFFFFFFu) | (c3[v] << 32);
-    store_interleaved(w01, w23, bits + v * 4 * kWordLanes, std::make_index_sequence<kWordLanes>());
+    store_interleaved(w01, w23, bits + v * Dropout::kGroup * kWordLanes, std::make_index_sequence<kWordLanes>());
   }
 }
 
-// scales[i * 4 + lane]: keep_scale() or 0 of the elements of 32 groups.
-inline void dropout_batch(const Dropout& dropout, const uint64_t* groups, float* scales) {
-  uint32_t bits[kPhiloxBatch * 4];
-  philox_batch(dropout.seed, groups, dropout.step, dropout.purpose, bits);
-  const uint32_t threshold = dropout.threshold();
+// scales[i] = keep_scale() or 0.
+inline void scales_of(const Dropout& dropout, const uint16_t* bits, int64_t count, float* scales) {
+  const auto threshold = static_cast<uint16_t>(dropout.threshold());
   const float scale = dropout.keep_scale();
-  for (int i = 0; i < kPhiloxBatch * 4; ++i) scales[i] = bits[i] >= threshold ? scale : 0.0f;
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) scales[i] = bits[i] >= threshold ? scale : 0.0f;
 }
 
 // Walks a row in pieces of a batch: f(begin, end, scales), where scales[0] is column `begin`'s; scales are null, and
@@ -84,15 +84,17 @@ inline void dropout_batch(const Dropout& dropout, const uint64_t* groups, float*
 template <typename F>
 void for_each_dropout_piece(const Dropout& dropout, int64_t row, int64_t cols, const F& f) {
   if (dropout.rate <= 0) return f(int64_t{0}, cols, static_cast<const float*>(nullptr));
-  constexpr int64_t kPiece = kPhiloxBatch * 4;
+  constexpr int64_t kPiece = kPhiloxBatch * Dropout::kGroup;
   const uint64_t first = dropout.index(row, 0);
-  const int64_t lead = static_cast<int64_t>(first & 3);  // lanes of the first group that lie before the row
+  const auto lead = static_cast<int64_t>(first % Dropout::kGroup);  // lanes of the first group that lie before the row
   for (int64_t begin = -lead; begin < cols; begin += kPiece) {
-    uint64_t groups[kPhiloxBatch];
+    alignas(Words) uint64_t groups[kPhiloxBatch];
+    uint16_t bits[kPiece];
     float scales[kPiece];
     for (int i = 0; i < kPhiloxBatch; ++i)
-      groups[i] = (first + static_cast<uint64_t>(begin)) / 4 + static_cast<uint64_t>(i);
-    dropout_batch(dropout, groups, scales);
+      groups[i] = (first + static_cast<uint64_t>(begin)) / Dropout::kGroup + static_cast<uint64_t>(i);
+    philox_batch(dropout, groups, bits);
+    scales_of(dropout, bits, kPiece, scales);
     const int64_t from = std::max<int64_t>(begin, 0);
     f(from, std::min(begin + kPiece, cols), static_cast<const float*>(scales + (from - begin)));
   }
@@ -105,43 +107,38 @@ class DropoutBlock {
   explicit DropoutBlock(const Dropout& dropout) : dropout_(dropout) {}
 
   void fill(uint64_t first, int64_t rows, int64_t cols, float* out, int64_t ld) {
-    for (int64_t r = 0; r < rows; ++r) {
-      const uint64_t begin = first + static_cast<uint64_t>(r * dropout_.row_stride);
-      const int64_t lead = static_cast<int64_t>(begin & 3);
-      for (int64_t col = -lead; col < cols; col += 4) {
-        groups_[count_] = (begin + static_cast<uint64_t>(col)) / 4;
-        targets_[count_] = {out + r * ld, col, cols};
-        if (++count_ == kPhiloxBatch) flush();
+    for (int64_t col = 0; col < cols; col += kColumns) {
+      const int64_t width = std::min(kColumns, cols - col), rows_at_once = kGroups / groups_of(width);
+      for (int64_t row = 0; row < rows; row += rows_at_once) {
+        fill_part(first + static_cast<uint64_t>(row * dropout_.row_stride + col), std::min(rows_at_once, rows - row),
+                  width, out + row * ld + col, ld);
       }
     }
-    flush();
   }
 
  private:
-  struct Target {  // columns col to col + 3 of a row; those outside [0, cols) are not the row's
-    float* row;
-    int64_t col, cols;
-  };
+  static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // at most, at once
+  // As many as `cols` columns lie in, wherever they begin.
+  static constexpr int64_t groups_of(int64_t cols) { return (cols + 2 * (Dropout::kGroup - 1)) / Dropout::kGroup; }
 
-  void flush() {
-    float scales[kPhiloxBatch * 4];
-    dropout_batch(dropout_, groups_, scales);
-    for (int i = 0; i < count_; ++i) {
-      const Target& t = targets_[i];
-      const int64_t begin = std::max<int64_t>(t.col, 0), end = std::min(t.col + 4, t.cols);
-      if (end - begin == 4) {
-        std::memcpy(t.row + begin, scales + i * 4, 4 * sizeof(float));
-      } else {
-        for (int64_t c = begin; c < end; ++c) t.row[c] = scales[i * 4 + (c - t.col)];
-      }
+  void fill_part(uint64_t first, int64_t rows, int64_t cols, float* out, int64_t ld) {
+    const int64_t per_row = groups_of(cols);
+    const auto begin = [&](int64_t r) { return first + static_cast<uint64_t>(r * dropout_.row_stride); };
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < per_row; ++i)
+        groups_[r * per_row + i] = begin(r) / Dropout::kGroup + static_cast<uint64_t>(i);
     }
-    count_ = 0;
+    for (int64_t i = 0; i < rows * per_row; i += kPhiloxBatch)
+      philox_batch(dropout_, groups_ + i, bits_ + i * Dropout::kGroup);
+    for (int64_t r = 0; r < rows; ++r) {
+      const uint16_t* bits = bits_ + r * per_row * Dropout::kGroup + begin(r) % Dropout::kGroup;
+      scales_of(dropout_, bits, cols, out + r * ld);
+    }
   }
 
   const Dropout& dropout_;
-  int count_ = 0;
-  uint64_t groups_[kPhiloxBatch] = {};
-  Target targets_[kPhiloxBatch];
+  alignas(Words) uint64_t groups_[kGroups] = {};
+  uint16_t bits_[kGroups * Dropout::kGroup];
 };
 
 }  // namespace weft::cpu

@@ -48,7 +48,7 @@ struct Masks {
     uint64_t first = 0;
     double operator()(size_t index) const {
       if (dropout.rate <= 0) return 1;
-      return dropout.keeps(first + index) ? 1 / (1 - static_cast<double>(dropout.rate)) : 0;
+      return dropout.keeps(first + index) ? 65536.0 / (65536 - dropout.threshold()) : 0;
     }
   };
   Site site(double rate, const std::string& name, size_t elements) const {

@@ -1,4 +1,7 @@
 // tests/tensor/dropout_test.cpp: Philox against its published vectors; every op's mask equals random.h bit by bit.
+#include <numeric>
+#include <tuple>
+
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -14,6 +17,25 @@ TEST(Philox, MatchesThePublishedVectors) {  // Random123's known answers for phi
          {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u});
 }
 
+TEST(Dropout, TakesTheHalvesOfAGroupsWordsLowFirst) {  // of the first vector above: e8d5 6627 c58d e169 ac4c ...
+  std::vector<bool> kept;
+  for (uint64_t i = 0; i < 8; ++i) kept.push_back(Dropout{.rate = 0.75f}.keeps(i));
+  EXPECT_EQ(kept, (std::vector<bool>{true, false, true, true, false, false, true, false}));
+}
+
+TEST(Dropout, RoundsItsRateToSixteenBitsAndScalesByWhatItKeeps) {
+  const auto expect = [](float rate, uint32_t threshold) {
+    const Dropout d{.rate = rate};
+    EXPECT_EQ(d.threshold(), threshold) << rate;
+    EXPECT_NEAR(d.keep_scale() * (65536.0 - threshold) / 65536, 1, 1e-7) << rate;
+  };
+  expect(0, 0);
+  expect(1e-6f, 0);
+  expect(0.1f, 6554);
+  expect(0.5f, 32768);
+  expect(std::nextafter(1.0f, 0.0f), 65535);
+}
+
 std::vector<float> masks(Workspace& w, const Dropout& d, int64_t rows, int64_t cols) {
   const Tensor ones = w.filled({rows, cols}, 1), y = w.nans({rows, cols});
   ops::dropout_backward(w.ctx, {.d_y = ones, .d_x = y, .dropout = d});
@@ -23,7 +45,7 @@ std::vector<float> masks(Workspace& w, const Dropout& d, int64_t rows, int64_t c
 TEST(DropoutMask, EqualsRandomHeaderBitByBit) {
   Workspace w;
   for (int64_t cols : {1, 2, 3, 4, 5, 63, 64, 65, 255, 256, 257, 700}) {
-    for (uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, (uint64_t{1} << 34) - 5}) {
+    for (uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{4}, uint64_t{7}, (uint64_t{1} << 35) - 5}) {
       Dropout d = kTestDropout;
       d.first = first;
       d.row_stride = cols + 3;
@@ -33,6 +55,31 @@ TEST(DropoutMask, EqualsRandomHeaderBitByBit) {
             << i << " of " << cols << " columns from " << first;
       }
     }
+  }
+}
+
+// With queries of zeros every key has probability 1 / keys; values that are the identity show what each is multiplied
+// by.
+TEST(DropoutMask, OfAttentionEqualsRandomHeaderBitByBit) {
+  Workspace w;
+  for (const auto& [queries, keys, stride] :
+       {std::tuple<int32_t, int32_t, int64_t>{40, 5, 64}, {33, 77, 83}, {3, 530, 600}}) {
+    const Tensor zeros = w.zeros({keys, keys}), values_of_keys = w.zeros({keys, keys}), q = w.zeros({queries, keys});
+    for (int32_t i = 0; i < keys; ++i) values_of_keys.ptr<float>()[i * keys + i] = static_cast<float>(keys);
+    const Tensor y = w.nans({queries, keys});
+    Dropout d = kTestDropout;
+    d.row_stride = stride;
+    ops::attention_forward(w.ctx, {.q = q,
+                                   .k = zeros,
+                                   .v = values_of_keys,
+                                   .q_rows = {w.ints({0}), w.ints({queries})},
+                                   .k_rows = {w.ints({0}), w.ints({keys})},
+                                   .y = y,
+                                   .dropout = d});
+    const std::vector<float> got = values(y);
+    for (int64_t i = 0; i < queries * keys; ++i)
+      ASSERT_NEAR(got[static_cast<size_t>(i)], dropout_factor(d, i / keys, i % keys), 1e-5)
+          << i << " of " << keys << " keys";
   }
 }
 
@@ -47,11 +94,14 @@ TEST(DropoutMask, OfShardsAssemblesToTheWhole) {
   }
 }
 
-TEST(DropoutMask, DropsTheShareItIsAskedFor) {
+TEST(DropoutMask, DropsTheShareItIsAskedForAndKeepsTheMean) {
   Workspace w;
-  const std::vector<float> mask = masks(w, kTestDropout, 100, 1000);
+  Dropout d = kTestDropout;
+  d.row_stride = 1000;
+  const std::vector<float> mask = masks(w, d, 100, 1000);
   const auto dropped = std::count(mask.begin(), mask.end(), 0.0f);
-  EXPECT_NEAR(static_cast<double>(dropped) / 100000, 0.3, 0.02);
+  EXPECT_NEAR(static_cast<double>(dropped) / 100000, 0.3, 0.01);
+  EXPECT_NEAR(std::accumulate(mask.begin(), mask.end(), 0.0) / 100000, 1, 0.01) << "expectation";
 }
 
 TEST(DropoutMask, IsOffAtRateZero) {
