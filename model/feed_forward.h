@@ -14,7 +14,8 @@ namespace weft {
 class FeedForward {
  public:
   struct Saved {
-    Tensor x, hidden, act;  // [R, D], [R, F/tp] before and after activation and dropout
+    // [R, D], [R, F/tp] before and after activation and dropout: one tensor with relu, whose gradient needs only act
+    Tensor x, hidden, act;
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 

@@ -11,11 +11,7 @@ namespace weft {
 
 template <typename T>
 WEFT_HD inline T relu(T x) {
-  return x > T(0) ? x : x == x ? T(0) : x;  // NaN stays visible
-}
-template <typename T>
-WEFT_HD inline T relu_derivative(T x) {
-  return x > T(0) ? T(1) : T(0);
+  return x <= T(0) ? T(0) : x;  // NaN stays visible
 }
 
 template <typename T>

@@ -124,10 +124,14 @@ void check(const Checker& c, const ActivationForward& a) {
 }
 
 void check(const Checker& c, const ActivationBackward& a) {
-  const DType t = c.storage_of(a.x, "x");
-  c.require_matrix(a.x, "x", t);
-  c.require_shape(a.d_y, "d_y", a.x.shape, t);
-  c.require_shape(a.d_x, "d_x", a.x.shape, t);
+  const DType t = c.storage_of(a.d_y, "d_y");
+  c.require_matrix(a.d_y, "d_y", t);
+  c.require_shape(a.d_x, "d_x", a.d_y.shape, t);
+  if (a.kind == Activation::relu) {
+    c.require_shape(a.y, "y (which relu reads)", a.d_y.shape, t);
+  } else {
+    c.require_shape(a.x, "x (which gelu reads)", a.d_y.shape, t);
+  }
   c.require_dropout(a.dropout);
 }
 

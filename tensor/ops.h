@@ -57,12 +57,14 @@ struct ActivationForward {
   Tensor x, y;
   Activation kind;
   Dropout dropout;
-};  // y [R, F] = dropout(act(x [R, F]))
+};  // y [R, F] = dropout(act(x [R, F])); y may be x
 struct ActivationBackward {
-  Tensor x, d_y, d_x;
+  Tensor x;         // [R, F] gelu: what forward read
+  Tensor y;         // [R, F] relu: what forward wrote, which says where x > 0 and the element was kept
+  Tensor d_y, d_x;  // [R, F]; d_x may be d_y
   Activation kind;
   Dropout dropout;
-};  // all [R, F]; d_x may be d_y
+};
 
 struct DropoutAddForward {  // y = residual + dropout(x + bias)
   Tensor residual;          // [R, D]?

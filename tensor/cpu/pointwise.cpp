@@ -53,19 +53,38 @@ void activate(const ops::ActivationForward& a, const F& function) {
   });
 }
 
-template <typename T, typename F>
-void activation_gradient(const ops::ActivationBackward& a, const F& derivative) {
+// y alone says where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0. That
+// product is no less than x, as keep_scale() is at least 1, and rounding keeps the order of numbers, so y is no less
+// than x, itself a T: not even T's smallest number becomes 0. Where x is not finite, y is not: infinite or NaN.
+template <typename T>
+void relu_gradient(const ops::ActivationBackward& a) {
+  const float scale = a.dropout.keep_scale();
+  const bool contiguous = a.y.contiguous() && a.d_y.contiguous() && a.d_x.contiguous();
+  for_each_run(contiguous, a.y, [&](int64_t row, int64_t col, int64_t count) {
+    const T* y = row_of<T>(a.y, row) + col;
+    const T* d_y = row_of<T>(a.d_y, row) + col;
+    T* d_x = row_of<T>(a.d_x, row) + col;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const float scaled = to_float(d_y[i]) * scale;  // always computed: a loop with branches is no vector code
+      d_x[i] = from_float<T>(to_float(y[i]) != 0.0f ? scaled : 0.0f);
+    }
+  });
+}
+
+template <typename T>
+void gelu_gradient(const ops::ActivationBackward& a) {
   for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
     const T* x = row_of<T>(a.x, r);
     const T* d_y = row_of<T>(a.d_y, r);
     T* d_x = row_of<T>(a.d_x, r);
     if (scales == nullptr) {
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * derivative(to_float(x[c])));
+      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * gelu_derivative(to_float(x[c])));
     } else {
 #pragma omp simd
       for (int64_t c = begin; c < end; ++c)
-        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * derivative(to_float(x[c])));
+        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * gelu_derivative(to_float(x[c])));
     }
   });
 }
@@ -137,12 +156,12 @@ void activation_forward(Context&, const ops::ActivationForward& a) {
 }
 
 void activation_backward(Context&, const ops::ActivationBackward& a) {
-  for_storage(a.x.dtype, [&](auto zero) {
+  for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
     if (a.kind == Activation::relu) {
-      activation_gradient<T>(a, [](float x) { return relu_derivative(x); });
+      relu_gradient<T>(a);
     } else {
-      activation_gradient<T>(a, [](float x) { return gelu_derivative(x); });
+      gelu_gradient<T>(a);
     }
   });
 }

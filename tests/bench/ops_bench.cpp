@@ -222,9 +222,15 @@ void add_pointwise() {
       return [=](Context& ctx) { ops::activation_forward(ctx, args); };
     });
     add(std::string(name) + "/backward", [kind = kind](Operands& o, Work& work) -> Run {
-      const ops::ActivationBackward args{o.random({kRows, kFeedForward}), o.random({kRows, kFeedForward}),
-                                         o.like({kRows, kFeedForward}), kind, kDropout};
-      work.bytes = o.bytes(args.x, 3);
+      const Tensor x = o.random({kRows, kFeedForward}), y = o.like({kRows, kFeedForward});
+      ops::activation_forward(o.ctx, {.x = x, .y = y, .kind = kind, .dropout = kDropout});
+      const ops::ActivationBackward args{.x = x,
+                                         .y = y,
+                                         .d_y = o.random({kRows, kFeedForward}),
+                                         .d_x = o.like({kRows, kFeedForward}),
+                                         .kind = kind,
+                                         .dropout = kDropout};
+      work.bytes = o.bytes(x, 3);
       return [=](Context& ctx) { ops::activation_backward(ctx, args); };
     });
   }

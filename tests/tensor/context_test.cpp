@@ -26,6 +26,18 @@ TEST(Ops, NameOpAndFieldOfAWrongShape) {
   EXPECT_EQ(message_of([&] { ops::fill(w.ctx, {.x = Tensor(nullptr, {2})}); }), "fill: x has no memory");
 }
 
+TEST(Ops, SayWhichTensorAnActivationsGradientReads) {
+  Workspace w;
+  const Tensor x = w.random({3, 4}), d = w.random({3, 4});
+  const auto message = [&](const ops::ActivationBackward& a) {
+    return message_of([&] { ops::activation_backward(w.ctx, a); });
+  };
+  EXPECT_EQ(message({.x = x, .d_y = d, .d_x = d, .kind = Activation::relu}),
+            "activation_backward: y (which relu reads) is missing");
+  EXPECT_EQ(message({.y = x, .d_y = d, .d_x = d, .kind = Activation::gelu}),
+            "activation_backward: x (which gelu reads) is missing");
+}
+
 TEST(Ops, RefuseSegmentsOutsideTheRows) {
   Workspace w;
   const Tensor x = w.random({4, 2});

@@ -1,6 +1,7 @@
 // tests/tensor/pointwise_test.cpp: fill, add, activation and dropout against loops and finite differences.
 #include <numeric>
 
+#include "tensor/half.h"
 #include "tensor/math.h"
 #include "tests/tensor/workspace.h"
 
@@ -38,7 +39,9 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
         const Tensor x = w.random_slice(rows, cols), y = w.nan_slice(rows, cols);
         const Tensor d_y = w.random({rows, cols}), d_x = w.nans({rows, cols});
         ops::activation_forward(w.ctx, {.x = x, .y = y, .kind = kind, .dropout = dropout});
-        ops::activation_backward(w.ctx, {.x = x, .d_y = d_y, .d_x = d_x, .kind = kind, .dropout = dropout});
+        const Tensor read_x = kind == Activation::gelu ? x : Tensor(), read_y = kind == Activation::relu ? y : Tensor();
+        ops::activation_backward(w.ctx,
+                                 {.x = read_x, .y = read_y, .d_y = d_y, .d_x = d_x, .kind = kind, .dropout = dropout});
         const auto f = [&](double v) { return kind == Activation::relu ? std::max(v, 0.0) : gelu(v); };
         const Doubles in = to_doubles(x), weights = to_doubles(d_y);
         Doubles want(in.size()), d_want(in.size());
@@ -49,11 +52,41 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
         }
         expect_close(y, want, tolerance(1, 0.1), "y");
         expect_close(d_x, d_want, tolerance(1, 0.1), "d_x");
-        ops::activation_backward(w.ctx, {.x = x, .d_y = d_y, .d_x = d_y, .kind = kind, .dropout = dropout});
+        ops::activation_backward(w.ctx,
+                                 {.x = read_x, .y = read_y, .d_y = d_y, .d_x = d_y, .kind = kind, .dropout = dropout});
         EXPECT_EQ(values(d_y), values(d_x)) << "in place";
+        ops::activation_forward(w.ctx, {.x = x, .y = x, .kind = kind, .dropout = dropout});
+        EXPECT_EQ(values(x), values(y)) << "forward in place";
       }
     }
   }
+}
+
+// The gradient is read off y: the smallest number of each storage must not vanish from it, nor what overflows.
+template <typename T>
+void expect_relu_gradient_of_extremes(T smallest, T negative, T largest) {
+  Workspace w;
+  const std::vector<T> pattern{smallest, negative, T{}, largest};
+  const int64_t cols = 64;
+  Buffer x_memory(cols * sizeof(T)), d_memory(cols * sizeof(T));
+  const Tensor x = x_memory.tensor({1, cols}, DTypeOf<T>::value), d = d_memory.tensor({1, cols}, DTypeOf<T>::value);
+  for (int64_t c = 0; c < cols; ++c) x.ptr<T>()[c] = pattern[static_cast<size_t>(c % 4)];
+  ops::fill(w.ctx, {.x = d, .value = 1});
+  Dropout dropout = kTestDropout;
+  dropout.rate = 0.5f;  // what is kept is scaled by 2, which no storage rounds
+  ops::activation_forward(w.ctx, {.x = x, .y = x, .kind = Activation::relu, .dropout = dropout});
+  ops::activation_backward(w.ctx, {.y = x, .d_y = d, .d_x = d, .kind = Activation::relu, .dropout = dropout});
+  for (int64_t c = 0; c < cols; ++c) {
+    const bool positive = c % 4 == 0 || c % 4 == 3;
+    EXPECT_EQ(to_float(d.ptr<T>()[c]), positive ? dropout_factor(dropout, 0, c) : 0) << name_of(x.dtype) << " " << c;
+  }
+}
+
+TEST(Activation, ReluGradientSeesTheSmallestAndTheLargestNumbers) {
+  constexpr float kSmallest = std::numeric_limits<float>::denorm_min(), kLargest = std::numeric_limits<float>::max();
+  expect_relu_gradient_of_extremes<float>(kSmallest, -kSmallest, kLargest);
+  expect_relu_gradient_of_extremes<BFloat16>({0x0001}, {0x8001}, {0x7F7F});
+  expect_relu_gradient_of_extremes<Float16>({0x0001}, {0x8001}, {0x7BFF});
 }
 
 TEST(DropoutAdd, AddsBiasThenDropsThenAddsTheResidual) {

@@ -89,10 +89,10 @@ TEST_P(Storage, Elementwise) {
     ops::activation_forward(w_.ctx, {.x = x.half, .y = y.half, .kind = kind, .dropout = kTestDropout});
     ops::activation_forward(w_.ctx, {.x = x.full, .y = y.full, .kind = kind, .dropout = kTestDropout});
     expect_rounded(y, "activation");
-    ops::activation_backward(w_.ctx,
-                             {.x = x.half, .d_y = d_y.half, .d_x = d_x.half, .kind = kind, .dropout = kTestDropout});
-    ops::activation_backward(w_.ctx,
-                             {.x = x.full, .d_y = d_y.full, .d_x = d_x.full, .kind = kind, .dropout = kTestDropout});
+    ops::activation_backward(
+        w_.ctx, {.x = x.half, .y = y.half, .d_y = d_y.half, .d_x = d_x.half, .kind = kind, .dropout = kTestDropout});
+    ops::activation_backward(
+        w_.ctx, {.x = x.full, .y = y.full, .d_y = d_y.full, .d_x = d_x.full, .kind = kind, .dropout = kTestDropout});
     expect_rounded(d_x, "its gradient");
   }
   const Pair y = outputs({7, 37}), from_sum = outputs({7, 37}), d_x = outputs({7, 37});
