@@ -49,7 +49,7 @@ WEFT_HD inline BFloat16 from_float<BFloat16>(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
   const uint32_t quiet_nan = (bits >> 16) | 0x40u;
-  return {static_cast<uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? quiet_nan : rounded)};
+  return {static_cast<uint16_t>(x != x ? quiet_nan : rounded)};
 }
 template <>
 WEFT_HD inline Float16 from_float<Float16>(float x) {
