@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/cpu/dropout.h"
+#include "tensor/cpu/attention_tiles.h"
 #include "tensor/math.h"
 
 namespace weft::cpu {
@@ -98,8 +98,7 @@ void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, 
       if (!a.lse.empty()) *at(a.lse, head, first + r) = lse;
     }
     if (a.dropout.rate > 0) {
-      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, padded_keys, s.scales,
-                                   ld_keys);
+      fill_dropout(a, head, q, k, tile, rows, s.scales, ld_keys);
       for (int64_t r = 0; r < rows; ++r) {
 #pragma omp simd
         for (int64_t c = 0; c < padded_keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
@@ -123,8 +122,24 @@ void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) 
 }  // namespace
 
 void measure(Context& ctx, const ops::AttentionForward& a) {
-  runtime(ctx).reserve_scratch(omp_get_max_threads(), Workspace::size(longest(a.k_rows, a.k), a.q.cols() / a.heads));
+  const int64_t keys = longest(a.k_rows, a.k), size = a.q.cols() / a.heads;
+  size_t floats = Workspace::size(keys, size);
+  if constexpr (kTilesCompiled) floats = std::max(floats, forward_tiles_scratch(keys, size));
+  runtime(ctx).reserve_scratch(omp_get_max_threads(), floats);
 }
+
+namespace {
+
+template <typename T>
+void forward_head(Runtime& run, const ops::AttentionForward& a, int64_t head, Rows q, Rows k) {
+  float* const scratch = run.scratch(omp_get_thread_num());
+  if constexpr (kTilesCompiled && std::is_same_v<T, BFloat16>) {
+    if (run.tiles) return forward_head_tiles(a, head, q, k, scratch);
+  }
+  forward_head<T>(a, head, q, k, scratch);
+}
+
+}  // namespace
 
 void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   measure(ctx, a);
@@ -138,7 +153,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
       for (int64_t head = 0; head < a.heads; ++head) {
         const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
         if (k.count() > 0) {
-          forward_head<T>(a, head, q, k, run.scratch(omp_get_thread_num()));
+          forward_head<T>(run, a, head, q, k);
         } else {
           forward_without_keys<T>(a, head, q);
         }

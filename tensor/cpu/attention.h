@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/cpu/small_gemm.h"
 #include "tensor/half.h"
@@ -62,9 +63,27 @@ class Result {
   int64_t stride_, cols_;
 };
 
+template <typename T>
+void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
+}
+
 // The keys a tile's last query sees, and those that query `q` of the sentence sees.
 inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
+}
+
+// Dropout factors of a tile's visible keys, rounded up to vectors: those of `rows` queries, the sentence's from `tile`
+// on. A causal tile's first rows see less keys, so it goes by strips.
+template <typename Arguments>
+void fill_dropout(const Arguments& a, int64_t head, Rows q, Rows k, int64_t tile, int64_t rows, float* factors,
+                  int64_t ld) {
+  const int64_t strip = a.causal ? kLanes : rows;
+  for (int64_t r = 0; r < rows; r += strip) {
+    const int64_t count = std::min(strip, rows - r), keys = visible_keys(a.causal, tile + r + count - 1, k.count());
+    DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + q.begin + tile + r, k.begin), count,
+                                 round_up_to_lanes(keys), factors + r * ld, ld);
+  }
 }
 
 // Scales a row of scores; those past `visible` become minus infinity, so that what follows needs no remainder loops.

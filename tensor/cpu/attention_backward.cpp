@@ -5,7 +5,7 @@
 #include <omp.h>
 
 #include "tensor/cpu/attention.h"
-#include "tensor/cpu/dropout.h"
+#include "tensor/cpu/attention_tiles.h"
 
 namespace weft::cpu {
 
@@ -54,11 +54,6 @@ void score_gradients(float* p, float* d_p, const float* scales, int64_t n, float
 }
 
 template <typename T>
-void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
-  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
-}
-
-template <typename T>
 void zero_rows(const Result<T>& result, int64_t begin, int64_t end, int64_t cols) {
   for (int64_t r = begin; r < end; ++r) std::fill_n(result.data + r * result.ld, cols, 0.0f);
 }
@@ -86,10 +81,7 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
     small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.p, ld_keys);
     small_gemm(rows, padded_keys, size, {d_y.data, d_y.ld, 1}, {s.v_transposed, ld_keys}, s.d_p, ld_keys);
     const bool dropping = a.dropout.rate > 0;
-    if (dropping) {
-      DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + first, k.begin), rows, padded_keys, s.scales,
-                                   ld_keys);
-    }
+    if (dropping) fill_dropout(a, head, q, k, tile, rows, s.scales, ld_keys);
     for (int64_t r = 0; r < rows; ++r) {
       float* p = s.p + r * ld_keys;
       scale_and_mask(p, visible_keys(a.causal, tile + r, num_keys), padded_keys, a.scale);
@@ -113,8 +105,24 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
 }  // namespace
 
 void measure(Context& ctx, const ops::AttentionBackward& a) {
-  runtime(ctx).reserve_scratch(omp_get_max_threads(), Workspace::size(longest(a.k_rows, a.k), a.q.cols() / a.heads));
+  const int64_t keys = longest(a.k_rows, a.k), size = a.q.cols() / a.heads;
+  size_t floats = Workspace::size(keys, size);
+  if constexpr (kTilesCompiled) floats = std::max(floats, backward_tiles_scratch(keys, size));
+  runtime(ctx).reserve_scratch(omp_get_max_threads(), floats);
 }
+
+namespace {
+
+template <typename T>
+void backward_head(Runtime& run, const ops::AttentionBackward& a, int64_t head, Rows q, Rows k) {
+  float* const scratch = run.scratch(omp_get_thread_num());
+  if constexpr (kTilesCompiled && std::is_same_v<T, BFloat16>) {
+    if (run.tiles) return backward_head_tiles(a, head, q, k, scratch);
+  }
+  backward_head<T>(a, head, q, k, scratch);
+}
+
+}  // namespace
 
 void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   measure(ctx, a);
@@ -130,7 +138,7 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
       for (int64_t head = 0; head < a.heads; ++head) {
         const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
         if (q.count() > 0 && k.count() > 0) {
-          backward_head<T>(a, head, q, k, run.scratch(omp_get_thread_num()));
+          backward_head<T>(run, a, head, q, k);
         } else {
           zero_head<T>(a.d_q, q, head * size, size);
           zero_head<T>(a.d_k, k, head * size, size);

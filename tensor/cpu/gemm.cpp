@@ -2,15 +2,15 @@
 //
 // A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with its
 // strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied as they are,
-// with f32 sums, where oneDNN can, or by amx_gemm.h where the processor has tiles; f16, and bf16 elsewhere, is widened
-// to f32 first.
+// with f32 sums, where oneDNN can, or by gemm_tiles.h where the processor has tiles; f16, and bf16 elsewhere, is
+// widened to f32 first.
 #include "tensor/cpu/gemm.h"
 
 #include <omp.h>
 
 #include <dnnl.hpp>
 #include <map>
-#include "tensor/cpu/amx_gemm.h"
+#include "tensor/cpu/gemm_tiles.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 
@@ -165,7 +165,7 @@ Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
 }
 
 // Tiles whenever there are some, however small the product: a row has the same bits whatever the number of rows.
-bool uses_tiles(const Runtime& run, DType operands) { return operands == DType::bf16 && run.amx && has_amx_gemm(); }
+bool uses_tiles(const Runtime& run, DType operands) { return operands == DType::bf16 && run.tiles && has_gemm_tiles(); }
 
 ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   ops::Gemm product = a;
@@ -182,7 +182,7 @@ void measure(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
   if (uses_tiles(run, a.a.dtype))
-    run.reserve(Runtime::kProduct, amx_gemm_scratch(a));
+    run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
   else
     widened(run, a);
 }
@@ -191,8 +191,8 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
   if (uses_tiles(run, a.a.dtype)) {
-    run.reserve(Runtime::kProduct, amx_gemm_scratch(a));
-    return amx_gemm(a, run.data(Runtime::kProduct));
+    run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
+    return gemm_tiles(a, run.data(Runtime::kProduct));
   }
   const ops::Gemm product = widened(run, a);
   if (is_multiplied_as_f32(a.a.dtype)) {
@@ -206,9 +206,9 @@ void gemm(Context& ctx, const ops::Gemm& a) {
 }
 
 int64_t packed_numel(DType storage, int64_t k, int64_t n) {
-  return storage == DType::bf16 && has_amx_gemm() ? amx_packed_numel(k, n) : 0;
+  return storage == DType::bf16 && has_gemm_tiles() ? packed_tiles_numel(k, n) : 0;
 }
 
-void pack_weight(Context&, const ops::PackWeight& a) { amx_pack_weight(a); }
+void pack_weight(Context&, const ops::PackWeight& a) { pack_weight_tiles(a); }
 
 }  // namespace weft::cpu

@@ -46,8 +46,8 @@ struct Runtime final : Context::Runtime {
     return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
   }
 
-  bool amx = true;  // whether kernels may use tiles where there are some; tests look at both ways
   std::unique_ptr<GemmPlans> gemm;
+  bool tiles;  // whether kernels use AMX: where has_amx(), unless a test wants the path of other processors
   std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
 
  private:

@@ -1,6 +1,6 @@
 // tests/tensor/half_gemm_test.cpp: products of bf16 matrices against loops in double, with tiles and without; packed
 // weights; rows that know nothing of each other.
-#include "tensor/cpu/amx_gemm.h"
+#include "tensor/cpu/gemm_tiles.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 #include "tensor/half.h"
@@ -21,7 +21,7 @@ struct HalfCase {
 class HalfGemm : public ::testing::TestWithParam<bool> {  // whether tiles may be used
  protected:
   HalfGemm() { allow_tiles(w_.ctx); }
-  void allow_tiles(Context& ctx) const { cpu::runtime(ctx).amx = GetParam(); }
+  void allow_tiles(Context& ctx) const { cpu::runtime(ctx).tiles = GetParam(); }
 
   // A column slice of a wider matrix of NaN; values that bf16 holds exactly.
   Tensor random_halves(int64_t rows, int64_t cols) {
@@ -97,7 +97,7 @@ TEST_P(HalfGemm, MatchesLoopsBeyondItsBlocks) {
 
 // oneDNN's kernels, without tiles, do not promise it.
 TEST_P(HalfGemm, GivesARowTheSameBitsWhateverTheOtherRows) {
-  if (!GetParam() || !cpu::has_amx_gemm()) return;
+  if (!GetParam() || !cpu::has_gemm_tiles()) return;
   const Tensor a = random_halves(300, 608), b = random_halves(100, 608);
   const Tensor all = w_.nans({300, 100}), some = w_.nans({300, 100});
   ops::gemm(w_.ctx, {.a = a, .b = b, .c = all, .trans_b = true});

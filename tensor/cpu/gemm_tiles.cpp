@@ -1,17 +1,17 @@
-// tensor/cpu/amx_gemm.cpp: packs the operands into panels, then computes 32 x 32 blocks of c, each by four tiles.
+// tensor/cpu/gemm_tiles.cpp: packs the operands into panels, then computes 32 x 32 blocks of c, each by four tiles.
 //
 // Per 32 depths a block loads two tiles of each operand for four products, which at 16 cycles each hide the loads if
 // the right operand's panel stays in the first cache: 512 depths of it are 32 KiB, and the left operand is loaded as a
 // stream, past that cache. A finished block is rounded and written while the next one is multiplied.
-#include "tensor/cpu/amx_gemm.h"
+#include "tensor/cpu/gemm_tiles.h"
 
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(__AVX512BW__)
 
 #include <omp.h>
 
 #include <algorithm>
 
-#include "tensor/cpu/amx_pack.h"
+#include "tensor/cpu/gemm_output.h"
 #include "tensor/cpu/runtime.h"
 
 namespace weft::cpu {
@@ -21,8 +21,6 @@ namespace {
 constexpr int64_t kDepthBlock = 512;                // depths of a panel that stay in the first cache
 constexpr int64_t kDepthGroup = 4 * kDepthBlock;    // depths that are added up before the next columns' turn
 constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left operand that stay in the second cache
-constexpr int64_t kBlockSums = kPanel * kPanel;     // f32 sums of a block of c, tile by tile
-constexpr int64_t kSumLanes = 16;
 
 struct Layout {            // of a product and its scratch memory
   int64_t m, n, k, depth;  // depth: k in whole blocks
@@ -53,73 +51,6 @@ Layout layout_of(const ops::Gemm& a) {
   return l;
 }
 
-// Where a finished block's sums go, written in steps between the products of the next one.
-class Output {
- public:
-  Output(const ops::Gemm& a) : a_(a), half_(a.c.dtype == DType::bf16) {}
-
-  void begin(const float* sums, int64_t row, int64_t col) {
-    sums_ = sums, row_ = row, col_ = col, done_ = 0;
-    rows_ = std::min(kPanel, a_.c.rows() - row);
-    const int64_t cols = std::min(kPanel, a_.c.cols() - col);
-    left_ = mask_of(cols), right_ = mask_of(cols - kSumLanes);
-  }
-  void write(int64_t count) {
-    const int64_t end = std::min(done_ + count, rows_);
-    if (done_ >= end) return;
-    if (half_)
-      write_rows<BFloat16>(end);
-    else
-      write_rows<float>(end);
-    done_ = end;
-  }
-  void finish() { write(kPanel); }
-
- private:
-  static __mmask16 mask_of(int64_t cols) {
-    return static_cast<__mmask16>((1u << std::clamp<int64_t>(cols, 0, kSumLanes)) - 1);
-  }
-
-  template <typename C>
-  void write_rows(int64_t end) {
-    __m512 left_bias = _mm512_setzero_ps(), right_bias = left_bias;
-    if (!a_.bias.empty()) {
-      const float* bias = a_.bias.ptr<float>() + col_;
-      left_bias = _mm512_maskz_loadu_ps(left_, bias);
-      right_bias = _mm512_maskz_loadu_ps(right_, bias + kSumLanes);
-    }
-    C* c = a_.c.ptr<C>() + (row_ + done_) * a_.c.row_stride + col_;
-    for (int64_t i = done_; i < end; ++i, c += a_.c.row_stride) {
-      const float* sums = sums_ + (i / 16) * 2 * (kTile / 2) + (i % 16) * kSumLanes;
-      __m512 left = _mm512_add_ps(_mm512_load_ps(sums), left_bias);
-      __m512 right = _mm512_add_ps(_mm512_load_ps(sums + kTile / 2), right_bias);
-      if (a_.accumulate) {
-        left = _mm512_add_ps(left, read(left_, c));
-        right = _mm512_add_ps(right, read(right_, c + kSumLanes));
-      }
-      put(left_, c, left);
-      put(right_, c + kSumLanes, right);
-    }
-  }
-  static __m512 read(__mmask16 mask, const float* from) { return _mm512_maskz_loadu_ps(mask, from); }
-  static __m512 read(__mmask16 mask, const BFloat16* from) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
-  }
-  static __m256i rounded(__m512 x) {  // two instructions sets are needed at once; the compiler was told of one
-    __m256i halves;
-    asm("vcvtneps2bf16 %1, %0" : "=v"(halves) : "v"(x));
-    return halves;
-  }
-  static void put(__mmask16 mask, float* to, __m512 x) { _mm512_mask_storeu_ps(to, mask, x); }
-  static void put(__mmask16 mask, BFloat16* to, __m512 x) { _mm256_mask_storeu_epi16(to, mask, rounded(x)); }
-
-  const ops::Gemm& a_;
-  bool half_;
-  const float* sums_ = nullptr;
-  int64_t row_ = 0, col_ = 0, done_ = 0, rows_ = 0;
-  __mmask16 left_ = 0, right_ = 0;
-};
-
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
 // All of the right operand, by the threads of a parallel region; ends with a barrier. Where depths are rows, memory is
@@ -133,14 +64,14 @@ void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
 #pragma omp for schedule(static)
     for (int64_t p = 0; p < panels; ++p)
       for (int64_t d = 0; d < blocks; ++d)
-        transpose_block(b + p * kPanel * stride + d * kPanel, stride, rest(n, p * kPanel), rest(k, d * kPanel),
-                        to + (p * blocks + d) * kPanelBlock);
+        pack_columns(b + p * kPanel * stride + d * kPanel, stride, rest(n, p * kPanel), rest(k, d * kPanel),
+                     to + (p * blocks + d) * kPanelBlock);
   } else {
 #pragma omp for schedule(static)
     for (int64_t d = 0; d < blocks; ++d)
       for (int64_t p = 0; p < panels; ++p)
-        pair_block(b + d * kPanel * stride + p * kPanel, stride, rest(k, d * kPanel), rest(n, p * kPanel),
-                   to + (p * blocks + d) * kPanelBlock);
+        pack_row_pairs(b + d * kPanel * stride + p * kPanel, stride, rest(k, d * kPanel), rest(n, p * kPanel),
+                       to + (p * blocks + d) * kPanelBlock);
   }
 }
 
@@ -153,9 +84,9 @@ void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, 
       const int64_t row = begin + p * kPanel, depth = d * kPanel;
       BFloat16* block = to + (p * blocks + d) * kPanelBlock;
       if (a.trans_a)
-        pair_and_transpose_block(x + depth * stride + row, stride, rest(l.k, depth), rest(end, row), block);
+        pack_column_pairs(x + depth * stride + row, stride, rest(l.k, depth), rest(end, row), block);
       else
-        copy_block(x + row * stride + depth, stride, rest(end, row), rest(l.k, depth), block);
+        pack_rows(x + row * stride + depth, stride, rest(end, row), rest(l.k, depth), block);
     }
   }
 }
@@ -173,7 +104,7 @@ inline void multiply(const LeftRows& left, const BFloat16* b, int64_t first, int
     tile_load<6>(b, kTileBytes);
     tile_load_stream<4>(a, left.row_bytes);
     tile_multiply_add<0, 4, 6>();
-    tile_load<7>(b + kTile, kTileBytes);
+    tile_load<7>(b + kTileSize, kTileBytes);
     tile_multiply_add<1, 4, 7>();
     tile_load_stream<5>(a + left.second_tile, left.row_bytes);
     tile_multiply_add<2, 5, 6>();
@@ -184,9 +115,9 @@ inline void multiply(const LeftRows& left, const BFloat16* b, int64_t first, int
 
 inline void load_sums(const float* from) {
   tile_load<0>(from, kTileBytes);
-  tile_load<1>(from + kTile / 2, kTileBytes);
-  tile_load<2>(from + kTile, kTileBytes);
-  tile_load<3>(from + kTile + kTile / 2, kTileBytes);
+  tile_load<1>(from + kTileSums, kTileBytes);
+  tile_load<2>(from + 2 * kTileSums, kTileBytes);
+  tile_load<3>(from + 3 * kTileSums, kTileBytes);
 }
 inline void zero_sums() {
   tile_zero<0>();
@@ -196,9 +127,9 @@ inline void zero_sums() {
 }
 inline void store_sums(float* to) {
   tile_store<0>(to, kTileBytes);
-  tile_store<1>(to + kTile / 2, kTileBytes);
-  tile_store<2>(to + kTile, kTileBytes);
-  tile_store<3>(to + kTile + kTile / 2, kTileBytes);
+  tile_store<1>(to + kTileSums, kTileBytes);
+  tile_store<2>(to + 2 * kTileSums, kTileBytes);
+  tile_store<3>(to + 3 * kTileSums, kTileBytes);
 }
 
 struct Task {  // rows and panels of c
@@ -207,8 +138,8 @@ struct Task {  // rows and panels of c
 
 // `packed`: the task's rows if l.packs_left, else its last ones if they do not fill a panel.
 LeftRows left_rows(const ops::Gemm& a, const Layout& l, const Task& t, int64_t row, const BFloat16* packed) {
-  if (l.packs_left) return {packed + (row - t.first_row) * l.depth, kPanelBlock, kTile, kTileBytes};
-  if (row + kPanel > l.m) return {packed, kPanelBlock, kTile, kTileBytes};
+  if (l.packs_left) return {packed + (row - t.first_row) * l.depth, kPanelBlock, kTileSize, kTileBytes};
+  if (row + kPanel > l.m) return {packed, kPanelBlock, kTileSize, kTileBytes};
   const int64_t stride = a.a.row_stride;
   return {a.a.ptr<BFloat16>() + row * stride, kPanel, 16 * stride, stride * static_cast<int64_t>(sizeof(BFloat16))};
 }
@@ -219,7 +150,7 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
     pack_left(a, l, t.first_row, t.last_row, packed);
   else if (t.last_row == l.m && l.m % kPanel != 0)
     pack_left(a, l, l.m / kPanel * kPanel, l.m, packed);
-  Output output(a);
+  BlockOutput output(a);
   float* const finished[2] = {sums, sums + kBlockSums};  // one is written while the other is computed
   float* const partial = sums + 2 * kBlockSums;
   const int64_t num_rows = (t.last_row - t.first_row + kPanel - 1) / kPanel;
@@ -256,18 +187,18 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
 
 }  // namespace
 
-bool has_amx_gemm() { return has_amx(); }
+bool has_gemm_tiles() { return has_amx(); }
 
-int64_t amx_packed_numel(int64_t k, int64_t n) { return round_up_to_panel(k) * round_up_to_panel(n); }
+int64_t packed_tiles_numel(int64_t k, int64_t n) { return round_up_to_panel(k) * round_up_to_panel(n); }
 
-void amx_pack_weight(const ops::PackWeight& a) {
+void pack_weight_tiles(const ops::PackWeight& a) {
 #pragma omp parallel if (a.b.numel() >= kWorthThreads)
   pack_right(a.b, a.trans_b, a.packed.ptr<BFloat16>());
 }
 
-size_t amx_gemm_scratch(const ops::Gemm& a) { return layout_of(a).bytes; }
+size_t gemm_tiles_scratch(const ops::Gemm& a) { return layout_of(a).bytes; }
 
-void amx_gemm(const ops::Gemm& a, void* scratch) {
+void gemm_tiles(const ops::Gemm& a, void* scratch) {
   const Layout l = layout_of(a);
   auto* memory = static_cast<char*>(scratch);
   auto* packed = reinterpret_cast<BFloat16*>(memory);
@@ -298,11 +229,11 @@ void amx_gemm(const ops::Gemm& a, void* scratch) {
 
 namespace weft::cpu {
 
-bool has_amx_gemm() { return false; }
-size_t amx_gemm_scratch(const ops::Gemm&) { return 0; }
-void amx_gemm(const ops::Gemm&, void*) { assert(false); }
-int64_t amx_packed_numel(int64_t, int64_t) { return 0; }
-void amx_pack_weight(const ops::PackWeight&) { assert(false); }
+bool has_gemm_tiles() { return false; }
+size_t gemm_tiles_scratch(const ops::Gemm&) { return 0; }
+void gemm_tiles(const ops::Gemm&, void*) { assert(false); }
+int64_t packed_tiles_numel(int64_t, int64_t) { return 0; }
+void pack_weight_tiles(const ops::PackWeight&) { assert(false); }
 
 }  // namespace weft::cpu
 
