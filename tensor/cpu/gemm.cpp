@@ -37,9 +37,7 @@ class UseThreads {  // for the lifetime of this object
   const int kept_;
 };
 
-// A product of a few microseconds runs on the calling thread: waking the others would take longer.
 int threads_for(int64_t m, int64_t n, int64_t k) {
-  constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
   return m * n * k < kWorthThreadsProduct ? 1 : omp_get_max_threads();
 }
 
@@ -151,10 +149,22 @@ bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an instruction set
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
+bool has_avx512() {  // and oneDNN may use it
+  static const bool has_it = holds_all(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core);
+  return has_it;
+}
+
 // oneDNN multiplies bf16 where it may use AVX-512, emulating what the processor lacks, and f16 nowhere.
-bool is_multiplied_as_f32(DType t) {
-  static const bool has_avx512 = holds_all(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core);
-  return t == DType::f16 || (t == DType::bf16 && !has_avx512);
+bool is_multiplied_as_f32(DType t) { return t == DType::f16 || (t == DType::bf16 && !has_avx512()); }
+
+void reserve_product(Runtime& run, const ops::Gemm& a) {
+  if (!has_avx512()) return run.gemm_blocks->reserve(run, a);
+  run.reserve(Runtime::kProduct, run.gemm->scratch_bytes(a));
+}
+
+void multiply(Runtime& run, const ops::Gemm& a) {
+  if (!has_avx512()) return run.gemm_blocks->run(run, a);
+  run.gemm->run(a, run.data(Runtime::kProduct));
 }
 
 // The operand as oneDNN takes it: itself, or room for it as f32.
@@ -172,7 +182,7 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   product.a = widened(run, Runtime::kWideA, a.a);
   product.b = widened(run, Runtime::kWideB, a.b);
   product.c = widened(run, Runtime::kWideC, a.c);
-  run.reserve(Runtime::kProduct, run.gemm->scratch_bytes(product));
+  reserve_product(run, product);
   return product;
 }
 
@@ -201,7 +211,7 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   }
   const bool is_rounded = is_multiplied_as_f32(a.c.dtype);
   if (is_rounded && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
-  run.gemm->run(product, run.data(Runtime::kProduct));
+  multiply(run, product);
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
 

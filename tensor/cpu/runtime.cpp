@@ -13,7 +13,11 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   if (!dry_run && buffer_.bytes() < bytes_) buffer_ = Buffer(bytes_);
 }
 
-Runtime::Runtime(bool dry_run) : gemm(std::make_unique<GemmPlans>()), tiles(has_amx()), dry_run_(dry_run) {}
+Runtime::Runtime(bool dry_run)
+    : gemm(std::make_unique<GemmPlans>()),
+      gemm_blocks(std::make_unique<GemmBlocks>()),
+      tiles(has_amx()),
+      dry_run_(dry_run) {}
 Runtime::~Runtime() = default;
 
 void Runtime::reserve(const Context::Runtime& dry) {

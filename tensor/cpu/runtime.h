@@ -13,7 +13,8 @@
 
 namespace weft::cpu {
 
-class GemmPlans;  // gemm.cpp
+class GemmPlans;   // gemm.cpp
+class GemmBlocks;  // gemm_blocks.cpp
 
 // Loops over fewer elements run on the calling thread: waking the others would take longer.
 inline constexpr int64_t kWorthThreads = 8192;
@@ -36,7 +37,7 @@ struct Runtime final : Context::Runtime {
   void reserve(const Context::Runtime& dry) override;
   size_t scratch_bytes() const override;
 
-  enum Use { kAttention, kProduct, kWideA, kWideB, kWideC, kNumUses };
+  enum Use { kAttention, kProduct, kWideA, kWideB, kWideC, kRemainingRows, kNumUses };
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
   void* data(Use use) const { return scratch_[use].data(); }
 
@@ -47,6 +48,7 @@ struct Runtime final : Context::Runtime {
   }
 
   std::unique_ptr<GemmPlans> gemm;
+  std::unique_ptr<GemmBlocks> gemm_blocks;
   bool tiles;  // whether kernels use AMX: where has_amx(), unless a test wants the path of other processors
   std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
 
