@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <fstream>
+#include <string_view>
 
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
@@ -40,12 +41,29 @@ std::string processor_name() {
 
 // This file is compiled with the same -march as the kernels, so the compiler's macros say what they were compiled for.
 #if defined(__AVX512F__)
-constexpr const char* kKernelInstructions = "AVX-512";
+constexpr std::string_view kKernelInstructions = "AVX-512";
 #elif defined(__AVX2__)
-constexpr const char* kKernelInstructions = "AVX2";
+constexpr std::string_view kKernelInstructions = "AVX2";
+#elif defined(__SSE4_2__)
+constexpr std::string_view kKernelInstructions = "SSE4.2";
 #else
-constexpr const char* kKernelInstructions = "baseline instructions";
+constexpr std::string_view kKernelInstructions = "baseline instructions";
 #endif
+
+// Better ones that this processor has, which a loader without glibc-hwcaps does not use, or an empty string.
+std::string_view unused_instructions() {
+#if defined(__x86_64__) && !defined(__AVX512F__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return "AVX-512";
+  }
+#if !defined(__AVX2__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return "AVX2";
+#endif
+#endif
+  return "";
+}
 
 // The instructions this file was compiled for and this processor lacks, or an empty string.
 std::string missing_features() {
@@ -55,6 +73,9 @@ std::string missing_features() {
   };
 #if defined(__x86_64__)
   __builtin_cpu_init();
+#if defined(__SSE4_2__)
+  need(__builtin_cpu_supports("sse4.2"), "SSE4.2");
+#endif
 #if defined(__AVX__)
   need(__builtin_cpu_supports("avx"), "AVX");
 #endif
@@ -97,13 +118,17 @@ bool has_bf16_instructions() {
 #endif
 }
 
-std::string cpu_description() { return fmt::format("{}, kernels for {}", processor_name(), kKernelInstructions); }
+std::string cpu_description() {
+  const std::string_view unused = unused_instructions();
+  const std::string remark = unused.empty() ? "" : fmt::format(" though it has {}", unused);
+  return fmt::format("{}, kernels for {}{}", processor_name(), kKernelInstructions, remark);
+}
 
 void require_cpu_features() {
   const std::string missing = missing_features();
   if (missing.empty()) return;
   fail(ErrorKind::usage, fmt::format("this program was compiled for {}, which this processor ({}) lacks; configure it "
-                                     "with -DWEFT_MARCH=x86-64-v3 (or lower) and build again",
+                                     "with -DWEFT_MARCH=dispatch and build again",
                                      missing, processor_name()));
 }
 

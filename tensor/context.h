@@ -52,7 +52,7 @@ void set_num_threads(int count);  // of ops called by this thread
 int num_threads();
 
 bool has_bf16_instructions();   // for products: avx512_bf16, which processors with AMX have too
-std::string cpu_description();  // "Intel(R) Xeon(R) Processor, kernels for AVX-512"
+std::string cpu_description();  // "Intel(R) Xeon(R) Processor, kernels for AVX-512": those that run
 void require_cpu_features();    // an Error naming the way out if the kernels use instructions this processor lacks
 
 }  // namespace weft

@@ -133,7 +133,7 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, floa
 // in[rows, cols] as it lies if it is f32 and its columns fill vectors, else copied to `space` [rows, cols rounded up],
 // padded with 0.
 template <typename T>
-SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
+inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
   if constexpr (std::is_same_v<T, float>) {
     if (cols % kLanes == 0) return {in, in_row};
   }

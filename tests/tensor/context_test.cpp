@@ -65,10 +65,18 @@ TEST(Ops, AcceptMatricesWithoutRows) {
 
 TEST(Context, RefusesADeviceThisBuildLacks) { EXPECT_THROW(Context{Device::cuda}, Error); }
 
-TEST(Cpu, DescribesItself) {
-  EXPECT_NE(cpu_description().find("kernels for"), std::string::npos);
-  EXPECT_NO_THROW(require_cpu_features());
+TEST(Ops, FailWithinTheFramesOfTheirCaller) {
+  const ErrorFrame frame("while a test looks on");
+  Workspace w;
+  try {
+    ops::fill(w.ctx, {});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.frames(), std::vector<std::string>{"while a test looks on"});
+  }
 }
+
+TEST(Cpu, CanRunItsKernels) { EXPECT_NO_THROW(require_cpu_features()); }
 
 TEST(Cpu, SetsTheNumberOfThreads) {
   const int kept = num_threads();

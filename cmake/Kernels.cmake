@@ -1,0 +1,49 @@
+# The library of tensor/, compiled for one processor or, by default, once for each level of x86-64 that matters.
+#
+# Dispatch is the dynamic loader's: beside libweft_tensor.so (x86-64-v2) lie glibc-hwcaps/x86-64-v3/libweft_tensor.so (AVX2)
+# and glibc-hwcaps/x86-64-v4/libweft_tensor.so (AVX-512), and glibc 2.33 or newer loads the best one that the processor runs.
+# A process has one of them, so no instruction of a higher level can get into code that a lesser processor runs. Older
+# loaders take x86-64-v2. The folder can be moved: programs look for the library beside themselves.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(default_march dispatch)
+  set(wide_vectors -mprefer-vector-width=512)  # where there is AVX-512; without, it says nothing
+else()
+  set(default_march native)
+  set(wide_vectors "")
+endif()
+set(WEFT_MARCH ${default_march} CACHE STRING
+    "CPU kernels: dispatch (of x86-64-v2, -v3 and -v4, the best that each processor runs) or one -march, such as native")
+
+set(CMAKE_INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")  # in the build folder and where it is installed
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+
+file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp ${PROJECT_SOURCE_DIR}/tensor/cpu/*.cpp)
+
+function(weft_tensor_library name type march)
+  add_library(${name} ${type} ${tensor_sources})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC fmt::fmt Threads::Threads PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
+endfunction()
+
+# Each library and program uses its own copy of an inline or template function: of another level it may differ in more than
+# speed (lanes of a vector).
+function(weft_tensor_variant name march folder)
+  weft_tensor_library(${name} SHARED ${march})
+  target_compile_options(${name} PRIVATE -fvisibility-inlines-hidden)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/tensor/exports.map)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME weft_tensor LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
+                                           LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/exports.map)
+  install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
+endfunction()
+
+if(WEFT_MARCH STREQUAL "dispatch")
+  weft_tensor_variant(weft_tensor x86-64-v2 "")
+  foreach(level v3 v4)
+    weft_tensor_variant(weft_tensor_${level} x86-64-${level} glibc-hwcaps/x86-64-${level})
+    add_dependencies(weft_tensor weft_tensor_${level})  # nothing links them, the loader finds them
+  endforeach()
+else()
+  weft_tensor_library(weft_tensor STATIC ${WEFT_MARCH})
+endif()
