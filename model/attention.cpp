@@ -97,8 +97,8 @@ SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const 
       core_(name, c, causal),
       out_(params, name + ".out", {c.heads, c.head_size()}, c.width, c.bias_attention, c.dropout_residual) {}
 
-void SelfAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, const Segments& rows, const Tensor& y,
-                            Saved* saved) const {
+void SelfAttention::forward(Pass& p, ResidualStream& stream, const Segments& rows, Saved* saved) const {
+  const Tensor x = stream.input();
   const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
@@ -110,28 +110,27 @@ void SelfAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, co
                 .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, rows, rows);
-  out_.forward(p, s.context, residual, y);  // sum over tp
+  out_.forward(p, s.context, stream);  // sum over tp
   if (saved) *saved = s;
 }
 
-void SelfAttention::backward(Pass& p, const Tensor& d_y, const Segments& rows, const Saved& s,
-                             const Tensor& d_x) const {
+void SelfAttention::backward(Pass& p, ResidualGradient& d, const Segments& rows, const Saved& s) const {
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d_y, s.context, d_context);
+  out_.backward(p, d, s.context, d_context);
   const Tensor d_qkv = p.arena.tensor({s.x.rows(), qkv_.out()}, s.x.dtype);
   const int64_t n = third(d_qkv);
   core_.backward(p, s, rows, rows, d_context, d_qkv.slice_cols(0, n), d_qkv.slice_cols(n, n),
                  d_qkv.slice_cols(2 * n, n));
-  const PartialSum sum(p, d_x);
+  const PartialSum sum(p, d.d_input());
   qkv_.backward(p, d_qkv, s.x, sum.part());
   sum.finish(p);  // over tp
 }
 
-void SelfAttention::step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache,
-                         const Tensor& cache_rows, const Segments& queries, const Segments& keys,
-                         const Tensor& y) const {
+void SelfAttention::step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Tensor& cache_rows,
+                         const Segments& queries, const Segments& keys) const {
   ArenaScope scope(p.arena);
+  const Tensor x = stream.input();
   const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
@@ -139,7 +138,7 @@ void SelfAttention::step(Pass& p, const Tensor& x, const Tensor& residual, const
   ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(2 * n, n), .rows = cache_rows, .y = cache.v});
   const Tensor context = p.arena.tensor({x.rows(), n}, x.dtype);
   core_.attend(p, qkv.slice_cols(0, n), cache, queries, keys, context);
-  out_.forward(p, context, residual, y);
+  out_.forward(p, context, stream);
 }
 
 CrossAttention::CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& c)
@@ -148,8 +147,9 @@ CrossAttention::CrossAttention(ParamStore& params, const std::string& name, cons
       core_(name, c, /*causal=*/false),
       out_(params, name + ".out", {c.heads, c.head_size()}, c.width, c.bias_attention, c.dropout_residual) {}
 
-void CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& memory,
-                             const Segments& queries, const Segments& keys, const Tensor& y, Saved* saved) const {
+void CrossAttention::forward(Pass& p, ResidualStream& stream, const Tensor& memory, const Segments& queries,
+                             const Segments& keys, Saved* saved) const {
+  const Tensor x = stream.input();
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()}, memory.dtype);
   q_.forward(p, x, q);
@@ -163,21 +163,21 @@ void CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& residual, c
                 .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, queries, keys);
-  out_.forward(p, s.context, residual, y);  // sum over tp
+  out_.forward(p, s.context, stream);  // sum over tp
   if (saved) *saved = s;
 }
 
-void CrossAttention::backward(Pass& p, const Tensor& d_y, const Segments& queries, const Segments& keys, const Saved& s,
-                              const Tensor& d_x, const Tensor& d_memory) const {
+void CrossAttention::backward(Pass& p, ResidualGradient& d, const Segments& queries, const Segments& keys,
+                              const Saved& s, const Tensor& d_memory) const {
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d_y, s.context, d_context);
+  out_.backward(p, d, s.context, d_context);
   const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()}, s.x.dtype);
   const Tensor d_kv = p.arena.tensor({s.memory.rows(), kv_.out()}, s.memory.dtype);
   const int64_t n = half(d_kv);
   core_.backward(p, s, queries, keys, d_context, d_q, d_kv.slice_cols(0, n), d_kv.slice_cols(n, n));
   kv_.backward(p, d_kv, s.memory, d_memory, /*accumulate_d_x=*/true);
-  const PartialSum sum(p, d_x);
+  const PartialSum sum(p, d.d_input());
   q_.backward(p, d_q, s.x, sum.part());
   sum.finish(p);  // over tp
 }
@@ -191,14 +191,15 @@ void CrossAttention::fill_cache(Pass& p, const Tensor& memory, const KeyValueCac
   ops::dropout_add_forward(p.ctx, {.x = kv.slice_cols(n, n), .y = cache.v});
 }
 
-void CrossAttention::step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache,
-                          const Segments& queries, const Segments& keys, const Tensor& y) const {
+void CrossAttention::step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Segments& queries,
+                          const Segments& keys) const {
   ArenaScope scope(p.arena);
+  const Tensor x = stream.input();
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   q_.forward(p, x, q);
   const Tensor context = p.arena.like(q);
   core_.attend(p, q, cache, queries, keys, context);
-  out_.forward(p, context, residual, y);
+  out_.forward(p, context, stream);
 }
 
 }  // namespace weft

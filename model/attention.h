@@ -2,8 +2,8 @@
 //
 // Each attends within sentences only: Segments say which rows of the block are whose. Self-attention has one fused
 // projection [3, N, K, D]; cross-attention projects queries [N, K, D] and the encoder's output [2, N, K, D]. The output
-// projection is row-parallel and adds the residual. Decoding keeps keys and values in a cache instead of recomputing
-// them.
+// projection is row-parallel and joins the residual stream. Decoding keeps keys and values in a cache instead of
+// recomputing them.
 #pragma once
 
 #include <string>
@@ -57,12 +57,11 @@ class SelfAttention {
   using Saved = AttentionSaved;
   SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Segments& rows, const Tensor& y,
-               Saved* saved) const;
-  void backward(Pass& p, const Tensor& d_y, const Segments& rows, const Saved& saved, const Tensor& d_x) const;
+  void forward(Pass& p, ResidualStream& stream, const Segments& rows, Saved* saved) const;
+  void backward(Pass& p, ResidualGradient& d, const Segments& rows, const Saved& saved) const;
   // One new row for each of `slots` hypotheses: its key and value go to `cache_rows`, then it attends to `keys`.
-  void step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache, const Tensor& cache_rows,
-            const Segments& queries, const Segments& keys, const Tensor& y) const;
+  void step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Tensor& cache_rows,
+            const Segments& queries, const Segments& keys) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
 
  private:
@@ -76,14 +75,14 @@ class CrossAttention {
   using Saved = AttentionSaved;
   CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& memory, const Segments& queries,
-               const Segments& keys, const Tensor& y, Saved* saved) const;
+  void forward(Pass& p, ResidualStream& stream, const Tensor& memory, const Segments& queries, const Segments& keys,
+               Saved* saved) const;
   // d_memory, f32, accumulates this rank's part; summed over tp once, by whoever owns it.
-  void backward(Pass& p, const Tensor& d_y, const Segments& queries, const Segments& keys, const Saved& saved,
-                const Tensor& d_x, const Tensor& d_memory) const;
+  void backward(Pass& p, ResidualGradient& d, const Segments& queries, const Segments& keys, const Saved& saved,
+                const Tensor& d_memory) const;
   void fill_cache(Pass& p, const Tensor& memory, const KeyValueCache& cache) const;
-  void step(Pass& p, const Tensor& x, const Tensor& residual, const KeyValueCache& cache, const Segments& queries,
-            const Segments& keys, const Tensor& y) const;
+  void step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Segments& queries,
+            const Segments& keys) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
   void add_weights(Pass& p, const Saved& saved, const Segments& queries, const Segments& keys, int64_t head,
                    double factor, const Tensor& y) const {

@@ -7,7 +7,7 @@
 
 #include "model/attention.h"
 #include "model/feed_forward.h"
-#include "model/normalization.h"
+#include "model/residual.h"
 
 namespace weft {
 
@@ -15,7 +15,7 @@ class EncoderBlock {
  public:
   struct Saved {
     Tensor x;  // [S, D] the block's input
-    ResidualNorm::Saved norm1, norm2;
+    ResidualStream::Saved residual;
     SelfAttention::Saved self;
     FeedForward::Saved feed_forward;
   };
@@ -26,10 +26,12 @@ class EncoderBlock {
   int64_t first_offset() const { return first_->offset; }  // where its parameters begin in the flat buffers
 
  private:
+  BlockNorms norms() const { return {place_, {&norm1_, &norm2_}}; }
   SelfAttention self_;
-  ResidualNorm norm1_;
+  LayerNorm norm1_;
   FeedForward feed_forward_;
-  ResidualNorm norm2_;
+  LayerNorm norm2_;
+  NormPosition place_;
   const Param* first_;
 };
 
@@ -37,7 +39,7 @@ class DecoderBlock {
  public:
   struct Saved {
     Tensor x;  // [T, D] the block's input
-    ResidualNorm::Saved norm1, norm2, norm3;
+    ResidualStream::Saved residual;
     SelfAttention::Saved self;
     CrossAttention::Saved cross;
     FeedForward::Saved feed_forward;
@@ -64,12 +66,14 @@ class DecoderBlock {
   int64_t cache_columns(const TensorParallel& tp) const { return self_.cache_columns(tp); }
 
  private:
+  BlockNorms norms() const { return {place_, {&norm1_, &norm2_, &norm3_}}; }
   SelfAttention self_;
-  ResidualNorm norm1_;
+  LayerNorm norm1_;
   CrossAttention cross_;
-  ResidualNorm norm2_;
+  LayerNorm norm2_;
   FeedForward feed_forward_;
-  ResidualNorm norm3_;
+  LayerNorm norm3_;
+  NormPosition place_;
   const Param* first_;
 };
 

@@ -1,7 +1,8 @@
 // model/feed_forward.h: position-wise feed-forward sublayer, split over the tp axis.
 //
-// y = residual + dropout(down(dropout(act(up(x))))).  up is column-parallel, down is row-parallel: forward ends with
-// one sum over tp, backward ends with one.  Reads: linear.h.  Paper: Vaswani et al. 2017, section 3.3.
+// x = x + dropout(down(dropout(act(up(x))))) in the residual stream.  up is column-parallel, down is row-parallel:
+// forward ends with one sum over tp, backward ends with one.  Reads: linear.h.  Paper: Vaswani et al. 2017,
+// section 3.3.
 #pragma once
 
 #include <string>
@@ -19,8 +20,8 @@ class FeedForward {
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_x) const;
+  void forward(Pass& p, ResidualStream& stream, Saved* saved) const;
+  void backward(Pass& p, ResidualGradient& d, const Saved& saved) const;
 
  private:
   Dropout dropout(const Pass& p, int64_t rows) const;

@@ -64,27 +64,20 @@ ResidualLinear::ResidualLinear(ParamStore& params, const std::string& name, Shap
   if (bias) bias_ = params.declare({.name = name + ".bias", .shape = {out}});
 }
 
-void ResidualLinear::forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const {
+void ResidualLinear::forward(Pass& p, const Tensor& x, ResidualStream& stream) const {
   ArenaScope scope(p.arena);
-  const PartialSum sum(p, y);
+  const PartialSum sum(p, stream.sum());
   ops::gemm(p.ctx,
             {.a = x, .b = weight_->matrix(), .c = sum.part(), .trans_b = true, .packed_b = weight_->packed_forward});
   p.tp.all_reduce(p.ctx, sum.part());
-  ops::dropout_add_forward(
-      p.ctx, {.residual = residual, .x = sum.part(), .bias = vector(bias_), .y = y, .dropout = dropout(p, x.rows())});
+  stream.add(p, sum.part(), vector(bias_), dropout(p, x.rows()));
 }
 
-void ResidualLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const {
+void ResidualLinear::backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x) const {
   ArenaScope scope(p.arena);
-  Tensor d_sum = d_y;
-  if (const Dropout drop = dropout(p, x.rows()); drop.rate > 0) {
-    d_sum = p.arena.like(d_y);
-    ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_sum, .dropout = drop});
-  }
+  const Tensor d_sum = d.d_output(p, vector(bias_, true), dropout(p, x.rows()));  // the same on every rank
   ops::gemm(p.ctx, {.a = d_sum, .b = weight_->matrix(), .c = d_x, .packed_b = weight_->packed_backward});
   ops::gemm(p.ctx, {.a = d_sum, .b = x, .c = matrix(weight_->grad, out_), .trans_a = true, .accumulate = true});
-  if (bias_)
-    ops::column_sum(p.ctx, {.x = d_sum, .y = vector(bias_, true)});  // whole on every rank: d_sum is the same there
 }
 
 }  // namespace weft

@@ -1,13 +1,14 @@
 // model/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019), each with explicit backward.
 //
 // Column-parallel: every rank sees the whole input and makes its own columns; no communication forward, and the caller
-// sums the input's gradient over tp. Row-parallel with residual: every rank has a part of the input; forward ends with
-// one sum over tp, then y = residual + dropout(sum + bias). Weights are [out, in]: y = x W^T + b.
+// sums the input's gradient over tp. Row-parallel: every rank has a part of the input; forward ends with one sum over
+// tp, which joins the residual stream with bias and dropout. Weights are [out, in]: y = x W^T + b.
 #pragma once
 
 #include <string>
 
 #include "model/pass.h"
+#include "model/residual.h"
 #include "parallel/param_store.h"
 
 namespace weft {
@@ -34,8 +35,8 @@ class ResidualLinear {
   ResidualLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, bool bias, double dropout);
 
   int64_t in() const { return weight_->numel() / out_; }  // local features
-  void forward(Pass& p, const Tensor& x, const Tensor& residual, const Tensor& y) const;
-  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;  // d_residual is d_y itself
+  void forward(Pass& p, const Tensor& x, ResidualStream& stream) const;
+  void backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x) const;
 
  private:
   Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, out_); }

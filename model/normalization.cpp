@@ -29,4 +29,16 @@ void LayerNorm::backward(Pass& p, const Tensor& d_y, const Saved& saved, const T
                                    .partial = p.arena.tensor({ops::kLayerNormPartials, 2, d_y.cols()})});
 }
 
+void LayerNorm::forward(Pass& p, ops::ResidualNormForward sum) const {
+  sum.gamma = gamma_->value, sum.beta = beta_->value;
+  ops::residual_norm_forward(p.ctx, sum);
+}
+
+void LayerNorm::backward(Pass& p, ops::ResidualNormBackward sum) const {
+  ArenaScope scope(p.arena);
+  sum.gamma = gamma_->value, sum.d_gamma = gamma_->grad, sum.d_beta = beta_->grad;
+  sum.partial = p.arena.tensor({ops::kLayerNormPartials, 3, sum.h.cols()});
+  ops::residual_norm_backward(p.ctx, sum);
+}
+
 }  // namespace weft

@@ -176,6 +176,41 @@ void check(const Checker& c, const LayerNormBackward& a) {
   c.require_shape(a.partial, "partial", {kLayerNormPartials, 2, width});
 }
 
+void check(const Checker& c, const ResidualNormForward& a) {
+  const DType t = c.storage_of(a.h, "h");
+  c.require_matrix(a.x, "x", c.sum_or(t, a.x));
+  const int64_t rows = a.x.rows(), width = a.x.cols();
+  c.require_shape(a.residual, "residual", a.x.shape, t);
+  if (!a.bias.empty()) c.require_shape(a.bias, "bias", {width});
+  c.require_shape(a.gamma, "gamma", {width});
+  c.require_shape(a.beta, "beta", {width});
+  c.require_shape(a.h, "h", a.x.shape, t);
+  c.require_shape(a.y, "y", a.x.shape, t);
+  c.require_shape(a.mean, "mean", {rows});
+  c.require_shape(a.rstd, "rstd", {rows});
+  c.require_dropout(a.dropout);
+}
+
+void check(const Checker& c, const ResidualNormBackward& a) {
+  const DType t = c.storage_of(a.h, "h");
+  c.require_matrix(a.h, "h", t);
+  const int64_t rows = a.h.rows(), width = a.h.cols();
+  c.require_shape(a.d_y, "d_y", a.h.shape, t);
+  c.require_shape(a.gamma, "gamma", {width});
+  c.require_shape(a.mean, "mean", {rows});
+  c.require_shape(a.rstd, "rstd", {rows});
+  if (!a.d_residual.empty()) c.require_shape(a.d_residual, "d_residual", a.h.shape, t);
+  c.require_shape(a.d_h, "d_h", a.h.shape, t);
+  c.require_shape(a.d_x, "d_x", a.h.shape, t);
+  c.require_shape(a.d_gamma, "d_gamma", {width});
+  c.require_shape(a.d_beta, "d_beta", {width});
+  if (!a.d_bias.empty()) c.require_shape(a.d_bias, "d_bias", {width});
+  c.require_shape(a.partial, "partial", {kLayerNormPartials, 3, width});
+  c.require_dropout(a.dropout);
+  c.require_that(a.dropout.rate <= 0 || a.d_x.data == nullptr || a.d_x.data != a.d_h.data,
+                 "d_x is d_h, but there is dropout between them");
+}
+
 void check(const Checker& c, const EmbeddingForward& a) {
   c.require_matrix(a.table, "table", c.storage_of(a.table, "table"));
   c.require_tensor(a.ids, "ids", DType::i32);

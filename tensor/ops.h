@@ -97,6 +97,30 @@ struct LayerNormBackward {
 inline constexpr int64_t kLayerNormPartials =
     16;  // row ranges summed apart, then in order: the same sum on any number of threads
 
+struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
+  Tensor residual;            // [R, D]
+  Tensor x;                   // [R, D] T or f32
+  Tensor bias;                // [D]? f32
+  Tensor gamma, beta;         // [D] f32
+  Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
+  Tensor y;                   // [R, D] out
+  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward
+  Dropout dropout;
+  float eps = 1e-5f;
+};
+struct ResidualNormBackward {
+  Tensor d_y, h;           // [R, D]
+  Tensor gamma;            // [D] f32
+  Tensor mean, rstd;       // [R] f32 as saved
+  Tensor d_residual;       // [R, D]? added to d_h: the gradient that by-passes the norm (pre-norm)
+  Tensor d_h;              // [R, D] out, the gradient of h and of forward's residual; may be d_y or d_residual
+  Tensor d_x;              // [R, D] out: dropout(d_h), of d_h before it is rounded; may be d_h where nothing is dropped
+  Tensor d_gamma, d_beta;  // [D] f32 accumulated
+  Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of d_x before it is rounded
+  Tensor partial;          // [kLayerNormPartials, 3, D] f32 scratch
+  Dropout dropout;
+};
+
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id that another rank holds
   Tensor ids;              // [R] i32; negative ids give 0
   Tensor table;            // [V, D] the rows this rank holds; f32, bf16 or f16
@@ -229,33 +253,35 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   Tensor columns;  // [R, k] out i32
 };
 
-#define WEFT_OPS(OP)                          \
-  OP(fill, Fill)                              \
-  OP(add, Add)                                \
-  OP(cast, Cast)                              \
-  OP(gemm, Gemm)                              \
-  OP(pack_weight, PackWeight)                 \
-  OP(column_sum, ColumnSum)                   \
-  OP(activation_forward, ActivationForward)   \
-  OP(activation_backward, ActivationBackward) \
-  OP(dropout_add_forward, DropoutAddForward)  \
-  OP(dropout_backward, DropoutBackward)       \
-  OP(layer_norm_forward, LayerNormForward)    \
-  OP(layer_norm_backward, LayerNormBackward)  \
-  OP(embedding_forward, EmbeddingForward)     \
-  OP(embedding_backward, EmbeddingBackward)   \
-  OP(add_positions, AddPositions)             \
-  OP(attention_forward, AttentionForward)     \
-  OP(attention_backward, AttentionBackward)   \
-  OP(attention_weights, AttentionWeights)     \
-  OP(softmax_stats, SoftmaxStats)             \
-  OP(cross_entropy, CrossEntropy)             \
-  OP(sum, Sum)                                \
-  OP(sum_squares, SumSquares)                 \
-  OP(adam, Adam)                              \
-  OP(init, Init)                              \
-  OP(gather_rows, GatherRows)                 \
-  OP(scatter_rows, ScatterRows)               \
+#define WEFT_OPS(OP)                               \
+  OP(fill, Fill)                                   \
+  OP(add, Add)                                     \
+  OP(cast, Cast)                                   \
+  OP(gemm, Gemm)                                   \
+  OP(pack_weight, PackWeight)                      \
+  OP(column_sum, ColumnSum)                        \
+  OP(activation_forward, ActivationForward)        \
+  OP(activation_backward, ActivationBackward)      \
+  OP(dropout_add_forward, DropoutAddForward)       \
+  OP(dropout_backward, DropoutBackward)            \
+  OP(layer_norm_forward, LayerNormForward)         \
+  OP(layer_norm_backward, LayerNormBackward)       \
+  OP(residual_norm_forward, ResidualNormForward)   \
+  OP(residual_norm_backward, ResidualNormBackward) \
+  OP(embedding_forward, EmbeddingForward)          \
+  OP(embedding_backward, EmbeddingBackward)        \
+  OP(add_positions, AddPositions)                  \
+  OP(attention_forward, AttentionForward)          \
+  OP(attention_backward, AttentionBackward)        \
+  OP(attention_weights, AttentionWeights)          \
+  OP(softmax_stats, SoftmaxStats)                  \
+  OP(cross_entropy, CrossEntropy)                  \
+  OP(sum, Sum)                                     \
+  OP(sum_squares, SumSquares)                      \
+  OP(adam, Adam)                                   \
+  OP(init, Init)                                   \
+  OP(gather_rows, GatherRows)                      \
+  OP(scatter_rows, ScatterRows)                    \
   OP(top_k, TopK)
 
 #define WEFT_DECLARE_OP(function, Arguments) void function(Context& ctx, const Arguments& a);

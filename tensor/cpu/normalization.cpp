@@ -1,7 +1,10 @@
-// tensor/cpu/normalization.cpp: layer normalisation, forward and backward.
+// tensor/cpu/normalization.cpp: layer norm, alone and with the residual sum before it; each row is treated while it
+// lies in L1.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/half.h"
 #include "tensor/ops.h"
@@ -11,88 +14,203 @@ namespace weft::cpu {
 namespace {
 
 template <typename T>
-void forward(const ops::LayerNormForward& a) {
-  const int64_t rows = a.x.rows(), cols = a.x.cols();
-  const float* gamma = a.gamma.ptr<float>();
-  const float* beta = a.beta.ptr<float>();
-  const float inverse_cols = 1.0f / static_cast<float>(cols);
-#pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* x = a.x.ptr<T>() + r * a.x.row_stride;
-    T* y = a.y.ptr<T>() + r * a.y.row_stride;
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t c = 0; c < cols; ++c) sum += to_float(x[c]);
-    const float mean = sum * inverse_cols;
-    float squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (int64_t c = 0; c < cols; ++c) squares += (to_float(x[c]) - mean) * (to_float(x[c]) - mean);
-    const float rstd = 1.0f / std::sqrt(squares * inverse_cols + a.eps);
-#pragma omp simd
-    for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>((to_float(x[c]) - mean) * rstd * gamma[c] + beta[c]);
-    a.mean.ptr<float>()[r] = mean;
-    a.rstd.ptr<float>()[r] = rstd;
+T* row_of(const Tensor& t, int64_t row) {
+  return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
+}
+
+// f(flag, ...) with the flags as types, so that its loops do not ask.
+template <typename F>
+void with_flags(const F& f) {
+  f();
+}
+template <typename F, typename... Rest>
+void with_flags(const F& f, bool flag, Rest... rest) {
+  if (flag) {
+    with_flags([&](auto... others) { f(std::true_type(), others...); }, rest...);
+  } else {
+    with_flags([&](auto... others) { f(std::false_type(), others...); }, rest...);
   }
 }
 
-// One row: d_x, and the row's part of d_gamma and d_beta.
-template <typename T>
-void backward_row(const ops::LayerNormBackward& a, int64_t r, float* d_gamma, float* d_beta) {
-  const int64_t cols = a.x.cols();
-  const T* x = a.x.ptr<T>() + r * a.x.row_stride;
-  const T* d_y = a.d_y.ptr<T>() + r * a.d_y.row_stride;
-  const T* residual = a.d_residual.empty() ? nullptr : a.d_residual.ptr<T>() + r * a.d_residual.row_stride;
-  const float* gamma = a.gamma.ptr<float>();
-  T* d_x = a.d_x.ptr<T>() + r * a.d_x.row_stride;
-  const float mean = a.mean.ptr<float>()[r], rstd = a.rstd.ptr<float>()[r];
+// The sum of f(column) in interleaved sums: one alone would wait for each of its additions.
+template <typename F>
+float sum_over(int64_t cols, const F& f) {
+  constexpr int64_t kSums = 64;
+  float sums[kSums] = {};
+  const int64_t whole = cols / kSums * kSums;
+  for (int64_t begin = 0; begin < whole; begin += kSums) {
+#pragma omp simd
+    for (int64_t i = 0; i < kSums; ++i) sums[i] += f(begin + i);
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < cols - whole; ++i) sums[i] += f(whole + i);
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < kSums; ++i) sum += sums[i];
+  return sum;
+}
 
-  float sum_g = 0, sum_gx = 0;  // of g = d_y gamma, the gradient of the normalised row, and of g times that row
-#pragma omp simd reduction(+ : sum_g, sum_gx)
+// Of LayerNormForward and ResidualNormForward: y = norm(x) of row r.
+template <typename T, typename Arguments>
+void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
+  const int64_t cols = of.cols();
+  const T* x = row_of<T>(of, r);
+  T* y = row_of<T>(a.y, r);
+  const float* gamma = a.gamma.template ptr<float>();
+  const float* beta = a.beta.template ptr<float>();
+  const float inverse_cols = 1.0f / static_cast<float>(cols);
+  const float mean = inverse_cols * sum_over(cols, [&](int64_t c) { return to_float(x[c]); });
+  const float squares = sum_over(cols, [&](int64_t c) { return (to_float(x[c]) - mean) * (to_float(x[c]) - mean); });
+  const float rstd = 1.0f / std::sqrt(squares * inverse_cols + a.eps);
+#pragma omp simd
+  for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>((to_float(x[c]) - mean) * rstd * gamma[c] + beta[c]);
+  a.mean.template ptr<float>()[r] = mean;
+  a.rstd.template ptr<float>()[r] = rstd;
+}
+
+template <bool kBiased, bool kDropped, typename X, typename T>
+void add_piece(const T* residual, const X* x, const float* bias, const float* scales, T* h, int64_t begin,
+               int64_t end) {
+#pragma omp simd
+  for (int64_t c = begin; c < end; ++c) {
+    float value = to_float(x[c]);
+    if (kBiased) value += bias[c];
+    if (kDropped) value *= scales[c - begin];
+    h[c] = from_float<T>(to_float(residual[c]) + value);
+  }
+}
+
+// h = residual + dropout(x + bias) of row r.
+template <typename X, typename T>
+void add_row(const ops::ResidualNormForward& a, int64_t r) {
+  const T* residual = row_of<T>(a.residual, r);
+  const X* x = row_of<X>(a.x, r);
+  const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
+  T* h = row_of<T>(a.h, r);
+  for_each_dropout_piece(a.dropout, r, a.x.cols(), [&](int64_t begin, int64_t end, const float* scales) {
+    with_flags([&](auto biased, auto dropped) { add_piece<biased, dropped>(residual, x, bias, scales, h, begin, end); },
+               bias != nullptr, scales != nullptr);
+  });
+}
+
+struct RowStatistics {  // of h, and of g = d_y gamma, the gradient of the normalised row
+  float mean, rstd;
+  float mean_g = 0, mean_gh = 0;  // mean of g, and of g times the normalised row
+  float normalised(float h) const { return (h - mean) * rstd; }
+};
+
+// Completes the statistics, and adds the row's part to d_gamma and d_beta.
+template <typename T>
+RowStatistics sum_row(RowStatistics s, const T* h, const T* d_y, const float* gamma, float* d_gamma, float* d_beta,
+                      int64_t cols) {
+  float sum_g = 0, sum_gh = 0;
+#pragma omp simd reduction(+ : sum_g, sum_gh)
   for (int64_t c = 0; c < cols; ++c) {
-    const float normalised = (to_float(x[c]) - mean) * rstd, d = to_float(d_y[c]), g = d * gamma[c];
+    const float normalised = s.normalised(to_float(h[c])), d = to_float(d_y[c]), g = d * gamma[c];
     sum_g += g;
-    sum_gx += g * normalised;
+    sum_gh += g * normalised;
     d_gamma[c] += d * normalised;
     d_beta[c] += d;
   }
-  const float mean_g = sum_g / static_cast<float>(cols), mean_gx = sum_gx / static_cast<float>(cols);
+  s.mean_g = sum_g / static_cast<float>(cols);
+  s.mean_gh = sum_gh / static_cast<float>(cols);
+  return s;
+}
+
+template <bool kBypassed, bool kDropped, bool kBiased, typename T>
+void differentiate_piece(RowStatistics s, const T* h, const T* d_y, const float* gamma, const T* d_residual,
+                         const float* scales, T* d_h, T* d_x, float* d_bias, int64_t begin, int64_t end) {
 #pragma omp simd
-  for (int64_t c = 0; c < cols; ++c) {
-    const float normalised = (to_float(x[c]) - mean) * rstd;
-    const float d = (to_float(d_y[c]) * gamma[c] - mean_g - normalised * mean_gx) * rstd;
-    d_x[c] = from_float<T>(residual ? to_float(residual[c]) + d : d);
+  for (int64_t c = begin; c < end; ++c) {
+    float d = (to_float(d_y[c]) * gamma[c] - s.mean_g - s.normalised(to_float(h[c])) * s.mean_gh) * s.rstd;
+    if (kBypassed) d += to_float(d_residual[c]);
+    d_h[c] = from_float<T>(d);
+    if (kDropped) d *= scales[c - begin];
+    d_x[c] = from_float<T>(d);
+    if (kBiased) d_bias[c] += d;
   }
 }
 
+// d_h and d_x of row r, and the row's part of d_gamma, d_beta and d_bias, which lie one after the other in `sums`.
 template <typename T>
-void backward(const ops::LayerNormBackward& a) {
-  const int64_t rows = a.x.rows(), cols = a.x.cols(), parts = ops::kLayerNormPartials;
+void backward_row(const ops::ResidualNormBackward& a, int64_t r, float* sums) {
+  const int64_t cols = a.h.cols();
+  const T *h = row_of<T>(a.h, r), *d_y = row_of<T>(a.d_y, r), *d_residual = row_of<T>(a.d_residual, r);
+  const float* gamma = a.gamma.ptr<float>();
+  T *d_h = row_of<T>(a.d_h, r), *d_x = row_of<T>(a.d_x, r);
+  float *d_gamma = sums, *d_beta = sums + cols, *d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols;
+  const RowStatistics s =
+      sum_row({a.mean.ptr<float>()[r], a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
+  for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
+    with_flags(
+        [&](auto bypassed, auto dropped, auto biased) {
+          differentiate_piece<bypassed, dropped, biased>(s, h, d_y, gamma, d_residual, scales, d_h, d_x, d_bias, begin,
+                                                         end);
+        },
+        d_residual != nullptr, scales != nullptr, d_bias != nullptr);
+  });
+}
+
+template <typename T>
+void backward(const ops::ResidualNormBackward& a) {
+  const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = ops::kLayerNormPartials;
+  const int64_t part_size = a.partial.dim(1) * cols;
   float* partial = a.partial.ptr<float>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t p = 0; p < parts; ++p) {
-    float* d_gamma = partial + p * 2 * cols;
-    std::fill_n(d_gamma, 2 * cols, 0.0f);
-    for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r) {
-      backward_row<T>(a, r, d_gamma, d_gamma + cols);
-    }
+    float* sums = partial + p * part_size;
+    std::fill_n(sums, part_size, 0.0f);
+    for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r) backward_row<T>(a, r, sums);
   }
-  float* d_gamma = a.d_gamma.ptr<float>();
-  float* d_beta = a.d_beta.ptr<float>();
+  const Tensor* outputs[] = {&a.d_gamma, &a.d_beta, &a.d_bias};
   for (int64_t p = 0; p < parts; ++p) {
-    const float* part = partial + p * 2 * cols;
-    for (int64_t c = 0; c < cols; ++c) d_gamma[c] += part[c];
-    for (int64_t c = 0; c < cols; ++c) d_beta[c] += part[cols + c];
+    const float* sums = partial + p * part_size;
+    for (const Tensor* output : outputs) {
+      if (!output->empty())
+        for (int64_t c = 0; c < cols; ++c) output->ptr<float>()[c] += sums[c];
+      sums += cols;
+    }
   }
 }
 
 }  // namespace
 
 void layer_norm_forward(Context&, const ops::LayerNormForward& a) {
-  for_storage(a.x.dtype, [&](auto zero) { forward<decltype(zero)>(a); });
+  for_storage(a.x.dtype, [&](auto zero) {
+#pragma omp parallel for schedule(static) if (a.x.numel() >= kWorthThreads)
+    for (int64_t r = 0; r < a.x.rows(); ++r) normalise_row<decltype(zero)>(a, a.x, r);
+  });
 }
 
 void layer_norm_backward(Context&, const ops::LayerNormBackward& a) {
-  for_storage(a.x.dtype, [&](auto zero) { backward<decltype(zero)>(a); });
+  const ops::ResidualNormBackward alone{.d_y = a.d_y,
+                                        .h = a.x,
+                                        .gamma = a.gamma,
+                                        .mean = a.mean,
+                                        .rstd = a.rstd,
+                                        .d_residual = a.d_residual,
+                                        .d_h = a.d_x,
+                                        .d_x = a.d_x,
+                                        .d_gamma = a.d_gamma,
+                                        .d_beta = a.d_beta,
+                                        .partial = a.partial};
+  for_storage(a.x.dtype, [&](auto zero) { backward<decltype(zero)>(alone); });
+}
+
+void residual_norm_forward(Context&, const ops::ResidualNormForward& a) {
+  for_storage(a.h.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool sums = a.x.dtype == DType::f32;
+#pragma omp parallel for schedule(static) if (a.x.numel() >= kWorthThreads)
+    for (int64_t r = 0; r < a.x.rows(); ++r) {
+      sums ? add_row<float, T>(a, r) : add_row<T, T>(a, r);
+      normalise_row<T>(a, a.h, r);
+    }
+  });
+}
+
+void residual_norm_backward(Context&, const ops::ResidualNormBackward& a) {
+  for_storage(a.h.dtype, [&](auto zero) { backward<decltype(zero)>(a); });
 }
 
 }  // namespace weft::cpu

@@ -197,6 +197,36 @@ void add_normalization() {
     work.bytes = o.bytes(args.x, 3);
     return [=](Context& ctx) { ops::layer_norm_backward(ctx, args); };
   });
+  add("residual_norm/forward", [](Operands& o, Work& work) -> Run {
+    const ops::ResidualNormForward args{.residual = o.random({kRows, kWidth}),
+                                        .x = o.random({kRows, kWidth}),
+                                        .bias = o.floats({kWidth}),
+                                        .gamma = o.floats({kWidth}),
+                                        .beta = o.floats({kWidth}),
+                                        .h = o.like({kRows, kWidth}),
+                                        .y = o.like({kRows, kWidth}),
+                                        .mean = o.floats({kRows}),
+                                        .rstd = o.floats({kRows}),
+                                        .dropout = kDropout};
+    work.bytes = o.bytes(args.x, 4);
+    return [=](Context& ctx) { ops::residual_norm_forward(ctx, args); };
+  });
+  add("residual_norm/backward", [](Operands& o, Work& work) -> Run {
+    const ops::ResidualNormBackward args{.d_y = o.random({kRows, kWidth}),
+                                         .h = o.random({kRows, kWidth}),
+                                         .gamma = o.floats({kWidth}),
+                                         .mean = o.floats({kRows}),
+                                         .rstd = o.floats({kRows}),
+                                         .d_h = o.like({kRows, kWidth}),
+                                         .d_x = o.like({kRows, kWidth}),
+                                         .d_gamma = o.floats({kWidth}),
+                                         .d_beta = o.floats({kWidth}),
+                                         .d_bias = o.floats({kWidth}),
+                                         .partial = o.floats({ops::kLayerNormPartials, 3, kWidth}),
+                                         .dropout = kDropout};
+    work.bytes = o.bytes(args.h, 4);
+    return [=](Context& ctx) { ops::residual_norm_backward(ctx, args); };
+  });
 }
 
 void add_pointwise() {

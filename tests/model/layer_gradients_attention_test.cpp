@@ -4,13 +4,10 @@
 
 #include "model/block.h"
 #include "tests/support/double_gradients.h"
+#include "tests/support/one_sublayer.h"
 
 namespace weft::testing {
 namespace {
-
-Matrix as_matrix(const Tensor& t) {
-  return {static_cast<size_t>(t.rows()), static_cast<size_t>(t.cols()), {t.ptr<float>(), t.ptr<float>() + t.numel()}};
-}
 
 // Runs check(config, layout) for all sizes, layouts and both rates; half of them without biases.
 template <typename Check>
@@ -38,17 +35,16 @@ void check_self_attention(bool causal) {
     bench.allocate();
     const Side side = Side::of(layout, &Lengths::target);
     const Segments rows = side.segments(bench);
-    const Tensor x = bench.random(side.rows, config.width), residual = bench.random(side.rows, config.width);
-    const Tensor y = bench.space(side.rows, config.width), d_x = bench.space(side.rows, config.width);
-    const Tensor d_y = side.random_d_y(bench, config.width);
+    const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
+    const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
     SelfAttention::Saved saved;
-    attention.forward(bench.pass(), x, residual, rows, y, &saved);
-    attention.backward(bench.pass(), d_y, rows, saved, d_x);
-    const Matrix added = as_matrix(residual);
-    bench.expect_gradients(y, d_y, {{"d_x", x, d_x}}, block_tolerance(config, layout),
+    through_sublayer(
+        bench.pass(), x, y, d, [&](ResidualStream& stream) { attention.forward(bench.pass(), stream, rows, &saved); },
+        [&](ResidualGradient& gradient) { attention.backward(bench.pass(), gradient, rows, saved); });
+    bench.expect_gradients(y, d_y, {{"d_x", x, d}}, block_tolerance(config, layout),
                            [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                              return side.assemble(config.width, [&](size_t i) {
-                               return m.layers().self_attention(side.sentence(v[0], i), side.sentence(added, i),
+                               return m.layers().self_attention(side.sentence(v[0], i), side.sentence(v[0], i),
                                                                 "self_attention", causal, side.place(i));
                              });
                            });
@@ -67,17 +63,19 @@ TEST(LayerGradients, OfCrossAttention) {
     const Segments queries = target.segments(bench), keys = source.segments(bench);
     const int64_t width = config.width;
     const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
-    const Tensor residual = bench.random(target.rows, width), y = bench.space(target.rows, width);
-    const Tensor d_y = target.random_d_y(bench, width), d_x = bench.space(target.rows, width);
+    const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
     const Tensor d_memory = bench.there(source.rows, width);
     CrossAttention::Saved saved;
-    attention.forward(bench.pass(), x, residual, memory, queries, keys, y, &saved);
-    attention.backward(bench.pass(), d_y, queries, keys, saved, d_x, d_memory);
-    const Matrix added = as_matrix(residual);
-    bench.expect_gradients(y, d_y, {{"d_x", x, d_x}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
+    through_sublayer(
+        bench.pass(), x, y, d,
+        [&](ResidualStream& stream) { attention.forward(bench.pass(), stream, memory, queries, keys, &saved); },
+        [&](ResidualGradient& gradient) {
+          attention.backward(bench.pass(), gradient, queries, keys, saved, d_memory);
+        });
+    bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
                            block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                              return target.assemble(width, [&](size_t i) {
-                               return m.layers().cross_attention(target.sentence(v[0], i), target.sentence(added, i),
+                               return m.layers().cross_attention(target.sentence(v[0], i), target.sentence(v[0], i),
                                                                  source.sentence(v[1], i), "cross_attention",
                                                                  target.place(i), source.place(i));
                              });

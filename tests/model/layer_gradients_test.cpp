@@ -8,6 +8,7 @@
 #include "model/loss.h"
 #include "model/normalization.h"
 #include "tests/support/double_gradients.h"
+#include "tests/support/one_sublayer.h"
 
 namespace weft::testing {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr int64_t kRowCounts[] = {1, 5};
 
 Place whole_block(const Matrix& x) { return {0, x.rows}; }
-Matrix matrix_of(const Tensor& t) {
-  return {static_cast<size_t>(t.rows()), static_cast<size_t>(t.cols()), {t.ptr<float>(), t.ptr<float>() + t.numel()}};
-}
 
 // Runs check(bench, rows) for all sizes, rows and both rates.
 template <typename Check>
@@ -62,8 +60,11 @@ TEST(LayerGradients, OfResidualLinear) {
       bench.allocate();
       const Tensor x = bench.random(rows, in), residual = bench.random(rows, width), y = bench.space(rows, width);
       const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
-      linear.forward(bench.pass(), x, residual, y);
-      linear.backward(bench.pass(), d_y, x, d_x);
+      ResidualStream::Saved saved;
+      ResidualStream stream(bench.pass(), kNoNorm, residual, y, &saved);
+      linear.forward(bench.pass(), x, stream);
+      ResidualGradient d(bench.pass(), kNoNorm, d_y, saved);
+      linear.backward(bench.pass(), d, x, d_x);
       bench.expect_gradients(y, d_y, {{"d_x", x, d_x}, {"d_residual", residual, d_y}}, tolerance(in + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                                return m.layers().residual_linear(v[0], v[1], "linear", bias, whole_block(v[0])).values;
@@ -88,36 +89,38 @@ TEST(LayerGradients, OfLayerNorm) {
   });
 }
 
-TEST(LayerGradients, OfResidualAndNormInBothPlaces) {
+TEST(LayerGradients, OfResidualStreamWithNormsInBothPlaces) {
   on_every_shape([](LayerBench& b, int64_t rows) {
     for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
       ModelConfig config = b.config;
       config.norm = place;
       LayerBench bench(config);
       const int64_t width = config.width;
-      const ResidualNorm norm(bench.params, "norm", width, place);
-      const ResidualLinear linear(bench.params, "linear", {width}, width, true, config.dropout_residual);
+      const LayerNorm norm1(bench.params, "1.norm", width), norm2(bench.params, "2.norm", width);
+      const BlockNorms norms{place, {&norm1, &norm2}};
+      const ResidualLinear linear1(bench.params, "1", {width}, width, /*bias=*/true, config.dropout_residual);
+      const ResidualLinear linear2(bench.params, "2", {width}, width, /*bias=*/false, config.dropout_residual);
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
       const Tensor d = bench.copy(d_y);
-      ResidualNorm::Saved saved;
-      Tensor linear_x;
-      norm.forward(bench.pass(), x, y, &saved, [&](const Tensor& in, const Tensor& residual, const Tensor& out) {
-        linear.forward(bench.pass(), linear_x = in, residual, out);
-      });
-      norm.backward(bench.pass(), d, saved, [&](const Tensor& d_out, const Tensor& d_in) {
-        linear.backward(bench.pass(), d_out, linear_x, d_in);
-      });
-      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(2 * width + rows),
+      ResidualStream::Saved saved;
+      ResidualStream stream(bench.pass(), norms, x, y, &saved);
+      const Tensor input1 = stream.input();
+      linear1.forward(bench.pass(), input1, stream);
+      const Tensor input2 = stream.input();
+      linear2.forward(bench.pass(), input2, stream);
+      ResidualGradient gradient(bench.pass(), norms, d, saved);
+      linear2.backward(bench.pass(), gradient, input2, gradient.d_input());
+      linear1.backward(bench.pass(), gradient, input1, gradient.d_input());
+      gradient.finish(bench.pass());
+      const auto sublayer = [](const DoubleLayers& layers, const Matrix& x, const std::string& name, bool bias) {
+        return layers.around(x, name + ".norm", [&](const Matrix& in, const Matrix& residual) {
+          return layers.residual_linear(in, residual, name, bias, whole_block(in));
+        });
+      };
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(4 * width + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {
-                               const DoubleLayers& layers = m.layers();
-                               return layers
-                                   .around(v[0], "norm",
-                                           [&](const Matrix& in, const Matrix& residual) {
-                                             return layers.residual_linear(in, residual, "linear", true,
-                                                                           whole_block(in));
-                                           })
-                                   .values;
+                               return sublayer(m.layers(), sublayer(m.layers(), v[0], "1", true), "2", false).values;
                              });
     }
   });
@@ -134,15 +137,15 @@ TEST(LayerGradients, OfFeedForward) {
       const int64_t width = config.width;
       const FeedForward layer(bench.params, "feed_forward", config);
       bench.allocate();
-      const Tensor x = bench.random(rows, width), residual = bench.random(rows, width), y = bench.space(rows, width);
-      const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, width);
+      const Tensor x = bench.random(rows, width), y = bench.space(rows, width);
+      const Tensor d_y = bench.random(rows, width), d = bench.copy(d_y);
       FeedForward::Saved saved;
-      layer.forward(bench.pass(), x, residual, y, &saved);
-      layer.backward(bench.pass(), d_y, saved, d_x);
-      const Matrix added = matrix_of(residual);
-      bench.expect_gradients(y, d_y, {{"d_x", x, d_x}}, tolerance(width + config.feed_forward + rows),
+      through_sublayer(
+          bench.pass(), x, y, d, [&](ResidualStream& stream) { layer.forward(bench.pass(), stream, &saved); },
+          [&](ResidualGradient& gradient) { layer.backward(bench.pass(), gradient, saved); });
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(width + config.feed_forward + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {
-                               return m.layers().feed_forward(v[0], added, "feed_forward", whole_block(v[0])).values;
+                               return m.layers().feed_forward(v[0], v[0], "feed_forward", whole_block(v[0])).values;
                              });
     }
   });

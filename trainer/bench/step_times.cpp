@@ -20,6 +20,8 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {"attention_backward", "attention"},
     {"layer_norm_forward", "normalization"},
     {"layer_norm_backward", "normalization"},
+    {"residual_norm_forward", "normalization"},
+    {"residual_norm_backward", "normalization"},
     {"activation_forward", "elementwise"},
     {"activation_backward", "elementwise"},
     {"dropout_add_forward", "elementwise"},
