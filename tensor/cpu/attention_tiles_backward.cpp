@@ -66,7 +66,7 @@ void pair_gradients(const ScoreRow& first, const ScoreRow& second, int64_t keys,
     store_halves(interleave_halves(p_rows), p);
     store_halves(interleave_halves(d_s_rows), d_s_pairs);
     const __m512i both = reinterpret_cast<__m512i>(d_s_rows);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d_s + c), _mm512_castsi512_si256(both));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d_s + c), _mm512_maskz_extracti64x4_epi64(0xF, both, 0));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(d_s + ld + c), _mm512_maskz_extracti64x4_epi64(0xF, both, 1));
   }
 }

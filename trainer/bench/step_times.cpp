@@ -38,6 +38,7 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {"sum", "cross_entropy"},
     {"sum_squares", "optimizer"},
     {"adam", "optimizer"},
+    {"pack_weight", "optimizer"},
     {kCollective, "communication"},
 };
 constexpr const char* kOther = "other";
