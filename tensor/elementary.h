@@ -1,4 +1,4 @@
-// tensor/elementary.h: e^x and the normal distribution's cdf, for float and double.
+// tensor/elementary.h: e^x, ln x and the normal distribution's cdf, for float and double.
 //
 // The float versions are polynomials without branches, so that a loop over them becomes vector code; the double
 // versions are the C library's and serve as their reference.
@@ -42,6 +42,21 @@ WEFT_HD inline float exp_of(float x) {
   return p * half_power * 2.0f;
 }
 WEFT_HD inline double exp_of(double x) { return std::exp(x); }
+
+// ln x within 2 units in the last place for normal x > 0; infinity and NaN are kept. x = 2^n (1 + f) with 1 + f between
+// the roots of 1/2 and 2; ln(1 + f) by the series of the inverse hyperbolic tangent of s = f / (2 + f).
+WEFT_HD inline float log_of(float x) {
+  const int32_t n = static_cast<int32_t>(bits_from_float(x) - 0x3F3504F3u) >> 23;
+  const float f = float_from_bits(bits_from_float(x) - (static_cast<uint32_t>(n) << 23)) - 1.0f;
+  const float s = f / (2.0f + f), square = s * s;
+  float series = 2.0f / 9;
+  series = series * square + 2.0f / 7;
+  series = series * square + 2.0f / 5;
+  series = series * square + 2.0f / 3;
+  const float power = static_cast<float>(n);  // ln 2 in two parts, the first one exact
+  const float log = power * 0.693359375f + (f - (s * (f - series * square) + power * 2.12194440e-4f));
+  return x < 3.4e38f ? log : x;
+}
 
 // The cdf of the standard normal distribution, relative error below 4e-7 near 0 and growing with x^2 / 2 in the lower
 // tail: cdf(-a) = exp(-a^2 / 2) u P(u) with u = 1 / (1 + 0.27 a) and P fitted at Chebyshev points on 0 <= a <= 13.2.

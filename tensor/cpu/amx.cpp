@@ -41,12 +41,19 @@ bool has_amx() {
   return has;
 }
 
-TileConfig::TileConfig() { asm volatile("ldtilecfg %0" ::"m"(kFullTiles)); }
-TileConfig::~TileConfig() { asm volatile("tilerelease"); }
+TileConfig::TileConfig(bool wanted) : wanted_(wanted) {
+  if (wanted) asm volatile("ldtilecfg %0" ::"m"(kFullTiles));
+}
+TileConfig::~TileConfig() {
+  if (wanted_) asm volatile("tilerelease");
+}
 
 #else
 
 bool has_amx() { return false; }
+
+TileConfig::TileConfig(bool wanted) : wanted_(wanted) {}
+TileConfig::~TileConfig() = default;
 
 #endif
 

@@ -14,19 +14,23 @@ namespace weft::cpu {
 // Whether the processor has tiles for bf16 and the system hands them to this process; asked once.
 bool has_amx();
 
+// While it lives, this thread's tiles have their full shape; then they are free, so that switching threads stays cheap.
+// Wanted only where has_amx().
+class TileConfig {
+ public:
+  explicit TileConfig(bool wanted = true);
+  ~TileConfig();
+  TileConfig(const TileConfig&) = delete;
+  TileConfig& operator=(const TileConfig&) = delete;
+
+ private:
+  const bool wanted_;
+};
+
 #if defined(__x86_64__)
 
 inline constexpr int64_t kTileRows = 16, kTileBytes = 64;
 inline constexpr int64_t kTileFloats = kTileBytes / 4, kTileHalves = kTileBytes / 2;  // of a row
-
-// While it lives, this thread's tiles have their full shape; then they are free, so that switching threads stays cheap.
-class TileConfig {
- public:
-  TileConfig();
-  ~TileConfig();
-  TileConfig(const TileConfig&) = delete;
-  TileConfig& operator=(const TileConfig&) = delete;
-};
 
 // Rows lie `stride` bytes apart.
 template <int kTile>

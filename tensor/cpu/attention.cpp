@@ -3,32 +3,11 @@
 
 #include <omp.h>
 
-#include <cmath>
 #include <limits>
 
 #include "tensor/cpu/attention_tiles.h"
-#include "tensor/math.h"
 
 namespace weft::cpu {
-
-void scale_and_mask(float* scores, int64_t visible, int64_t padded, float scale) {
-#pragma omp simd
-  for (int64_t c = 0; c < visible; ++c) scores[c] *= scale;
-  std::fill(scores + visible, scores + padded, -std::numeric_limits<float>::infinity());
-}
-
-float exponentials(float* scores, int64_t padded, float shift) {
-  float sum = 0;
-  for (int64_t begin = 0; begin < padded; begin += kLanes) {
-    float* s = scores + begin;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t c = 0; c < kLanes; ++c) {
-      s[c] = exp_of(s[c] - shift);
-      sum += s[c];
-    }
-  }
-  return sum;
-}
 
 void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tensor& t, const Tensor& per_row) {
   std::vector<uint8_t>& covered = runtime.marks;
@@ -64,20 +43,6 @@ struct Workspace {
   }
 };
 
-// Softmax of one row of scores in place; returns its log-sum-exp.
-float softmax_row(float* scores, int64_t visible, int64_t padded, float scale) {
-  scale_and_mask(scores, visible, padded, scale);
-  float max = -std::numeric_limits<float>::infinity();
-  for (int64_t begin = 0; begin < padded; begin += kLanes) {
-#pragma omp simd reduction(max : max)
-    for (int64_t c = begin; c < begin + kLanes; ++c) max = scores[c] > max ? scores[c] : max;
-  }
-  const float sum = exponentials(scores, padded, max), inverse = 1.0f / sum;
-#pragma omp simd
-  for (int64_t c = 0; c < padded; ++c) scores[c] *= inverse;
-  return max + std::log(sum);
-}
-
 template <typename T>
 void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, num_keys = k.count();
@@ -86,28 +51,16 @@ void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, 
   pack_transposed(at<T>(a.k, k.begin, col), a.k.row_stride, num_keys, size, s.k_transposed, ld_keys);
   const SmallB v = padded(at<T>(a.v, k.begin, col), a.v.row_stride, num_keys, size, s.v);
 
-  for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
-    const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
-    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
+  for_each_tile(head, q, k, a.causal, [&](const QueryTile& tile) {
+    const int64_t rows = tile.count, first = tile.row(0), keys = tile.keys(), padded_keys = round_up_to_lanes(keys);
     const SmallB queries = padded(at<T>(a.q, first, col), a.q.row_stride, rows, size, s.q);
     small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.probabilities,
                ld_keys);
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t visible = visible_keys(a.causal, tile + r, num_keys);
-      const float lse = softmax_row(s.probabilities + r * ld_keys, visible, padded_keys, a.scale);
-      if (!a.lse.empty()) *at(a.lse, head, first + r) = lse;
-    }
-    if (a.dropout.rate > 0) {
-      fill_dropout(a, head, q, k, tile, rows, s.scales, ld_keys);
-      for (int64_t r = 0; r < rows; ++r) {
-#pragma omp simd
-        for (int64_t c = 0; c < padded_keys; ++c) s.probabilities[r * ld_keys + c] *= s.scales[r * ld_keys + c];
-      }
-    }
+    softmax(a, tile, {ld_keys, padded_keys, s.scales}, s.probabilities);
     const Result<T> y(at<T>(a.y, first, col), a.y.row_stride, size, s.y);
     small_gemm(rows, size, keys, {s.probabilities, ld_keys, 1}, v, y.data, y.ld);
     y.finish(rows);
-  }
+  });
 }
 
 template <typename T>
@@ -134,7 +87,7 @@ template <typename T>
 void forward_head(Runtime& run, const ops::AttentionForward& a, int64_t head, Rows q, Rows k) {
   float* const scratch = run.scratch(omp_get_thread_num());
   if constexpr (kTilesCompiled && std::is_same_v<T, BFloat16>) {
-    if (run.tiles) return forward_head_tiles(a, head, q, k, scratch);
+    if (with_tiles<T>(run)) return forward_head_tiles(a, head, q, k, scratch);
   }
   forward_head<T>(a, head, q, k, scratch);
 }
@@ -148,14 +101,18 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   zero_uncovered(run, a.q_rows, a.y, a.lse);
   for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-#pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
-    for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
-      for (int64_t head = 0; head < a.heads; ++head) {
-        const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
-        if (k.count() > 0) {
-          forward_head<T>(run, a, head, q, k);
-        } else {
-          forward_without_keys<T>(a, head, q);
+#pragma omp parallel if (a.y.numel() >= kWorthThreads)
+    {
+      const TileConfig config(with_tiles<T>(run));
+#pragma omp for collapse(2) schedule(dynamic, 4)
+      for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+        for (int64_t head = 0; head < a.heads; ++head) {
+          const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+          if (k.count() > 0) {
+            forward_head<T>(run, a, head, q, k);
+          } else {
+            forward_without_keys<T>(a, head, q);
+          }
         }
       }
     }

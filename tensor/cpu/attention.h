@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/cpu/small_gemm.h"
 #include "tensor/half.h"
@@ -68,28 +67,40 @@ void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
   for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
 }
 
-// The keys a tile's last query sees, and those that query `q` of the sentence sees.
+// The keys that query `q` of a sentence sees.
 inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
 }
 
-// Dropout factors of a tile's visible keys, rounded up to vectors: those of `rows` queries, the sentence's from `tile`
-// on. A causal tile's first rows see less keys, so it goes by strips.
-template <typename Arguments>
-void fill_dropout(const Arguments& a, int64_t head, Rows q, Rows k, int64_t tile, int64_t rows, float* factors,
-                  int64_t ld) {
-  const int64_t strip = a.causal ? kLanes : rows;
-  for (int64_t r = 0; r < rows; r += strip) {
-    const int64_t count = std::min(strip, rows - r), keys = visible_keys(a.causal, tile + r + count - 1, k.count());
-    DropoutBlock(a.dropout).fill(a.dropout.index(head * a.q.rows() + q.begin + tile + r, k.begin), count,
-                                 round_up_to_lanes(keys), factors + r * ld, ld);
-  }
+// Queries of a head of a sentence whose scores are held at once.
+struct QueryTile {
+  int64_t head;
+  Rows q, k;             // of the sentence
+  int64_t begin, count;  // of its queries
+  bool causal;
+
+  int64_t row(int64_t i) const { return q.begin + begin + i; }
+  int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // keys of its query i
+  int64_t keys() const { return visible(count - 1); }                                      // of all its queries
+};
+
+template <typename F>  // f(tile), from the first one on
+void for_each_tile(int64_t head, Rows q, Rows k, bool causal, const F& f) {
+  for (int64_t begin = 0; begin < q.count(); begin += kQueryTile)
+    f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
-// Scales a row of scores; those past `visible` become minus infinity, so that what follows needs no remainder loops.
-void scale_and_mask(float* scores, int64_t visible, int64_t padded, float scale);
-// scores = exp(scores - shift); returns their sum. `padded` is a multiple of kLanes.
-float exponentials(float* scores, int64_t padded, float shift);
+// attention_scores.cpp: what lies between the products. Rows are `ld` long and filled up with 0 to `padded`, which is
+// a multiple of kLanes; `factors` is space for as much.
+struct ScoreRows {
+  int64_t ld, padded;
+  float* factors;
+};
+// From scores to probabilities times their dropout factors; saves the log-sum-exp.
+void softmax(const ops::AttentionForward& a, const QueryTile& tile, const ScoreRows& rows, float* scores);
+// From scores in `p` and dY V^T in `d_p` to P M and dS.
+void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const ScoreRows& rows, float* p,
+                     float* d_p);
 
 // Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
 void zero_uncovered(Runtime& runtime, const ops::Segments& segments, const Tensor& t, const Tensor& per_row);

@@ -35,25 +35,6 @@ struct Workspace {
 };
 
 template <typename T>
-float dot(const float* a, const T* b, int64_t n) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * to_float(b[i]);
-  return sum;
-}
-
-// From scores in p and dY V^T in d_p: the dropped probabilities P M in p, and dS in d_p.
-void score_gradients(float* p, float* d_p, const float* scales, int64_t n, float delta, float scale) {
-#pragma omp simd
-  for (int64_t c = 0; c < n; ++c) {
-    const float factor = scales ? scales[c] : 1.0f;
-    const float probability = p[c];
-    d_p[c] = scale * probability * (d_p[c] * factor - delta);
-    p[c] = probability * factor;
-  }
-}
-
-template <typename T>
 void zero_rows(const Result<T>& result, int64_t begin, int64_t end, int64_t cols) {
   for (int64_t r = begin; r < end; ++r) std::fill_n(result.data + r * result.ld, cols, 0.0f);
 }
@@ -73,31 +54,22 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
   zero_head<T>(a.d_k, {k.begin + seen, k.end}, col, size);
   zero_head<T>(a.d_v, {k.begin + seen, k.end}, col, size);
 
-  for (int64_t tile = 0; tile < q.count(); tile += kQueryTile) {
-    const int64_t rows = std::min(kQueryTile, q.count() - tile), first = q.begin + tile;
-    const int64_t keys = visible_keys(a.causal, tile + rows - 1, num_keys), padded_keys = round_up_to_lanes(keys);
+  for_each_tile(head, q, k, a.causal, [&](const QueryTile& tile) {
+    const int64_t rows = tile.count, first = tile.row(0), keys = tile.keys(), padded_keys = round_up_to_lanes(keys);
     const SmallB queries = padded(at<T>(a.q, first, col), a.q.row_stride, rows, size, s.q);
     const SmallB d_y = padded(at<T>(a.d_y, first, col), a.d_y.row_stride, rows, size, s.d_y);
     small_gemm(rows, padded_keys, size, {queries.data, queries.ld, 1}, {s.k_transposed, ld_keys}, s.p, ld_keys);
     small_gemm(rows, padded_keys, size, {d_y.data, d_y.ld, 1}, {s.v_transposed, ld_keys}, s.d_p, ld_keys);
-    const bool dropping = a.dropout.rate > 0;
-    if (dropping) fill_dropout(a, head, q, k, tile, rows, s.scales, ld_keys);
-    for (int64_t r = 0; r < rows; ++r) {
-      float* p = s.p + r * ld_keys;
-      scale_and_mask(p, visible_keys(a.causal, tile + r, num_keys), padded_keys, a.scale);
-      exponentials(p, padded_keys, *at(a.lse, head, first + r));
-      const float delta = dot(d_y.data + r * d_y.ld, at<T>(a.y, first + r, col), size);
-      score_gradients(p, s.d_p + r * ld_keys, dropping ? s.scales + r * ld_keys : nullptr, padded_keys, delta, a.scale);
-    }
+    score_gradients(a, tile, {ld_keys, padded_keys, s.scales}, s.p, s.d_p);
     // The first tile of a causal sentence sees only the first keys: what it does not write, the next ones add to.
-    if (tile == 0) zero_rows(d_k, keys, seen, size), zero_rows(d_v, keys, seen, size);
-    const bool add = tile > 0;
+    if (tile.begin == 0) zero_rows(d_k, keys, seen, size), zero_rows(d_v, keys, seen, size);
+    const bool add = tile.begin > 0;
     small_gemm(keys, size, rows, {s.p, 1, ld_keys}, d_y, d_v.data, d_v.ld, add);
     small_gemm(keys, size, rows, {s.d_p, 1, ld_keys}, queries, d_k.data, d_k.ld, add);
     const Result<T> d_q(at<T>(a.d_q, first, col), a.d_q.row_stride, size, s.d_q);
     small_gemm(rows, size, keys, {s.d_p, ld_keys, 1}, keys_by_row, d_q.data, d_q.ld);
     d_q.finish(rows);
-  }
+  });
   d_k.finish(seen);
   d_v.finish(seen);
 }
@@ -117,7 +89,7 @@ template <typename T>
 void backward_head(Runtime& run, const ops::AttentionBackward& a, int64_t head, Rows q, Rows k) {
   float* const scratch = run.scratch(omp_get_thread_num());
   if constexpr (kTilesCompiled && std::is_same_v<T, BFloat16>) {
-    if (run.tiles) return backward_head_tiles(a, head, q, k, scratch);
+    if (with_tiles<T>(run)) return backward_head_tiles(a, head, q, k, scratch);
   }
   backward_head<T>(a, head, q, k, scratch);
 }
@@ -133,16 +105,20 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   zero_uncovered(run, a.k_rows, a.d_v, {});
   for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-#pragma omp parallel for collapse(2) schedule(dynamic, 4) if (a.y.numel() >= kWorthThreads)
-    for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
-      for (int64_t head = 0; head < a.heads; ++head) {
-        const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
-        if (q.count() > 0 && k.count() > 0) {
-          backward_head<T>(run, a, head, q, k);
-        } else {
-          zero_head<T>(a.d_q, q, head * size, size);
-          zero_head<T>(a.d_k, k, head * size, size);
-          zero_head<T>(a.d_v, k, head * size, size);
+#pragma omp parallel if (a.y.numel() >= kWorthThreads)
+    {
+      const TileConfig config(with_tiles<T>(run));
+#pragma omp for collapse(2) schedule(dynamic, 4)
+      for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
+        for (int64_t head = 0; head < a.heads; ++head) {
+          const Rows q = rows_of(a.q_rows, sentence), k = rows_of(a.k_rows, sentence);
+          if (q.count() > 0 && k.count() > 0) {
+            backward_head<T>(run, a, head, q, k);
+          } else {
+            zero_head<T>(a.d_q, q, head * size, size);
+            zero_head<T>(a.d_k, k, head * size, size);
+            zero_head<T>(a.d_v, k, head * size, size);
+          }
         }
       }
     }

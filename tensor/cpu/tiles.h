@@ -163,16 +163,13 @@ inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, floa
     }
 }
 
-// out[rows, cols] = in, each row times its factor if there are factors.
-inline void round_rows(const float* in, int64_t ld, int64_t rows, int64_t cols, const float* factors, BFloat16* out,
-                       int64_t out_row) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const float factor = factors ? factors[r] : 1.0f;
+// out[rows, cols] = in.
+inline void round_rows(const float* in, int64_t ld, int64_t rows, int64_t cols, BFloat16* out, int64_t out_row) {
+  for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < cols; c += kTileHalves) {
       const float* from = in + r * ld + c;
-      store_halves(round_to_halves(factor * load(from), factor * load(from + kLanes)), out + r * out_row + c, cols - c);
+      store_halves(round_to_halves(load(from), load(from + kLanes)), out + r * out_row + c, cols - c);
     }
-  }
 }
 
 }  // namespace weft::cpu

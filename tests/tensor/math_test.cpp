@@ -31,6 +31,26 @@ TEST(Exp, HandlesTheEnds) {
   EXPECT_TRUE(std::isnan(exp_of(std::nanf(""))));
 }
 
+TEST(Log, IsWithinTwoUnitsInTheLastPlace) {
+  double worst = 0;
+  const auto check = [&](float x) {
+    const double want = std::log(static_cast<double>(x));
+    const float rounded = static_cast<float>(std::abs(want));
+    const double ulp = std::nextafter(rounded, INFINITY) - rounded;
+    worst = std::max(worst, std::abs(log_of(x) - want) / ulp);
+  };
+  for (float x = 1e-37f; x < 1e38f; x *= 1.00137f) check(x);
+  for (float x = 0.9f; x < 1.1f; x += 1.7e-5f) check(x);
+  EXPECT_LT(worst, 2.0);
+}
+
+TEST(Log, HandlesTheEnds) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(log_of(1.0f), 0.0f);
+  EXPECT_EQ(log_of(inf), inf);
+  EXPECT_TRUE(std::isnan(log_of(std::nanf(""))));
+}
+
 TEST(Gelu, MatchesErfcInDouble) {
   for (double x = -6; x <= 6; x += 0.00317) {
     const float f = static_cast<float>(x);
