@@ -13,10 +13,7 @@ namespace weft::cpu {
 size_t forward_tiles_scratch(int64_t keys, int64_t head_size);
 size_t backward_tiles_scratch(int64_t keys, int64_t head_size);
 
-template <typename T>
-bool with_tiles(const Runtime& run) {
-  return kTilesCompiled && std::is_same_v<T, BFloat16> && run.tiles;
-}
+inline bool with_tiles(const Runtime& run, DType dtype) { return kTilesCompiled && run.tiles && dtype == DType::bf16; }
 
 // For k.count() > 0, and in backward q.count() > 0. Need a TileConfig.
 void forward_head_tiles(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory);

@@ -21,13 +21,13 @@ struct Workspace {
 };
 
 // The transpose of in[rows, keys], as the first factor of a product that sums over a tile's queries: rows of
-// kQueryTile.
+// kQueryTile. After an odd number of rows comes that of a query filled up with 0.
 void round_transposed(const float* in, int64_t ld, int64_t rows, int64_t keys, BFloat16* a) {
   for (int64_t c = 0; c < keys; c += kLanes, a += kTileSize) {
     Vec pairs[kTileRows] = {};
     for (int64_t r = 0; r < rows; r += 2) {
       const float* from = in + r * ld + c;
-      const HalfRow both = round_to_halves(load(from), r + 1 < rows ? load(from + ld) : Vec{});
+      const HalfRow both = round_to_halves(load(from), load(from + ld));
       pairs[r / 2] = reinterpret_cast<Vec>(interleave_halves(both));
     }
     store_transposed(pairs, a);
