@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/gemm_panels.h"
+#include "tensor/cpu/streaming.h"
 #include "tensor/ops.h"
 
 #if defined(__AVX512BW__)
@@ -16,7 +17,11 @@ inline constexpr int64_t kBlockSums = 4 * kTileSums;           // of a 32 x 32 b
 
 class BlockOutput {
  public:
-  explicit BlockOutput(const ops::Gemm& a) : a_(a) {}
+  explicit BlockOutput(const ops::Gemm& a)
+      : a_(a), streams_(a.c.dtype == DType::bf16 && !a.accumulate && worth_streaming(a.c)) {}
+  ~BlockOutput() { stream_fence(); }
+  BlockOutput(const BlockOutput&) = delete;
+  BlockOutput& operator=(const BlockOutput&) = delete;
 
   void begin(const float* sums, int64_t row, int64_t col) {  // of c
     sums_ = sums, row_ = row, col_ = col, done_ = 0;
@@ -28,6 +33,15 @@ class BlockOutput {
     done_ = end;
   }
   void finish() { write(kPanel); }
+
+  // What accumulation will read of rows [begin, end) of the block at (row, col).
+  void fetch(int64_t row, int64_t col, int64_t begin, int64_t end) const {
+    if (!a_.accumulate) return;
+    const int64_t size = static_cast<int64_t>(size_of(a_.c.dtype));
+    for (int64_t r = row + begin; r < std::min(row + end, a_.c.rows()); ++r)
+      for (int64_t byte = 0; byte < kPanel * size; byte += kCacheLine)
+        __builtin_prefetch(static_cast<const char*>(a_.c.data) + (r * a_.c.row_stride + col) * size + byte, 1);
+  }
 
  private:
   template <typename C>
@@ -42,7 +56,11 @@ class BlockOutput {
       Vec left = load(sums) + left_bias, right = load(sums + kTileSums) + right_bias;
       if (a_.accumulate) left += load(c, left_cols), right += load(c + kLanes, right_cols);
       if constexpr (std::is_same_v<C, BFloat16>) {
-        store_halves(round_to_halves(left, right), c, cols_);
+        const HalfRow halves = round_to_halves(left, right);
+        if (streams_ && cols_ == kPanel && begins_line(c))
+          stream_line(c, &halves);
+        else
+          store_halves(halves, c, cols_);
       } else {
         store(left, c, left_cols);
         store(right, c + kLanes, right_cols);
@@ -51,6 +69,7 @@ class BlockOutput {
   }
 
   const ops::Gemm& a_;
+  const bool streams_;
   const float* sums_ = nullptr;
   int64_t row_ = 0, col_ = 0, rows_ = 0, cols_ = 0, done_ = 0;
 };

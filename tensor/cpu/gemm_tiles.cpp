@@ -53,6 +53,11 @@ Layout layout_of(const ops::Gemm& a) {
 
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
+// The rows of the block below: their lines lie a row apart, where no processor expects them.
+void fetch_block_below(const BFloat16* block, int64_t stride, int64_t rows_left) {
+  for (int64_t r = kPanel; r < std::min(2 * kPanel, rows_left); ++r) __builtin_prefetch(block + r * stride);
+}
+
 // All of the right operand, by the threads of a parallel region; ends with a barrier. Where depths are rows, memory is
 // read in order.
 void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
@@ -69,9 +74,11 @@ void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   } else {
 #pragma omp for schedule(static)
     for (int64_t d = 0; d < blocks; ++d)
-      for (int64_t p = 0; p < panels; ++p)
-        pack_row_pairs(b + d * kPanel * stride + p * kPanel, stride, rest(k, d * kPanel), rest(n, p * kPanel),
-                       to + (p * blocks + d) * kPanelBlock);
+      for (int64_t p = 0; p < panels; ++p) {
+        const BFloat16* from = b + d * kPanel * stride + p * kPanel;
+        fetch_block_below(from, stride, k - d * kPanel);
+        pack_row_pairs(from, stride, rest(k, d * kPanel), rest(n, p * kPanel), to + (p * blocks + d) * kPanelBlock);
+      }
   }
 }
 
@@ -83,10 +90,13 @@ void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, 
     for (int64_t p = 0; p < panels; ++p) {
       const int64_t row = begin + p * kPanel, depth = d * kPanel;
       BFloat16* block = to + (p * blocks + d) * kPanelBlock;
-      if (a.trans_a)
-        pack_column_pairs(x + depth * stride + row, stride, rest(l.k, depth), rest(end, row), block);
-      else
+      if (a.trans_a) {
+        const BFloat16* from = x + depth * stride + row;
+        fetch_block_below(from, stride, l.k - depth);
+        pack_column_pairs(from, stride, rest(l.k, depth), rest(end, row), block);
+      } else {
         pack_rows(x + row * stride + depth, stride, rest(end, row), rest(l.k, depth), block);
+      }
     }
   }
 }
@@ -109,7 +119,7 @@ inline void multiply(const LeftRows& left, const BFloat16* b, int64_t first, int
     tile_load_stream<5>(a + left.second_tile, left.row_bytes);
     tile_multiply_add<2, 5, 6>();
     tile_multiply_add<3, 5, 7>();
-    step();
+    step(i);
   }
 }
 
@@ -169,7 +179,11 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
           else
             load_sums(panel_sums + i * kBlockSums);
           multiply(left_rows(a, l, t, row, packed), right + (panel * l.depth + begin) * kPanel, begin / kPanel, blocks,
-                   [&] { output.write(rows_a_step); });
+                   [&](int64_t step) {
+                     output.write(rows_a_step);
+                     if (end == l.depth)
+                       output.fetch(row, panel * kPanel, step * rows_a_step, (step + 1) * rows_a_step);
+                   });
           if (end < l.depth) {
             store_sums(panel_sums + i * kBlockSums);
             continue;

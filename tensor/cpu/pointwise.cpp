@@ -1,6 +1,7 @@
 // tensor/cpu/pointwise.cpp: ops that treat each element apart: fill, add, cast, activation, dropout.
 #include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
+#include "tensor/cpu/streaming.h"
 #include "tensor/half.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
@@ -108,12 +109,21 @@ void dropout_add(const ops::DropoutAddForward& a) {
 }  // namespace
 
 void fill(Context&, const ops::Fill& a) {
+  const bool streams = worth_streaming(a.x);
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
     for_each_run(a.x.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
       T* x = row_of<T>(a.x, row) + col;
+      constexpr int64_t kLine = kCacheLine / static_cast<int64_t>(sizeof(T));
+      T line[kLine];
 #pragma omp simd
-      for (int64_t i = 0; i < count; ++i) x[i] = from_float<T>(a.value);  // copies of a half are no vector code
+      for (int64_t i = 0; i < kLine; ++i) line[i] = from_float<T>(a.value);  // copies of a half are no vector code
+      const bool past_caches = streams && begins_line(x);
+      int64_t i = 0;
+      for (; i + kLine <= count; i += kLine)
+        past_caches ? stream_line(x + i, line) : static_cast<void>(std::memcpy(x + i, line, sizeof line));
+      for (; i < count; ++i) x[i] = line[0];
+      stream_fence();
     });
   });
 }
