@@ -2,7 +2,6 @@
 //
 // A panel is 32 rows (of the left operand) or columns (of the right one) of a product over all of its depth, in blocks
 // of 32: a block is two tiles, as amx.h has them for `a` and `b`. What lies beyond the matrix is 0.
-// Each function packs one block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
 #pragma once
 
 #include "tensor/cpu/tiles.h"
@@ -15,6 +14,8 @@ inline constexpr int64_t kPanel = kTileHalves;  // rows or columns of a panel, a
 inline constexpr int64_t kPanelBlock = kPanel * kPanel;
 
 constexpr int64_t round_up_to_panel(int64_t n) { return round_up_to_halves(n); }
+
+// One block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
 
 // Row `row` of a block, 0 beyond it; `from` is read only where it belongs to the block.
 inline HalfRow block_row(const BFloat16* from, int64_t stride, int64_t row, int64_t rows, int64_t cols) {
@@ -36,26 +37,35 @@ inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int
   }
 }
 
-// A right operand: depths are rows, two of them side by side.
-inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
+// Operands whose depths are rows: `rows` of them, at most 32, of all panels; a panel's block lies `panel_stride` after
+// the one before. Memory is read along its rows, as processors expect.
+
+// A right operand: two depths side by side.
+inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
+                           int64_t panel_stride) {
   for (int64_t i = 0; i < kPanel; i += 2, to += kTileHalves) {
-    const HalfRow even = block_row(from, stride, i, rows, cols), odd = block_row(from, stride, i + 1, rows, cols);
-    store_halves(interleave<false>(even, odd), to);
-    store_halves(interleave<true>(even, odd), to + kTileSize);
+    const BFloat16 *even = from + i * stride, *odd = even + stride;
+    BFloat16* line = to;
+    for (int64_t col = 0; col < cols; col += kPanel, line += panel_stride) {
+      const HalfRow first = i < rows ? load_halves(even + col, cols - col) : HalfRow{};
+      const HalfRow second = i + 1 < rows ? load_halves(odd + col, cols - col) : HalfRow{};
+      store_halves(interleave<false>(first, second), line);
+      store_halves(interleave<true>(first, second), line + kTileSize);
+    }
   }
 }
 
-// A left operand that is stored transposed: depths are rows.
-inline void pack_column_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
-  Vec left[kTileRows], right[kTileRows];
-  for (int64_t i = 0; i < kTileRows; ++i) {
-    const HalfRow even = block_row(from, stride, 2 * i, rows, cols);
-    const HalfRow odd = block_row(from, stride, 2 * i + 1, rows, cols);
-    left[i] = reinterpret_cast<Vec>(interleave<false>(even, odd));
-    right[i] = reinterpret_cast<Vec>(interleave<true>(even, odd));
+// A left operand that is stored transposed.
+inline void pack_column_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
+                              int64_t panel_stride) {
+  pack_row_pairs(from, stride, rows, cols, to, panel_stride);
+  for (int64_t col = 0; col < cols; col += kPanel, to += panel_stride) {
+    for (BFloat16* tile : {to, to + kTileSize}) {
+      Vec lines[kTileRows];
+      for (int64_t i = 0; i < kTileRows; ++i) lines[i] = reinterpret_cast<Vec>(load_halves(tile + i * kTileHalves));
+      store_transposed(lines, tile);
+    }
   }
-  store_transposed(left, to);
-  store_transposed(right, to + kTileSize);
 }
 
 }  // namespace weft::cpu

@@ -53,11 +53,6 @@ Layout layout_of(const ops::Gemm& a) {
 
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
-// The rows of the block below: their lines lie a row apart, where no processor expects them.
-void fetch_block_below(const BFloat16* block, int64_t stride, int64_t rows_left) {
-  for (int64_t r = kPanel; r < std::min(2 * kPanel, rows_left); ++r) __builtin_prefetch(block + r * stride);
-}
-
 // All of the right operand, by the threads of a parallel region; ends with a barrier. Where depths are rows, memory is
 // read in order.
 void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
@@ -74,30 +69,24 @@ void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   } else {
 #pragma omp for schedule(static)
     for (int64_t d = 0; d < blocks; ++d)
-      for (int64_t p = 0; p < panels; ++p) {
-        const BFloat16* from = b + d * kPanel * stride + p * kPanel;
-        fetch_block_below(from, stride, k - d * kPanel);
-        pack_row_pairs(from, stride, rest(k, d * kPanel), rest(n, p * kPanel), to + (p * blocks + d) * kPanelBlock);
-      }
+      pack_row_pairs(b + d * kPanel * stride, stride, rest(k, d * kPanel), n, to + d * kPanelBlock,
+                     blocks * kPanelBlock);
   }
 }
 
 // Rows [begin, end) of the left operand.
 void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, BFloat16* to) {
   const auto* x = a.a.ptr<BFloat16>();
-  const int64_t panels = round_up_to_panel(end - begin) / kPanel, blocks = l.depth / kPanel, stride = a.a.row_stride;
+  const int64_t blocks = l.depth / kPanel, stride = a.a.row_stride;
   for (int64_t d = 0; d < blocks; ++d) {
-    for (int64_t p = 0; p < panels; ++p) {
-      const int64_t row = begin + p * kPanel, depth = d * kPanel;
-      BFloat16* block = to + (p * blocks + d) * kPanelBlock;
-      if (a.trans_a) {
-        const BFloat16* from = x + depth * stride + row;
-        fetch_block_below(from, stride, l.k - depth);
-        pack_column_pairs(from, stride, rest(l.k, depth), rest(end, row), block);
-      } else {
-        pack_rows(x + row * stride + depth, stride, rest(end, row), rest(l.k, depth), block);
-      }
+    const int64_t depth = d * kPanel, rest_k = rest(l.k, depth);
+    BFloat16* block = to + d * kPanelBlock;
+    if (a.trans_a) {
+      pack_column_pairs(x + depth * stride + begin, stride, rest_k, end - begin, block, blocks * kPanelBlock);
+      continue;
     }
+    for (int64_t row = begin; row < end; row += kPanel, block += blocks * kPanelBlock)
+      pack_rows(x + row * stride + depth, stride, rest(end, row), rest_k, block);
   }
 }
 
