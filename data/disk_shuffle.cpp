@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -37,6 +38,7 @@ T take(const char*& bytes) {
 // vectorised.
 template <typename Copy>
 void as_stored(size_t id_bytes, Copy&& copy) {
+  assert(id_bytes == 1 || id_bytes == 2 || id_bytes == 4);
   if (id_bytes == 1) return copy(uint8_t{0});
   if (id_bytes == 2) return copy(uint16_t{0});
   copy(uint32_t{0});

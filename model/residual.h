@@ -37,8 +37,10 @@ class ResidualStream {
   // x [R, D] is the block's input, y its output; `saved` may be null.
   ResidualStream(Pass& p, BlockNorms norms, const Tensor& x, const Tensor& y, Saved* saved);
 
-  const Tensor& input() const { return stages_[done_].normed; }   // of the next sublayer
-  const Tensor& sum() const { return stages_[done_ + 1].sum.x; }  // after it; its output may lie there before
+  const Tensor& input() const { return stages_[done_].normed; }  // of the next sublayer
+  const Tensor& sum() const {
+    return stages_[done_ + 1].sum.x;
+  }  // after it; a sublayer may write its output there before add()
   void add(Pass& p, const Tensor& output, const Tensor& bias, const Dropout& dropout);  // bias [D]?
 
  private:

@@ -93,6 +93,14 @@ void ParamStore::multiply_by(const Param* p, int64_t rows) {
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
   require(it != params_.end(), ErrorKind::internal, "a weight of another store");
   it->matrix_rows = rows;
+  const int64_t in = p->numel() / rows;  // as the dry run sees them; allocate() gives memory
+  it->packed_forward = packed_shape(Device::cpu, in, rows);
+  it->packed_backward = packed_shape(Device::cpu, rows, in);
+}
+
+Tensor ParamStore::packed_shape(Device device, int64_t k, int64_t n) const {
+  const int64_t numel = ops::packed_numel(device, compute_, k, n);
+  return numel > 0 ? Tensor(nullptr, {numel}, compute_, device) : Tensor{};
 }
 
 int64_t ParamStore::packed_numel(Device device) const {
@@ -132,9 +140,9 @@ void ParamStore::allocate_packed(Device device) {
   packed_ = Buffer(static_cast<size_t>(packed_numel(device)) * size_of(compute_), device);
   size_t at = 0;
   const auto take = [&](int64_t k, int64_t n) {
-    const int64_t numel = ops::packed_numel(device, compute_, k, n);
-    if (numel == 0) return Tensor{};
-    const Tensor t = packed_.tensor({numel}, compute_, at);
+    Tensor t = packed_shape(device, k, n);
+    if (t.empty()) return t;
+    t = packed_.tensor(t.shape, compute_, at);
     at += t.bytes();
     return t;
   };

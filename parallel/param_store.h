@@ -40,10 +40,10 @@ struct Param {  // a layer's handle
   Tensor value, grad;       // local slice, f32; views into the flat buffers
   Tensor compute;           // what products and look-ups read: bf16 or f16, or `value`
   int64_t matrix_rows = 0;  // of the local slice as products see it, [out, in]; 0: no product reads it
-  Tensor packed_forward,
-      packed_backward;  // of x W^T and dy W (ops::pack_weight); empty where the device has no such form
-  int64_t offset = 0;   // elements from the start of the flat buffers
-  int64_t begin = 0;    // where the local slice starts in dimension tp_dim
+  // Of x W^T and dy W (ops::pack_weight); empty where the device has no such form.
+  Tensor packed_forward, packed_backward;
+  int64_t offset = 0;  // elements from the start of the flat buffers
+  int64_t begin = 0;   // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
   Tensor matrix() const { return compute.with_shape({matrix_rows, numel() / matrix_rows}); }
 };
@@ -78,11 +78,13 @@ class ParamStore {
   int tp_size() const { return tp_size_; }
 
  private:
+  Tensor packed_shape(Device device, int64_t k, int64_t n) const;  // without memory; empty where there is no such form
+  int64_t packed_numel(Device device) const;
+  void allocate_packed(Device device);
+
   int tp_rank_, tp_size_;
   DType compute_;
   std::deque<Param> params_;
-  int64_t packed_numel(Device device) const;
-  void allocate_packed(Device device);
 
   Buffer values_, grads_, rounded_, packed_;
   int64_t numel_ = 0;

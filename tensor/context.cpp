@@ -50,7 +50,7 @@ constexpr std::string_view kKernelInstructions = "SSE4.2";
 constexpr std::string_view kKernelInstructions = "baseline instructions";
 #endif
 
-// Better ones that this processor has, which a loader without glibc-hwcaps does not use, or an empty string.
+// Better instructions that this processor has and these kernels do not use, or an empty string.
 std::string_view unused_instructions() {
 #if defined(__x86_64__) && !defined(__AVX512F__)
   __builtin_cpu_init();
@@ -128,7 +128,7 @@ void require_cpu_features() {
   const std::string missing = missing_features();
   if (missing.empty()) return;
   fail(ErrorKind::usage, fmt::format("this program was compiled for {}, which this processor ({}) lacks; configure it "
-                                     "with -DWEFT_MARCH=dispatch and build again",
+                                     "with -DWEFT_MARCH=native on such a machine and build again",
                                      missing, processor_name()));
 }
 

@@ -55,7 +55,7 @@ WEFT_HD inline float log_of(float x) {
   series = series * square + 2.0f / 3;
   const float power = static_cast<float>(n);  // ln 2 in two parts, the first one exact
   const float log = power * 0.693359375f + (f - (s * (f - series * square) + power * 2.12194440e-4f));
-  return x < 3.4e38f ? log : x;
+  return x <= 3.40282347e38f ? log : x;
 }
 
 // The cdf of the standard normal distribution, relative error below 4e-7 near 0 and growing with x^2 / 2 in the lower

@@ -38,7 +38,7 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
-  Tensor packed_b;          // ? what pack_weight made of b, which is then not read where the device knows better
+  Tensor packed_b;          // ? pack_weight's form of b; a device that has such a form reads it instead of b
 };
 // A weight as this device's products read it fastest, made once for many products. Empty on devices that have no such
 // form: packed_numel is 0, and pack_weight must not be called.
@@ -95,7 +95,7 @@ struct LayerNormBackward {
   Tensor partial;          // [kLayerNormPartials, 2, D] f32 scratch
 };
 inline constexpr int64_t kLayerNormPartials =
-    16;  // row ranges summed apart, then in order: the same sum on any number of threads
+    64;  // row ranges summed apart, then in order: the same sum on any number of threads
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
   Tensor residual;            // [R, D]

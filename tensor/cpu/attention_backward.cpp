@@ -78,7 +78,7 @@ template <typename T>
 void backward_head(Runtime& run, const ops::AttentionBackward& a, int64_t head, Rows q, Rows k) {
   float* const scratch = run.scratch(omp_get_thread_num());
   if constexpr (kTilesCompiled && std::is_same_v<T, BFloat16>) {
-    if (run.tiles) return backward_head_tiles(a, head, q, k, scratch);
+    if (run.tiles_for(a.y.dtype)) return backward_head_tiles(a, head, q, k, scratch);
   }
   backward_head<T>(a, head, q, k, scratch);
 }
@@ -89,7 +89,7 @@ void measure(Context& ctx, const ops::AttentionBackward& a) {
   const int64_t keys = longest(a.k_rows, a.k), size = a.q.cols() / a.heads;
   size_t floats = Workspace::size(keys, size);
   if constexpr (kTilesCompiled) {
-    if (with_tiles(runtime(ctx), a.y.dtype)) floats = backward_tiles_scratch(keys, size);
+    if (runtime(ctx).tiles_for(a.y.dtype)) floats = backward_tiles_scratch(keys, size);
   }
   runtime(ctx).reserve_scratch(omp_get_max_threads(), floats);
 }
@@ -105,7 +105,7 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
     using T = decltype(zero);
 #pragma omp parallel if (a.y.numel() >= kWorthThreads)
     {
-      const TileConfig config(with_tiles(run, a.y.dtype));
+      const TileConfig config(run.tiles_for(a.y.dtype));
 #pragma omp for collapse(2) schedule(dynamic, 4)
       for (int64_t sentence = 0; sentence < num_sentences; ++sentence) {
         for (int64_t head = 0; head < a.heads; ++head) {

@@ -44,7 +44,7 @@ Vec masked_scores(const float* scores, int64_t visible, float scale) {
   return kLaneNumbers < static_cast<int32_t>(visible) ? scale * load(scores) : nothing;
 }
 
-// The first queries of a causal tile see less keys, so factors are filled by strips of a few.
+// The first queries of a causal tile see fewer keys, so factors are filled by strips of a few.
 template <typename Arguments>
 void fill_factors(const Arguments& a, const QueryTile& tile, const ScoreRows& rows) {
   const int64_t strip = tile.causal ? kLanes : tile.count;
@@ -91,7 +91,7 @@ float dot(const T* a, const T* b, int64_t count) {
 }
 
 void fill_up(float* row, int64_t visible, int64_t padded) {
-  std::fill(row + std::min(round_up_to_lanes(visible), padded), row + padded, 0.0f);
+  std::fill(row + round_up_to_lanes(visible), row + padded, 0.0f);
 }
 
 }  // namespace

@@ -5,15 +5,13 @@
 #pragma once
 
 #include "tensor/cpu/attention.h"
-#include "tensor/cpu/tiles.h"
+#include "tensor/cpu/tile_product.h"
 
 namespace weft::cpu {
 
 // Floats of scratch memory for a sentence of so many keys.
 size_t forward_tiles_scratch(int64_t keys, int64_t head_size);
 size_t backward_tiles_scratch(int64_t keys, int64_t head_size);
-
-inline bool with_tiles(const Runtime& run, DType dtype) { return kTilesCompiled && run.tiles && dtype == DType::bf16; }
 
 // For k.count() > 0, and in backward q.count() > 0. Need a TileConfig.
 void forward_head_tiles(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory);

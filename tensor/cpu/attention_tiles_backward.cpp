@@ -69,7 +69,7 @@ void backward_head_tiles(const ops::AttentionBackward& a, int64_t head, Rows q, 
     const bool add = tile.begin > 0;
     for (float* sum : {s.d_k, s.d_v}) {
       const int64_t written = round_up_to_tile(keys) * ld_head, all = round_up_to_tile(seen) * ld_head;
-      if (!add) std::fill(sum + written, sum + std::max(written, all), 0.0f);
+      if (!add) std::fill(sum + written, sum + all, 0.0f);
     }
     tile_product(keys, size, rows, {s.p_transposed, kQueryTile}, {s.d_y_pairs, kQueryTile}, s.d_v, ld_head, add);
     tile_product(keys, size, rows, {s.d_s_transposed, kQueryTile}, {s.q_pairs, kQueryTile}, s.d_k, ld_head, add);

@@ -10,6 +10,7 @@
 
 #include <dnnl.hpp>
 #include <map>
+
 #include "tensor/cpu/gemm_tiles.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
@@ -24,17 +25,6 @@ struct Key {
   DType ab, c;
   int threads;  // a primitive must run on as many as it was made for
   auto operator<=>(const Key&) const = default;
-};
-
-class UseThreads {  // for the lifetime of this object
- public:
-  explicit UseThreads(int count) : kept_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~UseThreads() { omp_set_num_threads(kept_); }
-  UseThreads(const UseThreads&) = delete;
-  UseThreads& operator=(const UseThreads&) = delete;
-
- private:
-  const int kept_;
 };
 
 int threads_for(int64_t m, int64_t n, int64_t k) {
@@ -123,6 +113,9 @@ struct GemmPlans::Plans {
   std::map<Key, Plan> plans;
 };
 
+UseThreads::UseThreads(int count) : kept_(omp_get_max_threads()) { omp_set_num_threads(count); }
+UseThreads::~UseThreads() { omp_set_num_threads(kept_); }
+
 GemmPlans::GemmPlans() : plans_(std::make_unique<Plans>()) {}
 GemmPlans::~GemmPlans() = default;
 
@@ -174,9 +167,6 @@ Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
   return Tensor(run.data(use), t.shape);
 }
 
-// Tiles whenever there are some, however small the product: a row has the same bits whatever the number of rows.
-bool uses_tiles(const Runtime& run, DType operands) { return operands == DType::bf16 && run.tiles && has_gemm_tiles(); }
-
 ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   ops::Gemm product = a;
   product.a = widened(run, Runtime::kWideA, a.a);
@@ -191,7 +181,7 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
 void measure(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
-  if (uses_tiles(run, a.a.dtype))
+  if (run.tiles_for(a.a.dtype))
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
   else
     widened(run, a);
@@ -200,7 +190,8 @@ void measure(Context& ctx, const ops::Gemm& a) {
 void gemm(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
-  if (uses_tiles(run, a.a.dtype)) {
+  // However small the product: a row has the same bits whatever the number of rows.
+  if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
     return gemm_tiles(a, run.data(Runtime::kProduct));
   }
@@ -214,6 +205,8 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   multiply(run, product);
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
+
+bool uses_gemm_blocks() { return !has_avx512(); }
 
 int64_t packed_numel(DType storage, int64_t k, int64_t n) {
   return storage == DType::bf16 && has_gemm_tiles() ? packed_tiles_numel(k, n) : 0;

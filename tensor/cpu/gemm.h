@@ -13,7 +13,18 @@ struct Runtime;
 // A product of fewer multiply-adds runs on the calling thread: waking the others would take longer.
 inline constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
 
-class GemmPlans {  // one a Context; used by one thread at a time
+class UseThreads {  // so many by the calling thread's parallel regions and oneDNN, for the lifetime of this object
+ public:
+  explicit UseThreads(int count);
+  ~UseThreads();
+  UseThreads(const UseThreads&) = delete;
+  UseThreads& operator=(const UseThreads&) = delete;
+
+ private:
+  const int kept_;
+};
+
+class GemmPlans {  // used by one thread at a time
  public:
   GemmPlans();
   ~GemmPlans();
@@ -26,7 +37,9 @@ class GemmPlans {  // one a Context; used by one thread at a time
   std::unique_ptr<Plans> plans_;
 };
 
-class GemmBlocks {  // one a Context: f32 products of which a row is the same whatever the other rows and the threads
+bool uses_gemm_blocks();  // whether f32 products go by blocks: where oneDNN may not use AVX-512
+
+class GemmBlocks {  // one a Context: f32 products; a row's bits depend neither on the other rows nor on the threads
  public:
   void reserve(Runtime& run, const ops::Gemm& a);
   void run(Runtime& run, const ops::Gemm& a);  // after reserve

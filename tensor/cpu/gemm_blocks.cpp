@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/runtime.h"
@@ -57,9 +58,8 @@ void GemmBlocks::reserve(Runtime& run, const ops::Gemm& a) {
   while (plans_.size() < static_cast<size_t>(threads)) plans_.push_back(std::make_unique<GemmPlans>());
   const Blocks blocks(a.c.rows());
   size_t bytes = 0;
-#pragma omp parallel num_threads(1)
   {
-    omp_set_num_threads(1);
+    const UseThreads one(1);
     const auto take_note = [&](const ops::Gemm& part) { bytes = std::max(bytes, plans_[0]->scratch_bytes(part)); };
     if (blocks.whole > 0) {
       take_note(part_of(a, 0, blocks.rows));
@@ -76,12 +76,19 @@ void GemmBlocks::reserve(Runtime& run, const ops::Gemm& a) {
 void GemmBlocks::run(Runtime& run, const ops::Gemm& a) {
   const Blocks blocks(a.c.rows());
   const bool worth_threads = a.c.numel() * (a.trans_a ? a.a.rows() : a.a.cols()) >= kWorthThreadsProduct;
+  std::exception_ptr error;  // must not leave the parallel region
 #pragma omp parallel if (worth_threads)
   {
-    omp_set_num_threads(1);  // of oneDNN, for this task
+    const UseThreads one(1);
     const int thread = omp_get_thread_num();
     const auto multiply = [&](const ops::Gemm& part) {
-      plans_[thread]->run(part, static_cast<char*>(run.data(Runtime::kProduct)) + bytes_ * static_cast<size_t>(thread));
+      try {
+        plans_[thread]->run(part,
+                            static_cast<char*>(run.data(Runtime::kProduct)) + bytes_ * static_cast<size_t>(thread));
+      } catch (...) {
+#pragma omp critical(weft_gemm_blocks)
+        error = std::current_exception();
+      }
     };
 #pragma omp for schedule(static) nowait
     for (int64_t i = 0; i < blocks.count(); ++i) multiply(part_of(a, i * blocks.rows, blocks.rows_of(i)));
@@ -95,6 +102,7 @@ void GemmBlocks::run(Runtime& run, const ops::Gemm& a) {
       copy(product.c.slice_rows(0, blocks.remaining), rest.c);
     }
   }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace weft::cpu

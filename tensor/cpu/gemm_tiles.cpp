@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "tensor/cpu/gemm.h"
 #include "tensor/cpu/gemm_output.h"
 #include "tensor/cpu/runtime.h"
 
@@ -25,8 +26,8 @@ constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left oper
 struct Layout {            // of a product and its scratch memory
   int64_t m, n, k, depth;  // depth: k in whole blocks
   int64_t row_block, row_blocks, col_groups, panels_per_group;
-  bool packs_left;                          // else its tiles are loaded from the matrix, but for the last rows
-  size_t threads, per_thread, sums, bytes;  // the right panels, then each thread's left panels and sums
+  bool packs_left;  // else its tiles are loaded from the matrix, but for the last rows
+  size_t right_bytes, thread_bytes, left_bytes, bytes;  // the right panels; each thread's: left panels, then sums
 };
 
 Layout layout_of(const ops::Gemm& a) {
@@ -44,10 +45,10 @@ Layout layout_of(const ops::Gemm& a) {
   const auto halves = [](int64_t n) { return static_cast<size_t>(n) * sizeof(BFloat16); };
   const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
   const int64_t kept_panels = l.depth <= kDepthGroup ? 1 : l.panels_per_group;
-  l.threads = a.packed_b.empty() ? halves(panels * kPanel * l.depth) : 0;
-  l.sums = halves((l.packs_left ? l.row_block : l.m % kPanel ? kPanel : 0) * l.depth);
-  l.per_thread = l.sums + floats((kept_panels * (l.row_block / kPanel) + 2) * kBlockSums);
-  l.bytes = l.threads + static_cast<size_t>(threads) * l.per_thread;
+  l.right_bytes = a.packed_b.empty() ? halves(panels * kPanel * l.depth) : 0;
+  l.left_bytes = halves((l.packs_left ? l.row_block : l.m % kPanel ? kPanel : 0) * l.depth);
+  l.thread_bytes = l.left_bytes + floats((kept_panels * (l.row_block / kPanel) + 1) * kBlockSums);
+  l.bytes = l.right_bytes + static_cast<size_t>(threads) * l.thread_bytes;
   return l;
 }
 
@@ -150,10 +151,9 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
   else if (t.last_row == l.m && l.m % kPanel != 0)
     pack_left(a, l, l.m / kPanel * kPanel, l.m, packed);
   BlockOutput output(a);
-  float* const finished[2] = {sums, sums + kBlockSums};  // one is written while the other is computed
-  float* const partial = sums + 2 * kBlockSums;
+  float* const finished = sums;  // the last block's, written while the next one is in the tiles
+  float* const partial = sums + kBlockSums;
   const int64_t num_rows = (t.last_row - t.first_row + kPanel - 1) / kPanel;
-  int64_t turn = 0;
   for (int64_t group = 0; group < l.depth; group += kDepthGroup) {
     const int64_t group_end = std::min(l.depth, group + kDepthGroup);
     for (int64_t panel = t.first_panel; panel < t.last_panel; ++panel) {
@@ -178,9 +178,8 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
             continue;
           }
           output.finish();
-          store_sums(finished[turn]);
-          output.begin(finished[turn], row, panel * kPanel);
-          turn = 1 - turn;
+          store_sums(finished);
+          output.begin(finished, row, panel * kPanel);
         }
       }
     }
@@ -207,18 +206,18 @@ void gemm_tiles(const ops::Gemm& a, void* scratch) {
   auto* packed = reinterpret_cast<BFloat16*>(memory);
   const BFloat16* right = a.packed_b.empty() ? packed : a.packed_b.ptr<BFloat16>();
   const int64_t panels = round_up_to_panel(l.n) / kPanel;
-  constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
 #pragma omp parallel if (l.m * l.n * l.k >= kWorthThreadsProduct)
   {
     if (a.packed_b.empty()) pack_right(a.b, a.trans_b, packed);
     const TileConfig tiles;
-    char* mine = memory + l.threads + static_cast<size_t>(omp_get_thread_num()) * l.per_thread;
+    char* mine = memory + l.right_bytes + static_cast<size_t>(omp_get_thread_num()) * l.thread_bytes;
 #pragma omp for collapse(2) schedule(static)
     for (int64_t r = 0; r < l.row_blocks; ++r) {
       for (int64_t g = 0; g < l.col_groups; ++g) {
         const Task task{r * l.row_block, std::min(l.m, (r + 1) * l.row_block), g * l.panels_per_group,
                         std::min(panels, (g + 1) * l.panels_per_group)};
-        multiply_task(a, l, right, task, reinterpret_cast<BFloat16*>(mine), reinterpret_cast<float*>(mine + l.sums));
+        multiply_task(a, l, right, task, reinterpret_cast<BFloat16*>(mine),
+                      reinterpret_cast<float*>(mine + l.left_bytes));
       }
     }
   }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/amx.h"
 #include "tensor/cpu/gemm.h"
+#include "tensor/cpu/gemm_tiles.h"
 
 namespace weft::cpu {
 
@@ -16,9 +16,11 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
 Runtime::Runtime(bool dry_run)
     : gemm(std::make_unique<GemmPlans>()),
       gemm_blocks(std::make_unique<GemmBlocks>()),
-      tiles(has_amx()),
-      dry_run_(dry_run) {}
+      dry_run_(dry_run),
+      tiles_(has_gemm_tiles()) {}
 Runtime::~Runtime() = default;
+
+void Runtime::use_tiles(bool wanted) { tiles_ = wanted && has_gemm_tiles(); }
 
 void Runtime::reserve(const Context::Runtime& dry) {
   const auto& other = static_cast<const Runtime&>(dry);

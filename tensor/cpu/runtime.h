@@ -49,11 +49,12 @@ struct Runtime final : Context::Runtime {
 
   std::unique_ptr<GemmPlans> gemm;
   std::unique_ptr<GemmBlocks> gemm_blocks;
-  bool tiles;  // whether kernels use AMX: where has_amx(), unless a test wants the path of other processors
+  void use_tiles(bool wanted);  // where there are some; tests look at other processors' paths too
+  bool tiles_for(DType storage) const { return tiles_ && storage == DType::bf16; }
   std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
 
  private:
-  bool dry_run_;
+  bool dry_run_, tiles_;
   std::array<Scratch, kNumUses> scratch_;
   size_t per_thread_ = 0;  // floats
 };

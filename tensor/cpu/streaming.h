@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 inline constexpr int64_t kCacheLine = 64;
 
-// Of a step's tensors, those that would drive each other out.
+// Tensors so large that a step's others drive them out of the caches before they are read.
 inline bool worth_streaming(const Tensor& t) { return t.bytes() >= size_t{1} << 18; }
 
 inline bool begins_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCacheLine == 0; }

@@ -49,6 +49,14 @@ class Operands {  // memory of one benchmark
     std::copy(values.begin(), values.end(), t.ptr<int32_t>());
     return t;
   }
+  Tensor packed(const ops::Gemm& a) {  // its weight; empty where products read it as it is
+    const int64_t k = a.trans_b ? a.b.cols() : a.b.rows(), n = a.trans_b ? a.b.rows() : a.b.cols();
+    const int64_t numel = ops::packed_numel(Device::cpu, dtype_, k, n);
+    if (numel == 0) return {};
+    const Tensor t = add({numel}, dtype_);
+    ops::pack_weight(ctx, {.b = a.b, .trans_b = a.trans_b, .packed = t});
+    return t;
+  }
   double bytes(const Tensor& t, double times) const { return times * static_cast<double>(t.bytes()); }
 
  private:
@@ -88,13 +96,14 @@ void add_linear(const std::string& layer, int64_t in, int64_t out) {
   const double flops = 2.0 * static_cast<double>(kRows * in * out);
   add("gemm/" + layer + "/forward", [=](Operands& o, Work& work) -> Run {
     work.flops = flops;
-    const ops::Gemm gemm{
-        .a = o.random({kRows, in}), .b = o.random({out, in}), .c = o.like({kRows, out}), .trans_b = true};
+    ops::Gemm gemm{.a = o.random({kRows, in}), .b = o.random({out, in}), .c = o.like({kRows, out}), .trans_b = true};
+    gemm.packed_b = o.packed(gemm);
     return [=](Context& ctx) { ops::gemm(ctx, gemm); };
   });
   add("gemm/" + layer + "/input_gradient", [=](Operands& o, Work& work) -> Run {
     work.flops = flops;
-    const ops::Gemm gemm{.a = o.random({kRows, out}), .b = o.random({out, in}), .c = o.like({kRows, in})};
+    ops::Gemm gemm{.a = o.random({kRows, out}), .b = o.random({out, in}), .c = o.like({kRows, in})};
+    gemm.packed_b = o.packed(gemm);
     return [=](Context& ctx) { ops::gemm(ctx, gemm); };
   });
   add("gemm/" + layer + "/weight_gradient", [=](Operands& o, Work& work) -> Run {

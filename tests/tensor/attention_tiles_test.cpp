@@ -195,7 +195,8 @@ TEST(AttentionTiles, MatchTheDefinition) {
         const HeadReference want = reference(run, sentence, head);
         const auto close = [&](const Tensor& got, const Ranges& rows, const Doubles& doubles, double tol,
                                const char* what) {
-          // A softmax over one key has no gradient but what rounding leaves of two terms, each as large as others' rows.
+          // A softmax over one key has no gradient but what rounding leaves of two terms, each as large as others'
+          // rows.
           expect_close_in_norm(head_of(got, rows[sentence], head * c.size, c.size), doubles, tol, 2, what);
         };
         close(run.y.tensor, c.q, want.y, kForward, "y");

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tensor/context.h"
+#include "tensor/cpu/gemm.h"
 
 namespace weft::testing {
 namespace {
@@ -27,6 +28,12 @@ TEST(Dispatch, TakesTheBestKernelsOfThisProcessor) {
   const std::string possible = best(has_avx2, has_avx512), text = cpu_description();
   const std::string remark = chosen == possible ? "" : " though it has " + possible;
   EXPECT_EQ(text.substr(text.rfind("kernels for")), "kernels for " + chosen + remark);
+}
+
+TEST(Dispatch, ProductsGoByBlocksOfRowsWhereOneDnnMayNotUseAvx512) {
+  __builtin_cpu_init();
+  const bool is_held_back = std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr;
+  EXPECT_EQ(cpu::uses_gemm_blocks(), is_held_back || !__builtin_cpu_supports("avx512bw"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct HalfCase {
 class HalfGemm : public ::testing::TestWithParam<bool> {  // whether tiles may be used
  protected:
   HalfGemm() { allow_tiles(w_.ctx); }
-  void allow_tiles(Context& ctx) const { cpu::runtime(ctx).tiles = GetParam(); }
+  void allow_tiles(Context& ctx) const { cpu::runtime(ctx).use_tiles(GetParam()); }
 
   // A column slice of a wider matrix of NaN; values that bf16 holds exactly.
   Tensor random_halves(int64_t rows, int64_t cols) {
@@ -95,6 +95,18 @@ TEST_P(HalfGemm, MatchesLoopsBeyondItsBlocks) {
   }
 }
 
+// Results that go past the caches, a cache line at a time, and the columns at their end.
+TEST_P(HalfGemm, WritesLargeResultsWhole) {
+  for (const int64_t n : {288, 300}) {
+    const int64_t m = 520, k = 40;
+    const Tensor a = random_halves(m, k), b = random_halves(k, n), c = halves({m, n}), sums = w_.nans({m, n});
+    ops::gemm(w_.ctx, {.a = a, .b = b, .c = c});
+    ops::gemm(w_.ctx, {.a = a, .b = b, .c = sums});
+    const std::vector<double> got = doubles_of(c), want = doubles_of(sums);
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 0x1p-8 * std::abs(want[i])) << i;
+  }
+}
+
 // oneDNN's kernels, without tiles, do not promise it.
 TEST_P(HalfGemm, GivesARowTheSameBitsWhateverTheOtherRows) {
   if (!GetParam() || !cpu::has_gemm_tiles()) return;
@@ -127,6 +139,9 @@ TEST_P(HalfGemm, PackedWeightsGiveTheSameBits) {
     const Tensor packed = halves({numel}), plain = w_.nans({m, n}), c = w_.nans({m, n});
     ops::pack_weight(w_.ctx, {.b = b, .trans_b = trans_b, .packed = packed});
     ops::gemm(w_.ctx, {.a = a, .b = b, .c = plain, .trans_b = trans_b});
+    if (!GetParam()) return;                // without tiles b is read
+    for (int64_t r = 0; r < b.rows(); ++r)  // NaN: only what was packed is left
+      std::fill_n(reinterpret_cast<uint16_t*>(b.ptr<BFloat16>() + r * b.row_stride), b.cols(), uint16_t{0xFFFF});
     ops::gemm(w_.ctx, {.a = a, .b = b, .c = c, .trans_b = trans_b, .packed_b = packed});
     EXPECT_EQ(bytes_of(c), bytes_of(plain));
   }

@@ -55,7 +55,8 @@ TEST(LayerNorm, BackwardMatchesFiniteDifferences) {
     constexpr float kEps = 1e-2f;
     const Norm n(w, rows, cols, kEps);
     const Tensor d_y = w.random_slice(rows, cols), residual = w.random_slice(rows, cols), d_x = w.nan_slice(rows, cols);
-    const Tensor d_gamma = w.filled({cols}, 1), d_beta = w.filled({cols}, 2), partial = w.nans({16, 2, cols});
+    const Tensor d_gamma = w.filled({cols}, 1), d_beta = w.filled({cols}, 2),
+                 partial = w.nans({ops::kLayerNormPartials, 2, cols});
     ops::LayerNormBackward a{.d_y = d_y,
                              .x = n.x,
                              .gamma = n.gamma,
@@ -116,7 +117,7 @@ TEST(LayerNorm, BackwardIsTheSameOnAnyNumberOfThreads) {
                                      .d_x = d_x,
                                      .d_gamma = d_gamma,
                                      .d_beta = d_beta,
-                                     .partial = w.nans({16, 2, 33})});
+                                     .partial = w.nans({ops::kLayerNormPartials, 2, 33})});
     return bytes_of(n.y) + bytes_of(d_x) + bytes_of(d_gamma) + bytes_of(d_beta);
   });
 }

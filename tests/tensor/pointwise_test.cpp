@@ -1,4 +1,5 @@
 // tests/tensor/pointwise_test.cpp: fill, add, activation and dropout against loops and finite differences.
+#include <algorithm>
 #include <numeric>
 
 #include "tensor/half.h"
@@ -17,6 +18,15 @@ TEST(Fill, SetsSlicesAndWholes) {
   EXPECT_EQ(std::accumulate(wide.ptr<float>(), wide.ptr<float>() + 36, 0.0f), 24.0f);
   ops::fill(w.ctx, {.x = wide, .value = 1});
   EXPECT_EQ(std::accumulate(wide.ptr<float>(), wide.ptr<float>() + 36, 0.0f), 36.0f);
+}
+
+TEST(Fill, SetsAllOfWhatGoesPastTheCaches) {
+  Workspace w;
+  const Tensor x = w.nans({70001}), wide = w.nans({700, 301}), slice = wide.slice_cols(3, 256);
+  ops::fill(w.ctx, {.x = x, .value = 2});
+  EXPECT_EQ(std::count(x.ptr<float>(), x.ptr<float>() + x.numel(), 2.0f), x.numel());
+  ops::fill(w.ctx, {.x = slice, .value = 3});
+  EXPECT_EQ(std::count(wide.ptr<float>(), wide.ptr<float>() + wide.numel(), 3.0f), slice.numel());
 }
 
 TEST(Add, AddsSlicesAndWholes) {

@@ -163,7 +163,7 @@ TEST_P(Storage, EmbeddingAndPositions) {
 }
 
 TEST_P(Storage, AttentionOfEveryTile) {
-  cpu::runtime(w_.ctx).tiles = false;  // AMX rounds more; attention_tiles_test.cpp
+  cpu::runtime(w_.ctx).use_tiles(false);  // AMX rounds more; attention_tiles_test.cpp
   struct Case {
     int64_t heads, size;
     bool causal;

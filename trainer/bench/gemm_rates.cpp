@@ -31,6 +31,13 @@ class Operands {
         bias_(bytes({p.n}, DType::f32)) {
     fill(a_.tensor(a_shape_, dtype));
     fill(b_.tensor(b_shape_, dtype));
+    const int64_t packed = p.pass == ProductPass::weight_gradient ? 0 : ops::packed_numel(Device::cpu, dtype, p.k, p.n);
+    if (packed == 0) return;
+    packed_b_ = Buffer(static_cast<size_t>(packed) * size_of(dtype));
+    packed_ = packed_b_.tensor({packed}, dtype);
+    Context ctx;
+    ops::pack_weight(ctx,
+                     {.b = b_.tensor(b_shape_, dtype), .trans_b = p.pass == ProductPass::forward, .packed = packed_});
   }
 
   void multiply(Context& ctx, const Product& p) const {
@@ -41,7 +48,8 @@ class Operands {
                     .trans_a = weight_gradient,
                     .trans_b = p.pass == ProductPass::forward,
                     .bias = p.bias ? bias_.tensor({p.n}) : Tensor{},
-                    .accumulate = weight_gradient});
+                    .accumulate = weight_gradient,
+                    .packed_b = packed_});
     ctx.synchronize();
   }
 
@@ -60,7 +68,8 @@ class Operands {
 
   Shape a_shape_, b_shape_;
   DType c_dtype_, dtype_;
-  Buffer a_, b_, c_, bias_;
+  Buffer a_, b_, c_, bias_, packed_b_;
+  Tensor packed_;  // the weight as the model's products read it; empty where they read it as it is
 };
 
 }  // namespace
