@@ -23,7 +23,7 @@ file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp ${
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PUBLIC fmt::fmt Threads::Threads PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX)
+  target_link_libraries(${name} PUBLIC fmt::fmt Threads::Threads PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX ${CMAKE_DL_LIBS})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
 endfunction()
 
@@ -35,6 +35,9 @@ function(weft_tensor_variant name march folder)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/tensor/exports.map)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME weft_tensor LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
                                            LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/exports.map)
+  if(folder)  # modules lie beside the library of the lowest level
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH}:$ORIGIN/../..")
+  endif()
   install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
 endfunction()
 
@@ -46,4 +49,5 @@ if(WEFT_MARCH STREQUAL "dispatch")
   endforeach()
 else()
   weft_tensor_library(weft_tensor STATIC ${WEFT_MARCH})
+  set(CMAKE_ENABLE_EXPORTS ON)  # of programs, which then hold what modules share with them (tensor/cuda/exports.map)
 endif()

@@ -6,19 +6,20 @@
 #include <fstream>
 #include <string_view>
 
-#include "tensor/cpu/runtime.h"
+#include "tensor/backend.h"
 #include "tensor/error.h"
 
 namespace weft {
 
 Context::Context(Device device, bool dry_run) : device_(device), dry_run_(dry_run) {
-  require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
-  runtime_ = cpu::make_runtime(dry_run);
+  runtime_ = backend(device).make_runtime(dry_run);
 }
 
 Context::~Context() = default;
 
-void Context::synchronize() const {}
+int num_devices(Device device) { return backend(device).num_devices(); }
+void use_device(Device device, int index) { backend(device).use_device(index); }
+DeviceProperties device_properties(Device device) { return backend(device).properties(); }
 
 void set_num_threads(int count) {
   require(count >= 1, ErrorKind::usage, "the number of threads must be at least 1");

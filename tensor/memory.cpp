@@ -1,47 +1,40 @@
 // tensor/memory.cpp: allocation of Buffers and the Arena's bump pointer.
 #include "tensor/memory.h"
 
-#include <sys/mman.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "tensor/backend.h"
 #include "tensor/error.h"
 
 namespace weft {
 
 namespace {
 
-constexpr size_t kAlignment = 64;              // a cache line
-constexpr size_t kHugePage = size_t{2} << 20;  // large buffers lie on huge pages: fewer misses of the TLB
+constexpr size_t kAlignment = 64;  // of what an Arena hands out: a cache line
 
 std::atomic<int64_t> num_allocations = 0;
 
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-constexpr size_t alignment_of(size_t bytes) { return bytes >= 2 * kHugePage ? kHugePage : kAlignment; }
-
-void* allocate(size_t bytes) {
+void* allocate(size_t bytes, Device device) {
   ++num_allocations;
-  const size_t alignment = alignment_of(bytes), rounded = round_up(bytes, alignment);
-  void* data = std::aligned_alloc(alignment, rounded);
+  void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks "
-                                       "(batch.rows) or a smaller model need less",
-                                       static_cast<double>(bytes) / (1 << 20)));
+    fail(ErrorKind::usage,
+         fmt::format(
+             "out of {}: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) or a smaller model need less",
+             device == Device::cpu ? "memory" : "the GPU's memory", static_cast<double>(bytes) / (1 << 20)));
   }
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish; without it only speed is lost
-  std::memset(data, 0, bytes);
   return data;
 }
 
 // Debug builds fill what nobody has written yet with NaN, so that reading it shows.
 void poison([[maybe_unused]] const Tensor& t) {
 #ifndef NDEBUG
-  if (t.data == nullptr) return;
+  if (t.data == nullptr || t.device != Device::cpu) return;
   if (t.dtype == DType::i32) {
     std::memset(t.data, 0x80, t.bytes());  // far out of any table
   } else {
@@ -53,15 +46,16 @@ void poison([[maybe_unused]] const Tensor& t) {
 }  // namespace
 
 Buffer::Buffer(size_t bytes, Device device) : bytes_(bytes), device_(device) {
-  require(device == Device::cpu, ErrorKind::usage, "this build of Weft has no CUDA backend; use device = cpu");
-  if (bytes > 0) data_ = allocate(bytes);
+  if (bytes > 0) data_ = allocate(bytes, device);
 }
 
-size_t Buffer::footprint(size_t bytes) { return round_up(bytes, alignment_of(bytes)); }
+size_t Buffer::footprint(size_t bytes, Device device) { return backend(device).footprint(bytes); }
 
 int64_t Buffer::allocations() { return num_allocations; }
 
-Buffer::~Buffer() { std::free(data_); }
+Buffer::~Buffer() {
+  if (data_ != nullptr) backend(device_).release(data_);
+}
 
 Buffer::Buffer(Buffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), device_(other.device_) {}
@@ -82,10 +76,10 @@ Tensor Buffer::tensor(Shape shape, DType dtype, size_t byte_offset) const {
   return t;
 }
 
-Arena::Arena(size_t bytes, Device device) : buffer_(bytes > 0 ? bytes : kAlignment, device) {}
+Arena::Arena(size_t bytes, Device device) : device_(device), buffer_(bytes > 0 ? bytes : kAlignment, device) {}
 
 Tensor Arena::tensor(Shape shape, DType dtype) {
-  Tensor t(nullptr, shape, dtype, buffer_.device());
+  Tensor t(nullptr, shape, dtype, device_);
   const size_t end = used_ + round_up(t.bytes(), kAlignment);
   if (!measuring()) {
     if (end > capacity()) {

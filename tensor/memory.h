@@ -22,8 +22,8 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  static size_t footprint(size_t bytes);  // what a Buffer of so many takes: large ones lie on whole huge pages
-  static int64_t allocations();           // how many Buffers took memory since the program began, on all threads
+  static size_t footprint(size_t bytes, Device device = Device::cpu);  // what a Buffer of so many takes, rounded up
+  static int64_t allocations();  // how many Buffers took memory since the program began, on all threads
   Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
 
  private:
@@ -34,8 +34,8 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
 
 class Arena {
  public:
-  Arena() = default;                                          // measuring: hands out null tensors, counts bytes
-  explicit Arena(size_t bytes, Device device = Device::cpu);  // real; asking for more than `bytes` is an Error
+  explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: hands out null tensors, counts bytes
+  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; asking for more than `bytes` is an Error
 
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialised (NaN in debug builds)
   Tensor like(const Tensor& t) { return tensor(t.shape, t.dtype); }
@@ -47,6 +47,7 @@ class Arena {
   bool measuring() const { return buffer_.data() == nullptr; }
 
  private:
+  Device device_;
   Buffer buffer_;
   size_t used_ = 0, high_water_ = 0;
 };

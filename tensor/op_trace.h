@@ -3,8 +3,9 @@
 //   OpTrace trace;
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
 //
-// Without a trace an op pays one comparison. Others that a step waits for, such as collectives, may add theirs
-// (parallel/traced_communicator.h); calls never overlap, so their times add up.
+// Without a trace an op pays two comparisons; with one it is waited for, which takes a GPU's pace off a step. Others
+// that a step waits for, such as collectives, may add theirs (parallel/traced_communicator.h); calls never overlap, so
+// their times add up.
 #pragma once
 
 #include <chrono>

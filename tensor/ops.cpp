@@ -1,7 +1,7 @@
 // tensor/ops.cpp: checks the arguments of every op once, for all backends, and calls the backend.
 #include "tensor/ops.h"
 
-#include "tensor/cpu/runtime.h"
+#include "tensor/backend.h"
 #include "tensor/error.h"
 #include "tensor/op_trace.h"
 
@@ -43,7 +43,11 @@ class Checker {
   // f32, where partial sums are kept, or `storage`.
   DType sum_or(DType storage, const Tensor& t) const { return t.dtype == DType::f32 ? DType::f32 : storage; }
   void require_dropout(const Dropout& d) const {
+    require_state(d.state);
     if (!(d.rate >= 0 && d.rate < 1)) fail_op(fmt::format("dropout rate {} is not in [0, 1)", d.rate));
+  }
+  void require_state(const StepState* state) const {
+    if (state != nullptr && ctx_.device() == Device::cpu) fail_op("a step's state is for GPUs alone");
   }
   void require_that(bool ok, const char* message) const {
     if (!ok) fail_op(message);
@@ -299,6 +303,7 @@ void check(const Checker& c, const CrossEntropy& a) {
   c.require_shape(a.nll, "nll", {rows});
   c.require_that(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");
   c.require_that(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part");
+  c.require_state(a.state);
   c.require_that(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");
 }
 
@@ -321,6 +326,7 @@ void check(const Checker& c, const Adam& a) {
   if (!a.copy.empty()) {
     c.require_shape(a.copy, "copy", a.param.shape, c.storage_of(a.copy, "copy"));
   }
+  c.require_state(a.state);
   c.require_that(a.step >= 1, "steps count from 1");
 }
 
@@ -358,15 +364,16 @@ void check(const Checker& c, const TopK& a) {
 }  // namespace
 
 int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n) {
-  return device == Device::cpu ? cpu::packed_numel(storage, k, n) : 0;
+  return backend(device).packed_numel(storage, k, n);
 }
 
-#define WEFT_DEFINE_OP(function, Arguments)         \
-  void function(Context& ctx, const Arguments& a) { \
-    const TracedCall call(ctx.trace(), #function);  \
-    check(Checker(ctx, #function), a);              \
-    if (ctx.dry_run()) return cpu::measure(ctx, a); \
-    cpu::function(ctx, a);                          \
+#define WEFT_DEFINE_OP(function, Arguments)                                \
+  void function(Context& ctx, const Arguments& a) {                        \
+    const TracedCall call(ctx.trace(), #function);                         \
+    check(Checker(ctx, #function), a);                                     \
+    const Backend& device = backend(ctx.device());                         \
+    (ctx.dry_run() ? device.measure_##function : device.function)(ctx, a); \
+    if (ctx.trace()) ctx.synchronize();                                    \
   }
 WEFT_OPS(WEFT_DEFINE_OP)
 

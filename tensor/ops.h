@@ -205,13 +205,14 @@ struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over 
   int64_t vocabulary = 0;  // global V
   float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
   float grad_scale = 1;
+  const StepState* state = nullptr;  // ? on a GPU: grad_scale is multiplied by its loss_scale when the op runs
   bool backward = true;
   Tensor loss, nll;  // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
 struct Sum {
   Tensor x, y;
-};  // y [1] f64 = sum of x, f32
+};  // y [1] f64 += sum of x, f32
 struct SumSquares {
   Tensor x, y;
 };  // y [1] f64 += sum of squares of x, f32; NaN and inf show
@@ -222,8 +223,9 @@ struct Adam {
   Tensor param, grad, m, v;
   Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's products
   float lr = 0, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
-  float grad_scale = 1;  // clipping
-  int64_t step = 1;      // counts from 1
+  float grad_scale = 1;              // clipping
+  int64_t step = 1;                  // counts from 1
+  const StepState* state = nullptr;  // ? on a GPU: lr, grad_scale and the corrections for `step` are read there instead
 };
 
 // Initial values, counted by the element's index in the *global* tensor, so that every grid starts alike.

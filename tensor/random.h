@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tensor/dtype.h"
+#include "tensor/step_state.h"
 
 namespace weft {
 
@@ -61,7 +62,18 @@ struct Dropout {
   uint32_t step = 0, purpose = 0;
   uint64_t first = 0;
   int64_t row_stride = 0;
+  // ? On a GPU: `step` and `first` count from what stands there when the op runs; a block has so many elements.
+  const StepState* state = nullptr;
+  int64_t block_stride = 0;
 
+  WEFT_HD Dropout resolved() const {  // the same site with `state` read
+    Dropout d = *this;
+    if (state == nullptr) return d;
+    d.step += state->step;
+    d.first += static_cast<uint64_t>(state->block * block_stride);
+    d.state = nullptr;
+    return d;
+  }
   WEFT_HD uint32_t threshold() const {
     const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
     return nearest < 65535u ? nearest : 65535u;

@@ -1,25 +1,13 @@
 // tensor/cpu/adam.cpp: one Adam step over flat parameters.
-#include <algorithm>
-#include <cmath>
-
 #include "tensor/cpu/runtime.h"
 #include "tensor/half.h"
-#include "tensor/math.h"
+#include "tensor/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
 
 void adam(Context&, const ops::Adam& a) {
-  const double step = static_cast<double>(a.step);
-  const AdamFactors factors{
-      .lr = a.lr,
-      .beta1 = a.beta1,
-      .beta2 = a.beta2,
-      .eps = a.eps,
-      .weight_decay = a.weight_decay,
-      .grad_scale = a.grad_scale,
-      .correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(a.beta1), step)),
-      .sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(a.beta2), step)))};
+  const AdamFactors factors = adam_factors(a);
   const int64_t n = a.param.numel();
   float* param = a.param.ptr<float>();
   const float* grad = a.grad.ptr<float>();

@@ -1,23 +1,9 @@
 // tensor/cpu/init.cpp: initial values, each a function of the element's index in the global tensor.
 #include "tensor/cpu/runtime.h"
-#include "tensor/math.h"
+#include "tensor/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
-
-namespace {
-
-float initial_value(const ops::Init& a, uint64_t index) {
-  if (a.kind == ops::Init::Kind::constant) return a.value;
-  if (a.kind == ops::Init::Kind::uniform) {
-    return a.value * (2.0f * uniform_from_bits(random_bits(a.seed, index, 0, a.purpose)) - 1.0f);
-  }
-  const PhiloxBits bits = philox(a.seed, index / 2, 0, a.purpose);  // draws 2 index and 2 index + 1 lie in one group
-  const uint64_t lane = 2 * (index & 1);
-  return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
-}
-
-}  // namespace
 
 void init(Context&, const ops::Init& a) {
   float* x = a.x.ptr<float>();

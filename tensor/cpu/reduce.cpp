@@ -56,7 +56,7 @@ void column_sum(Context&, const ops::ColumnSum& a) {
 }
 
 void sum(Context&, const ops::Sum& a) {
-  *a.y.ptr<double>() = sum_of(a.x, [](double x) { return x; });
+  *a.y.ptr<double>() += sum_of(a.x, [](double x) { return x; });
 }
 
 void sum_squares(Context&, const ops::SumSquares& a) {

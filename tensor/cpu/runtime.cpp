@@ -2,6 +2,7 @@
 #include "tensor/cpu/runtime.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/gemm_tiles.h"
@@ -27,6 +28,9 @@ void Runtime::reserve(const Context::Runtime& dry) {
   for (int use = 0; use < kNumUses; ++use)
     reserve(static_cast<Use>(use), other.scratch_[static_cast<size_t>(use)].bytes());
 }
+
+void Runtime::upload(const void* host, void* device, size_t bytes) { std::memcpy(device, host, bytes); }
+void Runtime::download(const void* device, void* host, size_t bytes) { std::memcpy(host, device, bytes); }
 
 size_t Runtime::scratch_bytes() const {
   size_t bytes = 0;

@@ -1,0 +1,38 @@
+// tensor/backend.cpp: finds a device's backend; opens CUDA's module once.
+#include "tensor/backend.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(const std::string& file, const std::string& reason) {
+  fail(ErrorKind::usage,
+       fmt::format("the CUDA backend {} cannot be used: {}; --device=cpu runs without it", file, reason));
+}
+
+const Backend* open_cuda() {
+  const char* chosen = std::getenv("WEFT_CUDA_MODULE");
+  const std::string file = chosen != nullptr && *chosen != '\0' ? chosen : kCudaModule;
+  void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) refuse(file, dlerror());
+  const auto entry = reinterpret_cast<BackendEntry>(dlsym(module, kCudaEntry));
+  if (entry == nullptr) refuse(file, "it is no backend of Weft");
+  const Backend* backend = entry(kBackendVersion);
+  if (backend == nullptr) refuse(file, "it belongs to another version of Weft");
+  return backend;
+}
+
+}  // namespace
+
+const Backend& backend(Device device) {
+  if (device == Device::cpu) return cpu::kBackend;
+  static const Backend* const cuda = open_cuda();  // tried again by the next caller if it throws
+  return *cuda;
+}
+
+}  // namespace weft
