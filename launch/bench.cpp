@@ -14,7 +14,8 @@ constexpr char kUsage[] =
     R"(bench [--config FILE] [options]
 
 Measures for about 20 seconds, without a corpus:
-  peak             operations a second of the processor's multiply-add instructions, on all threads
+  peak             operations a second of the processor's multiply-add instructions, on all threads;
+                   of a GPU's fastest square matrix product
   matrix products  those of the model's layers, as shares of that peak
   a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
   tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
@@ -44,6 +45,7 @@ BenchOptions without_a_file() {
 bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions& into) {
   Options options(kUsage);
   options.add("config", file, "a .cfg file of a run; the options beside it win");
+  options.add("device", into.config.device, kDeviceSentence);
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, as train.precision");
   options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = as the file says, else 8000");
   options.add("seconds", into.seconds, "to measure for; everything is measured once in any case");
@@ -74,7 +76,8 @@ int run_bench(const CommandContext& context) {
   if (options.vocabulary > 0)
     options.config.model.source_vocabulary = options.config.model.target_vocabulary = options.vocabulary;
   Communicator& world = *context.world;
-  const BenchReport report = measure_machine(resolve_bench(options.config, world), world, options.seconds);
+  const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
+  const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);
   if (world.rank() == 0) std::fputs((options.json ? bench_json(report) : bench_text(report)).c_str(), stdout);
   return 0;
 }

@@ -25,12 +25,15 @@ const char* name_of(ProductPass pass) {
 
 std::string count_of(int64_t n, const char* thing) { return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s"); }
 
+std::string name_of(const RankDevice& own) {
+  return own.device == Device::cpu ? cpu_description() : device_properties(own.device).name;
+}
+
 std::string setting_text(const BenchReport& r) {
   const RunConfig& c = r.config;
   std::string s;
   const auto row = [&](const char* name, const std::string& text) { s += fmt::format("{:<11} {}\n", name, text); };
-  row("machine",
-      fmt::format("{}; {} x {}", cpu_description(), count_of(r.ranks, "rank"), count_of(r.threads, "thread")));
+  row("machine", fmt::format("{}; {} x {}", name_of(r.own), count_of(r.ranks, "rank"), count_of(r.threads, "thread")));
   row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters",
                            c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers,
                            c.model.decoder_layers, c.model.source_vocabulary, c.model.target_vocabulary,
@@ -43,7 +46,9 @@ std::string setting_text(const BenchReport& r) {
 }
 
 std::string peak_text(const BenchReport& r) {
-  std::string s = fmt::format("\npeak of {:<47} GFLOP/s\n", r.ranks == 1 ? "the processor" : "rank 0");
+  std::string s = fmt::format("\npeak of {:<47} GFLOP/s\n", r.ranks > 1                   ? "rank 0"
+                                                            : r.own.device == Device::cpu ? "the processor"
+                                                                                          : "the GPU");
   for (const PeakRate& p : r.peaks)
     s += fmt::format("  {:<44} {:<6} {:>9.0f}\n", p.instruction, weft::name_of(p.dtype), p.flops_per_second / kGiga);
   return s;
@@ -68,8 +73,9 @@ std::string step_text(const BenchReport& r) {
   std::string s = fmt::format("\na step: median {:.4g} s, best {:.4g} s of {}\n", t.seconds, t.best_seconds, t.steps);
   const auto table = [&](const NamedSeconds& times) {
     for (const auto& [name, seconds] : times)
-      s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.seconds);
+      s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.looked_at);
   };
+  if (t.looked_at != t.seconds) s += fmt::format("  of a further step, {:.4g} s, each op waited for\n", t.looked_at);
   table(t.phases);
   s += "  by part\n";
   table(t.parts);
@@ -122,6 +128,7 @@ Json step_json(const BenchReport& r) {
           {"tokens_per_second", r.tokens_per_second()},
           {"flops", t.flops},
           {"gflops", r.flops_per_second() / kGiga},
+          {"looked_at_seconds", t.looked_at},
           {"phases", times_json(t.phases)},
           {"parts", times_json(t.parts)}};
 }
@@ -170,6 +177,7 @@ std::string bench_json(const BenchReport& r) {
   const Json json{
       {"version", kVersion},
       {"processor", cpu_description()},
+      {"device", name_of(r.own)},
       {"precision", print_value(r.config.train.precision)},
       {"threads", r.threads},
       {"ranks", r.ranks},

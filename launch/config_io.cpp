@@ -137,8 +137,8 @@ std::string to_cfg(const RunConfig& config) {
   std::string text, section;
   for (const Field& field : fields_of(copy)) {
     refuse_unwritable(field);
-    const size_t dot = field.key.find('.');
-    if (field.key.substr(0, dot) != section) {
+    const size_t dot = field.key.find('.');  // what has none stands before the first section
+    if (dot != std::string::npos && field.key.substr(0, dot) != section) {
       section = field.key.substr(0, dot);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }

@@ -13,6 +13,12 @@ namespace weft {
 template <typename E, size_t N>
 using EnumNames = std::array<std::pair<const char*, E>, N>;
 
+constexpr EnumNames<DeviceChoice, 3> enum_names(DeviceChoice) {
+  return {{{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}}};
+}
+constexpr EnumNames<Communication, 3> enum_names(Communication) {
+  return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
+}
 constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
   return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
 }

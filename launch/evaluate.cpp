@@ -24,6 +24,7 @@ struct Request {
   std::string checkpoint, output;
   std::vector<std::string> sources, references, names;
   DecodeConfig decode;
+  DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
   int64_t samples = 0;
   bool json = false, quiet = false;
@@ -47,6 +48,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("json", r.json, "one JSON object instead of text");
   add_decode_options(options, r.decode);
   options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
   options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
@@ -193,7 +195,7 @@ int run_evaluate(const CommandContext& context) {
   all_or_none(world, [&] {
     if (is_chief && !request.output.empty()) prepare_folder(sets, request.output);
   });
-  const Mesh mesh(world, config.parallel);
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
   LoadedModel model(folder, config, mesh);
   Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
                         model.target_tokenizer(), request.decode);

@@ -90,11 +90,12 @@ RunConfig read_config(const Request& r) {
 }
 
 std::string save(const Request& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
+  Context host;
   const auto alone = make_single_communicator();
   const Mesh mesh(*alone, config.parallel);
   const TrainState state{.model = ModelForm::of(config.model)};
   const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
-  return save_checkpoint(r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
+  return save_checkpoint(host, r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
                          {.config = to_cfg(config), .copied_files = {}, .renamed_files = tokenizer_files(r)});
 }
 

@@ -18,6 +18,7 @@ struct ModelView {
   int64_t vocabulary = 0;  // where neither the file nor its corpus says; 0 = not given
   int64_t tp = 1;          // ranks that the model is split over
   int64_t length = 30;     // tokens of a sentence, for the operations of attention
+  DeviceChoice device = DeviceChoice::automatic;
 };
 // Every layer with shapes, on the whole and on a rank, and counts; operations a token; memory. Nothing is allocated.
 void inspect_model(const std::string& path, const ModelView& view);

@@ -109,10 +109,10 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
 }
 
 // The arena's size is the same on each of tp ranks: one of them asks for all.
-size_t activation_bytes(const RunConfig& config, int64_t tp) {
+size_t activation_bytes(const RunConfig& config, int64_t tp, Device device) {
   size_t bytes = 0;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
-    Context dry(Device::cpu, /*dry_run=*/true);
+    Context dry(device, /*dry_run=*/true);
     if (group.rank() == 0) bytes = arena_bytes(config, TensorParallel(group), dry);
   });
   return bytes;
@@ -120,10 +120,11 @@ size_t activation_bytes(const RunConfig& config, int64_t tp) {
 
 void print_memory(const RunConfig& config, const ParamStore& params) {
   const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
-  const size_t arena = activation_bytes(config, params.tp_size());
+  const size_t arena = activation_bytes(config, params.tp_size(), params.device());
   const char* const storage = name_of(params.compute_dtype());
-  const size_t copies = params.copies_bytes(Device::cpu);
-  fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}\n", params.tp_size(), storage);
+  const size_t copies = params.copies_bytes();
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}{}\n", params.tp_size(), storage,
+             params.device() == Device::cuda ? ", on a GPU" : "");
   fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
              copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
              format_bytes(2 * flat));
@@ -140,8 +141,11 @@ void inspect_model(const std::string& path, const ModelView& view) {
   config.model.resolve(view.tp);
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
   // What training on this machine would take.
-  config.train.precision = choose_precision(config.train.precision, has_bf16_instructions(), "").precision;
-  ParamStore params(0, static_cast<int>(view.tp), storage_of(config.train.precision));
+  const auto alone = make_single_communicator();
+  const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;
+  config.train.precision =
+      choose_precision(config.train.precision, half_instructions(device, *alone), /*before=*/"").precision;
+  ParamStore params(0, static_cast<int>(view.tp), storage_of(config.train.precision), device);
   const Transformer model(config.model, params, /*num_sinusoids=*/1);
   fmt::print("model of {}\n\n", path);
   print_tree(params);
@@ -156,6 +160,7 @@ int run_inspect_model(const std::vector<std::string>& args) {
   ModelView view;
   options.positional("PATH", paths, "a .cfg file; a run's or checkpoint's folder");
   options.add("tp", view.tp, "show what each of so many tensor-parallel ranks holds");
+  options.add("device", view.device, kDeviceSentence);
   options.add("length", view.length, "tokens of a sentence, eos included: attention's operations depend on it");
   options.add("vocabulary", view.vocabulary,
               "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");

@@ -1,6 +1,8 @@
 // launch/open_model.cpp: finding a checkpoint, its configuration, and lines of text for all ranks.
 #include "launch/open_model.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 
 #include "data/text_reader.h"
@@ -18,6 +20,13 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
   apply_cfg_file(folder + "/config.cfg", config);
   config.parallel = resolve_grid(grid, ranks);
   return config;
+}
+
+RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet) {
+  RankDevice own = choose_device(wanted, grid.share_gpu, world);
+  if (own.device == Device::cuda && world.rank() == 0 && !quiet)
+    fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
+  return own;
 }
 
 // A line holds no line end, so line ends separate them on the way.

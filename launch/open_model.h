@@ -16,6 +16,9 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // The configuration saved in the folder, but on this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
+// What each rank computes on; a GPU is said in a line on standard error unless `quiet`.
+RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet);
+
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
 
 // Lines as rank 0 reads them, on every rank. Its `read` may throw: then all ranks throw the same.

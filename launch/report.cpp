@@ -2,7 +2,6 @@
 #include "launch/report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,15 +16,6 @@
 #include "tensor/error.h"
 
 namespace weft {
-namespace {
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-}  // namespace
 
 int exit_code_of(const std::exception& e) {
   if (const auto* error = dynamic_cast<const Error*>(&e)) return error->exit_code();

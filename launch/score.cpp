@@ -22,6 +22,7 @@ constexpr size_t kChunkPairs = 10'000;
 
 struct Request {
   std::string checkpoint, source, target;
+  DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
   bool json = false, quiet = false;
 };
@@ -33,6 +34,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("target", r.target, "the translation of each");
   options.add("json", r.json, "one JSON object a line instead of a table");
   options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
   options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
@@ -120,7 +122,7 @@ int run_score(const CommandContext& context) {
   const bool is_chief = world.rank() == 0;
   const std::string folder = find_checkpoint(world, request.checkpoint);
   const RunConfig config = config_for_use(folder, request.parallel, world.size());
-  const Mesh mesh(world, config.parallel);
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
   LoadedModel model(folder, config, mesh);
 
   all_or_none(world, [&] {

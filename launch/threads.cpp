@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,11 +15,9 @@ namespace weft {
 namespace {
 
 std::string my_cores() {  // "host 0 1 5"
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
   cpu_set_t set;
   CPU_ZERO(&set);
-  std::string text = host;
+  std::string text = host_name();
   if (sched_getaffinity(0, sizeof set, &set) != 0) return text + " 0";
   for (int core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &set)) text += fmt::format(" {}", core);

@@ -29,6 +29,7 @@ constexpr size_t kChunkLines = 2000;
 struct Request {
   std::string checkpoint;
   DecodeConfig decode;
+  DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
   int64_t batch = 0;
   bool scores = false, quiet = false;
@@ -44,6 +45,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   r.alignment.add_to(options);
   options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
   options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
   options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   options.require("checkpoint");
@@ -143,7 +145,7 @@ int run_translate(const CommandContext& context) {
   parse(context.args, request);  // again: the checkpoint's own settings are the defaults
   check_decode_options(request.decode);
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
-  const Mesh mesh(world, config.parallel);
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
   LoadedModel model(folder, config, mesh);
   Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
                         model.target_tokenizer(), request.decode, request.batch);

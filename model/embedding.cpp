@@ -34,12 +34,16 @@ PositionTables::PositionTables(ParamStore& params, const ModelConfig& c, int64_t
     return;
   }
   const PositionLayout layout = sinusoid_layout(c.positions);
-  buffer_ = Buffer(static_cast<size_t>(num_sinusoids * c.width) * sizeof(float));
-  source_.sinusoids = target_.sinusoids = buffer_.tensor({num_sinusoids, c.width});
+  std::vector<float> table;
+  table.reserve(static_cast<size_t>(num_sinusoids * c.width));
   for (int64_t row = 0; row < num_sinusoids; ++row)
     for (int64_t col = 0; col < c.width; ++col)
-      source_.sinusoids.ptr<float>()[row * c.width + col] =
-          static_cast<float>(sinusoid(layout, row + c.position_offset, col, c.width));
+      table.push_back(static_cast<float>(sinusoid(layout, row + c.position_offset, col, c.width)));
+  buffer_ = Buffer(table.size() * sizeof(float), params.device());
+  source_.sinusoids = target_.sinusoids = buffer_.tensor({num_sinusoids, c.width});
+  Context ctx(params.device());  // for this one copy
+  upload(ctx, table.data(), source_.sinusoids);
+  ctx.synchronize();
 }
 
 Embedding::Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& c)

@@ -29,7 +29,9 @@ class PositionTables {
   const PositionTable& source() const { return source_; }
   const PositionTable& target() const { return target_; }
   int64_t max_positions() const { return source_.rows().rows(); }
-  size_t bytes() const { return Buffer::footprint(buffer_.bytes()); }  // learned tables are parameters
+  size_t bytes() const {  // learned tables are parameters
+    return Buffer::footprint(buffer_.bytes(), buffer_.device());
+  }
 
  private:
   Buffer buffer_;  // of the sinusoids

@@ -31,13 +31,4 @@ RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& log
   return rows;
 }
 
-BlockLoss sum_of(Pass& p, const RowLoss& rows) {
-  const Tensor sums = p.arena.tensor({2}, DType::f64);
-  ops::sum(p.ctx, {.x = rows.loss, .y = sums.slice_rows(0, 1)});
-  ops::sum(p.ctx, {.x = rows.nll, .y = sums.slice_rows(1, 1)});
-  if (p.ctx.dry_run()) return {};
-  p.ctx.synchronize();
-  return {.loss = sums.ptr<double>()[0], .nll = sums.ptr<double>()[1]};
-}
-
 }  // namespace weft

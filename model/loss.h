@@ -6,28 +6,39 @@
 #pragma once
 
 #include "model/embedding.h"
+#include "tensor/device_sums.h"
 
 namespace weft {
 
-struct BlockLoss {  // sums over a block's target tokens, in nats
-  double loss = 0;  // smoothed
-  double nll = 0;   // plain
-  BlockLoss& operator+=(const BlockLoss& o) {
-    loss += o.loss;
-    nll += o.nll;
-    return *this;
-  }
+struct RowLoss {
+  Tensor loss, nll;  // [R], in nats: smoothed and plain
 };
 
-struct RowLoss {
-  Tensor loss, nll;  // [R]
+struct BlockLoss {  // sums over target tokens
+  double loss = 0, nll = 0;
+};
+
+// Sums over the rows of one block after another: on the device, so that nothing waits before they are read.
+class LossTotal {
+ public:
+  explicit LossTotal(Device device) : sums_(2, device) {}
+  void clear(Context& ctx) const { sums_.clear(ctx); }
+  void add(Context& ctx, const RowLoss& rows) const {
+    ops::sum(ctx, {.x = rows.loss, .y = sums_[0]});
+    ops::sum(ctx, {.x = rows.nll, .y = sums_[1]});
+  }
+  BlockLoss read(Context& ctx) const {  // waits
+    const std::vector<double> sums = sums_.read(ctx);
+    return {.loss = sums[0], .nll = sums[1]};
+  }
+
+ private:
+  DeviceSums sums_;
 };
 
 // Row losses; with `backward`, the logits are overwritten by grad_scale * d loss / d logits.
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets,
                       double smoothing, double grad_scale, bool backward);
-
-BlockLoss sum_of(Pass& p, const RowLoss& rows);  // waits for the device
 
 // Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks: [tp, R, 4].
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets);

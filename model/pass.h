@@ -1,13 +1,16 @@
 // model/pass.h: what a forward or backward pass needs besides its inputs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "parallel/tensor_parallel.h"
 #include "tensor/context.h"
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
+#include "tensor/transfer.h"
 
 namespace weft {
 
@@ -35,5 +38,14 @@ struct Pass {
             .row_stride = width};
   }
 };
+
+// Host integers as a tensor of the arena, which gives room for at least `capacity`, so that its size does not depend on
+// the sentences.
+inline Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
+  const int64_t n = static_cast<int64_t>(values.size());
+  const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32).slice_rows(0, n);
+  upload(p.ctx, values.data(), t);
+  return t;
+}
 
 }  // namespace weft

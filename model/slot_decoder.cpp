@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "tensor/error.h"
@@ -11,13 +10,6 @@
 
 namespace weft {
 namespace {
-
-Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
-  const int64_t n = static_cast<int64_t>(values.size());
-  const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32);
-  if (!p.ctx.dry_run()) std::copy(values.begin(), values.end(), t.ptr<int32_t>());
-  return t.slice_rows(0, n);
-}
 
 // One value of each slot as a tensor [slots].
 template <typename Slot, typename F>
@@ -44,7 +36,7 @@ SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorPar
 
 size_t SlotDecoder::measure() {
   Context dry(ctx_.device(), /*dry_run=*/true);
-  Arena arena;
+  Arena arena(ctx_.device());
   encode(pass(dry, arena), {}, 0);
   step(pass(dry, arena), std::vector<Slot>(static_cast<size_t>(shape_.slots)));
   copy_rows(pass(dry, arena), {}, {}, shape_.cache_rows);
@@ -88,35 +80,27 @@ void SlotDecoder::encode(Pass p, const std::vector<const std::vector<int32_t>*>&
                         {.begin = bounds.slice_rows(0, sentences), .end = bounds.slice_rows(1, sentences)}, window_);
 }
 
-// bos may be among a rank's best, so one more than is wanted.
-int64_t SlotDecoder::offered() const {
-  return std::min(shape_.candidates + 1, VocabularyRange::of(model_.output().vocabulary(), 0, tp_.size()).valid);
+VocabularyRange SlotDecoder::range_of(int rank) const {
+  return VocabularyRange::of(model_.output().vocabulary(), rank, tp_.size());
 }
 
-// This rank's best columns as global ids, then those of all ranks. The last rank may have fewer columns than it should
-// offer; what is missing is id -1.
-void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& ids) const {
-  const VocabularyRange range = model_.output().range(tp_);
-  const int64_t slots = shape_.slots, wanted = offered(), here = std::min(wanted, range.valid);
-  const Tensor my_values = p.arena.tensor({slots, wanted}), my_ids = p.arena.tensor({slots, wanted}, DType::i32);
-  const Tensor top = p.arena.tensor({slots, wanted}), columns = p.arena.tensor({slots, wanted}, DType::i32);
-  const Shape found{slots, here};
-  if (here > 0)
+// bos may be among a rank's best, so one more than is wanted.
+int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
+int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
+
+void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const {
+  const Shape whole{shape_.slots, offered()}, found{shape_.slots, offered_by(tp_.rank())};
+  const bool alone = tp_.size() == 1;
+  const Tensor my_values = alone ? values.with_shape(whole) : p.arena.tensor(whole);
+  const Tensor my_columns = alone ? columns.with_shape(whole) : p.arena.tensor(whole, DType::i32);
+  if (found.numel() > 0)
     ops::top_k(p.ctx, {.x = logits,
-                       .valid = range.valid,
-                       .values = Tensor(top.data, found, DType::f32, top.device),
-                       .columns = Tensor(columns.data, found, DType::i32, columns.device)});
-  if (!p.ctx.dry_run()) {
-    p.ctx.synchronize();
-    for (int64_t i = 0; i < slots * wanted; ++i) {
-      const int64_t at = i / wanted * here + i % wanted;
-      const bool is_real = i % wanted < here;
-      my_values.ptr<float>()[i] = is_real ? top.ptr<float>()[at] : -std::numeric_limits<float>::infinity();
-      my_ids.ptr<int32_t>()[i] = is_real ? static_cast<int32_t>(range.first) + columns.ptr<int32_t>()[at] : -1;
-    }
-  }
+                       .valid = range_of(tp_.rank()).valid,
+                       .values = Tensor(my_values.data, found, DType::f32, my_values.device),
+                       .columns = Tensor(my_columns.data, found, DType::i32, my_columns.device)});
+  if (alone) return;
   p.tp.gather(p.ctx, my_values, values);
-  p.tp.gather(p.ctx, my_ids, ids);
+  p.tp.gather(p.ctx, my_columns, columns);
 }
 
 SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
@@ -146,34 +130,36 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
   model_.decode_step(p, ids, positions, rows, state_, logits);
   const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
   const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
-                  .ids = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),
+                  .columns = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),
                   .stats = gathered_stats(p, model_.output(), logits, ends)};
-  gather_best(p, logits, all.values, all.ids);
+  gather_best(p, logits, all.values, all.columns);
   return all;
 }
 
 std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
   assert(static_cast<int64_t>(slots.size()) == shape_.slots);
   const Offer all = step(pass(ctx_, arena_), slots);
-  ctx_.synchronize();
+  const std::vector<float> stats = to_host<float>(ctx_, all.stats), values = to_host<float>(ctx_, all.values);
+  const std::vector<int32_t> columns = to_host<int32_t>(ctx_, all.columns);
   std::vector<Next> next(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].id < 0) continue;
     SoftmaxRow<double> row;
     for (int64_t rank = 0; rank < tp_.size(); ++rank) {
-      const float* s = all.stats.ptr<float>() + (rank * shape_.slots + static_cast<int64_t>(i)) * 4;
+      const float* s = &stats[static_cast<size_t>(rank * shape_.slots) * 4 + i * 4];
       row = merge(row, SoftmaxRow<double>{s[0], s[1], s[2], s[3]});
     }
     const double lse = log_sum_exp(row);
     if (!std::isfinite(lse))
       fail(ErrorKind::diverged, "the model's predictions are not finite: it has diverged; use an earlier checkpoint");
     next[i].end = row.target - lse;
-    for (int64_t rank = 0; rank < tp_.size(); ++rank) {
-      for (int64_t k = 0; k < offered(); ++k) {
-        const int64_t at = (rank * shape_.slots + static_cast<int64_t>(i)) * offered() + k;
-        const int32_t id = all.ids.ptr<int32_t>()[at];
-        if (id < 0 || id == SpecialIds::bos) continue;
-        next[i].best.push_back({.id = id, .log_prob = static_cast<double>(all.values.ptr<float>()[at]) - lse});
+    for (int rank = 0; rank < tp_.size(); ++rank) {
+      const auto count = static_cast<size_t>(offered_by(rank));
+      const auto begin = static_cast<size_t>(rank * shape_.slots * offered()) + i * count;
+      for (size_t at = begin; at < begin + count; ++at) {
+        const int32_t id = static_cast<int32_t>(range_of(rank).first) + columns[at];
+        if (id == SpecialIds::bos) continue;
+        next[i].best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
       }
     }
   }

@@ -27,7 +27,9 @@ class SlotDecoder {
 
   const SlotDecoderShape& shape() const { return shape_; }
   // Scratch memory of `ctx` not among it.
-  size_t memory_bytes() const { return Buffer::footprint(state_.bytes) + Buffer::footprint(arena_bytes_); }
+  size_t memory_bytes() const {
+    return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
+  }
 
   struct Rows {  // of the encoder's output, over all windows
     int32_t begin = 0, end = 0;
@@ -55,16 +57,20 @@ class SlotDecoder {
   void copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
 
  private:
-  struct Offer {  // of all ranks: [tp, slots, n] best columns, [tp, slots, 4] statistics
-    Tensor values, ids, stats;
+  // Of all ranks: the best columns and their values, [tp, slots, offered()], and statistics [tp, slots, 4]. A rank that
+  // has fewer columns fills its part's beginning, [slots, offered_by(rank)].
+  struct Offer {
+    Tensor values, columns, stats;
   };
   Pass pass(Context& ctx, Arena& arena) const { return {.ctx = ctx, .arena = arena, .tp = tp_}; }
   void encode(Pass p, const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
   Offer step(Pass p, const std::vector<Slot>& slots) const;
-  void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& ids) const;
+  void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
-  int64_t offered() const;  // columns a row that each rank offers
-  size_t measure();         // and reserves the scratch memory of ctx_
+  int64_t offered() const;             // columns a row that a rank offers
+  int64_t offered_by(int rank) const;  // the last ones may have fewer
+  VocabularyRange range_of(int rank) const;
+  size_t measure();  // and reserves the scratch memory of ctx_
 
   Context& ctx_;
   const Transformer& model_;

@@ -6,14 +6,6 @@
 namespace weft {
 namespace {
 
-// Host integers to a tensor of at least `capacity` elements, so that the arena's size does not depend on the sentences.
-Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity) {
-  const int64_t n = static_cast<int64_t>(values.size());
-  const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32);
-  if (!p.ctx.dry_run()) std::copy(values.begin(), values.end(), t.ptr<int32_t>());
-  return t.slice_rows(0, n);
-}
-
 Segments upload_segments(Pass& p, const std::vector<int32_t>& offsets, int64_t rows) {
   const Tensor t = upload(p, offsets, rows + 1);
   const int64_t sentences = static_cast<int64_t>(offsets.size()) - 1;
@@ -76,27 +68,19 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_s
   saved_.decoder.resize(decoder_.size());
 }
 
-BlockLoss Transformer::loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale,
-                                          GradSync* sync) {
+RowLoss Transformer::loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale,
+                                        GradSync* sync) {
   p.arena.reset();
   const Tensor logits = forward(p, block, &saved_);
   const RowLoss rows = cross_entropy(p, output_, logits, saved_.target_out, smoothing, grad_scale, /*backward=*/true);
   backward(p, /*d_logits=*/logits, sync);
-  return sum_of(p, rows);
+  return rows;
 }
 
-BlockLoss Transformer::loss(Pass& p, const Block& block, double smoothing) {
+RowLoss Transformer::loss(Pass& p, const Block& block, double smoothing) {
   p.arena.reset();
   const Tensor logits = forward(p, block, nullptr);
-  return sum_of(p, cross_entropy(p, output_, logits, saved_.target_out, smoothing, 0, /*backward=*/false));
-}
-
-Tensor Transformer::row_nll(Pass& p, const Block& block) {
-  p.arena.reset();
-  const Tensor logits = forward(p, block, nullptr);
-  const RowLoss rows = cross_entropy(p, output_, logits, saved_.target_out, 0, 0, /*backward=*/false);
-  p.ctx.synchronize();
-  return rows.nll;
+  return cross_entropy(p, output_, logits, saved_.target_out, smoothing, 0, /*backward=*/false);
 }
 
 Tensor Transformer::cross_attention(Pass& p, const Block& block, const AttentionChoice& choice) {
@@ -115,7 +99,6 @@ Tensor Transformer::cross_attention(Pass& p, const Block& block, const Attention
     decoder_[i].cross_attention().add_weights(p, saved_.decoder[i].cross, saved_.target_rows, saved_.source_rows,
                                               choice.head, factor, y);
   p.tp.all_reduce(p.ctx, y);
-  p.ctx.synchronize();
   return y;
 }
 
@@ -218,11 +201,11 @@ Transformer::DecodeState::DecodeState(const Context& ctx, const Transformer& mod
   const int64_t columns = model.decoder_.front().cache_columns(tp);
   const int64_t self = slots * max_length * columns, cross = source_rows * columns;
   bytes = model.decoder_.size() * static_cast<size_t>(2 * (self + cross)) * size_of(model.dtype());
-  if (!ctx.dry_run()) buffer = Buffer(bytes);
+  if (!ctx.dry_run()) buffer = Buffer(bytes, ctx.device());
   size_t at = 0;
   const auto take = [&](int64_t rows) {
     const Shape shape{rows, columns};
-    if (ctx.dry_run()) return Tensor(nullptr, shape, model.dtype());
+    if (ctx.dry_run()) return Tensor(nullptr, shape, model.dtype(), ctx.device());
     const Tensor t = buffer.tensor(shape, model.dtype(), at);
     at += t.bytes();
     return t;

@@ -30,15 +30,14 @@ class Transformer {
   size_t positions_bytes() const { return positions_.bytes(); }  // of the table of sinusoids
   DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
 
-  // Loss sums of the block; gradients of grad_scale * (sum of smoothed loss) are added to the store's. `sync`, if
-  // given, learns which gradients are complete as the backward pass goes. The arena is reset.
-  BlockLoss loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale, GradSync* sync);
+  // The losses of the block's target rows, 0 in unused rows; gradients of grad_scale * (sum of smoothed loss) are added
+  // to the store's. `sync`, if given, learns which gradients are complete as the backward pass goes. The arena is
+  // reset, and holds what is returned until the next reset.
+  RowLoss loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale, GradSync* sync);
 
-  // The same sums without gradients and without dropout.
-  BlockLoss loss(Pass& p, const Block& block, double smoothing);
-  // Plain negative log-likelihood of each target row of the block: [T rows], 0 in unused rows. Host memory, valid until
-  // the arena is reset.
-  Tensor row_nll(Pass& p, const Block& block);
+  // The same losses without gradients and without dropout.
+  RowLoss loss(Pass& p, const Block& block, double smoothing);
+  Tensor row_nll(Pass& p, const Block& block) { return loss(p, block, /*smoothing=*/0).nll; }
 
   // Where a cross-attention's queries look. Which one: layer and head from 0, or -1 for the mean over them.
   struct AttentionChoice {
@@ -46,7 +45,7 @@ class Transformer {
   };
   // Row t: the probabilities that target row t of the block gives to the source rows of its own sentence, from column 0
   // on, without dropout; 0 past them and in unused rows: [T rows, W], W the block's longest source sentence. The same
-  // on every rank of the tp group. Host memory, valid until the arena is reset.
+  // on every rank of the tp group. Of the arena.
   Tensor cross_attention(Pass& p, const Block& block, const AttentionChoice& choice);
 
   // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output;

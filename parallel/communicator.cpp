@@ -1,6 +1,8 @@
 // parallel/communicator.cpp: what follows from the collectives alone: host values, strings, and agreement on errors.
 #include "parallel/communicator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -86,6 +88,12 @@ std::vector<std::string> Communicator::all_gather_strings(const std::string& tex
                        static_cast<size_t>(lengths[static_cast<size_t>(r)]));
   }
   return texts;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
 }
 
 void agree(Communicator& world, const std::exception_ptr& error) {

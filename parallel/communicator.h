@@ -44,6 +44,11 @@ class Communicator {
   virtual void broadcast(const Tensor& x, int root) = 0;
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key
+  // The ranks of each host for themselves, in the order of this group. Threads of one process are on one.
+  virtual std::unique_ptr<Communicator> split_by_host() { return split(0, rank()); }
+
+  // The step that the next collectives belong to: for the message if one of them does not end.
+  virtual void set_step(int64_t) {}
 
   // Conveniences over the above, for host values.
   double sum(double value);
@@ -53,6 +58,8 @@ class Communicator {
 };
 
 std::unique_ptr<Communicator> make_single_communicator();  // a group of one
+
+std::string host_name();  // of the machine that this process runs on
 
 // Runs body(rank's communicator) on `size` threads of this process and joins them; the first exception is thrown again,
 // and the other ranks are released from whatever collective they are in.

@@ -2,6 +2,7 @@
 #include "parallel/mesh.h"
 
 #include <cassert>
+#include <utility>
 
 #include "tensor/error.h"
 
@@ -21,7 +22,8 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
                        "or start a multiple of {} ranks (mpirun -n)",
                        ranks, tp, tp));
     }
-    return {.dp = ranks / tp, .tp = tp};
+    wanted.dp = ranks / tp;
+    return wanted;
   }
   if (dp != ranks / tp || ranks % tp != 0) {
     const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // cannot overflow
@@ -33,7 +35,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   return wanted;
 }
 
-Mesh::Mesh(Communicator& world, const ParallelConfig& grid) : world_(world) {
+Mesh::Mesh(Communicator& world, const ParallelConfig& grid, RankDevice own) : world_(world), own_(std::move(own)) {
   assert(grid.dp * grid.tp == world.size());
   const int tp = static_cast<int>(grid.tp);
   const int dp_rank = world.rank() / tp, tp_rank = world.rank() % tp;

@@ -232,6 +232,13 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<MpiCommunicator>(part, group_.limits);
   }
 
+  std::unique_ptr<Communicator> split_by_host() override {  // those that can share memory
+    MPI_Comm part;
+    check_mpi(MPI_Comm_split_type(group_.comm, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
+              "MPI_Comm_split_type");
+    return std::make_unique<MpiCommunicator>(part, group_.limits);
+  }
+
  private:
   void gather_at_once(const Tensor& x, void* all) {
     const int count = static_cast<int>(x.numel());

@@ -80,8 +80,8 @@ const Param* ParamStore::declare(ParamSpec spec) {
   if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
-  p.value = p.grad = Tensor(nullptr, local);
-  p.compute = Tensor(nullptr, local, compute_);
+  p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
+  p.compute = Tensor(nullptr, local, compute_, device_);
   p.offset = numel_;
   p.begin = tp_rank_ * dim;
   numel_ += (p.numel() + kAlignment - 1) / kAlignment * kAlignment;
@@ -94,38 +94,40 @@ void ParamStore::multiply_by(const Param* p, int64_t rows) {
   require(it != params_.end(), ErrorKind::internal, "a weight of another store");
   it->matrix_rows = rows;
   const int64_t in = p->numel() / rows;  // as the dry run sees them; allocate() gives memory
-  it->packed_forward = packed_shape(Device::cpu, in, rows);
-  it->packed_backward = packed_shape(Device::cpu, rows, in);
+  it->packed_forward = packed_shape(in, rows);
+  it->packed_backward = packed_shape(rows, in);
 }
 
-Tensor ParamStore::packed_shape(Device device, int64_t k, int64_t n) const {
-  const int64_t numel = ops::packed_numel(device, compute_, k, n);
-  return numel > 0 ? Tensor(nullptr, {numel}, compute_, device) : Tensor{};
+Tensor ParamStore::packed_shape(int64_t k, int64_t n) const {
+  const int64_t numel = ops::packed_numel(device_, compute_, k, n);
+  return numel > 0 ? Tensor(nullptr, {numel}, compute_, device_) : Tensor{};
 }
 
-int64_t ParamStore::packed_numel(Device device) const {
+int64_t ParamStore::packed_numel() const {
   int64_t numel = 0;
   for (const Param& p : params_) {
     if (p.matrix_rows == 0) continue;
     const int64_t out = p.matrix_rows, in = p.numel() / out;
-    numel += ops::packed_numel(device, compute_, in, out) + ops::packed_numel(device, compute_, out, in);
+    numel += ops::packed_numel(device_, compute_, in, out) + ops::packed_numel(device_, compute_, out, in);
   }
   return numel;
 }
 
-size_t ParamStore::copies_bytes(Device device) const {
+size_t ParamStore::copies_bytes() const {
   if (!mixed()) return 0;
-  const auto bytes = [&](int64_t numel) { return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_)); };
-  return bytes(numel_) + bytes(packed_numel(device));
+  const auto bytes = [&](int64_t numel) {
+    return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
+  };
+  return bytes(numel_) + bytes(packed_numel());
 }
 
-void ParamStore::allocate(Device device) {
+void ParamStore::allocate() {
   require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
   const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
-  require_memory(numel_, 2 * bytes);
-  values_ = Buffer(bytes, device);
-  grads_ = Buffer(bytes, device);
-  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device);
+  if (device_ == Device::cpu) require_memory(numel_, 2 * bytes);
+  values_ = Buffer(bytes, device_);
+  grads_ = Buffer(bytes, device_);
+  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device_);
   for (Param& p : params_) {
     const size_t offset = static_cast<size_t>(p.offset) * sizeof(float);
     p.value = values_.tensor(p.value.shape, DType::f32, offset);
@@ -133,14 +135,14 @@ void ParamStore::allocate(Device device) {
     p.compute =
         mixed() ? rounded_.tensor(p.value.shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
   }
-  allocate_packed(device);
+  allocate_packed();
 }
 
-void ParamStore::allocate_packed(Device device) {
-  packed_ = Buffer(static_cast<size_t>(packed_numel(device)) * size_of(compute_), device);
+void ParamStore::allocate_packed() {
+  packed_ = Buffer(static_cast<size_t>(packed_numel()) * size_of(compute_), device_);
   size_t at = 0;
   const auto take = [&](int64_t k, int64_t n) {
-    Tensor t = packed_shape(device, k, n);
+    Tensor t = packed_shape(k, n);
     if (t.empty()) return t;
     t = packed_.tensor(t.shape, compute_, at);
     at += t.bytes();

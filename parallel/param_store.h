@@ -51,13 +51,13 @@ struct Param {  // a layer's handle
 class ParamStore {
  public:
   // `compute`: f32, or bf16 or f16 for mixed precision.
-  ParamStore(int tp_rank, int tp_size, DType compute = DType::f32)
-      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute) {}
+  ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu)
+      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device) {}
 
   const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
   // Products read p as a matrix of so many local rows: it is packed for them. Before allocate().
   void multiply_by(const Param* p, int64_t rows);
-  void allocate(Device device);  // makes the flat buffers; call once, after all declarations
+  void allocate();  // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx);  // after the values were written by other than Adam: brings all copies up to date
   void pack(Context& ctx, const Param& p) const;  // after p.compute was written
@@ -71,19 +71,21 @@ class ParamStore {
   }
   DType compute_dtype() const { return compute_; }
   bool mixed() const { return compute_ != DType::f32; }
-  size_t copies_bytes(Device device) const;  // of memory that rounded and packed copies take
-  int64_t numel() const { return numel_; }   // of this rank, padding included
-  int64_t global_numel() const;              // of the whole model, each parameter once
+  Device device() const { return device_; }
+  size_t copies_bytes() const;              // of memory that rounded and packed copies take
+  int64_t numel() const { return numel_; }  // of this rank, padding included
+  int64_t global_numel() const;             // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
  private:
-  Tensor packed_shape(Device device, int64_t k, int64_t n) const;  // without memory; empty where there is no such form
-  int64_t packed_numel(Device device) const;
-  void allocate_packed(Device device);
+  Tensor packed_shape(int64_t k, int64_t n) const;  // without memory; empty where the device has no such form
+  int64_t packed_numel() const;
+  void allocate_packed();
 
   int tp_rank_, tp_size_;
   DType compute_;
+  Device device_;
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_;

@@ -57,6 +57,10 @@ class TracedCommunicator final : public Communicator {
   std::unique_ptr<Communicator> split(int color, int key) override {
     return std::make_unique<TracedCommunicator>(inner_.split(color, key), trace_);
   }
+  std::unique_ptr<Communicator> split_by_host() override {
+    return std::make_unique<TracedCommunicator>(inner_.split_by_host(), trace_);
+  }
+  void set_step(int64_t step) override { inner_.set_step(step); }
 
  private:
   std::unique_ptr<Communicator> owned_;  // of a group split off

@@ -18,11 +18,12 @@ void require_choice(int64_t value, int64_t count, const char* what, const char* 
 size_t num_weights(const PairIds& pair) { return (pair.source.size() + 1) * (pair.target.size() + 1); }
 
 // The sentences' weights out of a block's [T, W], end to end.
-void copy_weights(const Block& block, const Tensor& all, float* to) {
+void copy_weights(Context& ctx, const Block& block, const Tensor& weights, float* to) {
+  const std::vector<float> all = to_host<float>(ctx, weights);
   for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
     const int64_t columns = block.source_offsets[i + 1] - block.source_offsets[i];
     for (int64_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
-      to = std::copy_n(all.ptr<float>() + row * all.row_stride, columns, to);
+      to = std::copy_n(all.data() + row * weights.cols(), columns, to);
   }
 }
 
@@ -46,7 +47,7 @@ Aligner::Aligner(Context& ctx, Transformer& model, const TensorParallel& tp, con
 
 size_t Aligner::measure() const {
   Context dry(ctx_.device(), /*dry_run=*/true);
-  Arena arena;
+  Arena arena(ctx_.device());
   Pass p{.ctx = dry, .arena = arena, .tp = tp_};
   model_.cross_attention(p, fullest_block(rows_), choice_);
   return arena.high_water();
@@ -69,7 +70,8 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
     std::vector<float> weights(total, 0.0f);  // of this rank's block; the others' stay 0
     if (mine < blocks_end) {
       Pass p{.ctx = ctx_, .arena = arena_, .tp = tp_};
-      copy_weights(packed.blocks[mine], model_.cross_attention(p, packed.blocks[mine], choice_), &weights[my_begin]);
+      copy_weights(ctx_, packed.blocks[mine], model_.cross_attention(p, packed.blocks[mine], choice_),
+                   &weights[my_begin]);
     }
     mesh_.dp().all_reduce(Tensor(weights.data(), {static_cast<int64_t>(total)}));
     const float* at = weights.data();

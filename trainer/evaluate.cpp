@@ -10,7 +10,7 @@ namespace {
 
 size_t scoring_memory(Transformer& model, const TensorParallel& tp, Device device, int64_t rows) {
   Context dry(device, /*dry_run=*/true);
-  Arena arena;
+  Arena arena(device);
   Pass p{.ctx = dry, .arena = arena, .tp = tp};
   model.row_nll(p, fullest_block(rows));
   return arena.high_water();
@@ -49,13 +49,14 @@ TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
 }
 
 LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
-                         Communicator& dp) {
-  BlockLoss sums;
+                         const LossTotal& total, Communicator& dp) {
   int64_t tokens = 0;
+  total.clear(p.ctx);
   for (const Block& block : blocks) {
-    sums += model.loss(p, block, smoothing);
+    total.add(p.ctx, model.loss(p, block, smoothing));
     tokens += block.target_tokens();
   }
+  const BlockLoss sums = total.read(p.ctx);
   return {.sums = {.loss = dp.sum(sums.loss), .nll = dp.sum(sums.nll)},
           .tokens = static_cast<int64_t>(dp.sum(static_cast<double>(tokens)))};
 }
@@ -72,10 +73,10 @@ std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const Tenso
        b += static_cast<size_t>(mesh.dp().size())) {
     const Block& block = packed.blocks[b];
     Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const Tensor nll = model.row_nll(p, block);
+    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
     for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
       for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
-        log_probs[packed.first[b] + i] -= static_cast<double>(nll.ptr<float>()[row]);
+        log_probs[packed.first[b] + i] -= static_cast<double>(nll[static_cast<size_t>(row)]);
   }
   if (!pairs.empty())
     mesh.dp().all_reduce(Tensor(log_probs.data(), {static_cast<int64_t>(log_probs.size())}, DType::f64));

@@ -33,7 +33,8 @@ struct HeldOutSet {
 HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
 TranslationScore evaluate(Translator& translator, const HeldOutSet& set);
 
-// Sums over this dp rank's blocks, then over all ranks: nats, and the target tokens they belong to.
+// Sums over this dp rank's blocks, then over all ranks: nats, and the target tokens they belong to. `total` is what
+// they are added up in.
 struct LossSums {
   BlockLoss sums;
   int64_t tokens = 0;
@@ -41,7 +42,7 @@ struct LossSums {
   double nll() const { return sums.nll / static_cast<double>(tokens); }    // plain
 };
 LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
-                         Communicator& dp);
+                         const LossTotal& total, Communicator& dp);
 
 // The probability the model gives to each target, in order.
 struct PairScore {

@@ -27,11 +27,11 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
   same("/target.model", data.target_tokenizer_sha256);
 }
 
-void load(const std::string& folder, const RunConfig& config, const ParamStore& params) {
-  const nlohmann::json state = load_checkpoint(folder, params, {});  // no tensors yet
+void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params) {
+  const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // no tensors yet
   require_same_tokenizers(folder, config.data.train);
   require_same_form(TrainState::from_json(state, folder).model, ModelForm::of(config.model), folder);
-  load_checkpoint(folder, params, {{"model", "", params.values()}});
+  load_checkpoint(ctx, folder, params, {{"model", "", params.values()}});
 }
 
 // What is wrong with a checkpoint is wrong with the option that named it.
@@ -44,13 +44,13 @@ auto for_the_option(Action&& action) try {
 
 }  // namespace
 
-std::string initial_values_from(const std::string& path, const RunConfig& config, const ParamStore& params,
-                                Communicator& world) {
+std::string initial_values_from(Context& ctx, const std::string& path, const RunConfig& config,
+                                const ParamStore& params, Communicator& world) {
   const std::string found = all_or_none(world, [&] {  // pointers may move: one rank looks
     return for_the_option([&] { return world.rank() == 0 ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);
-  all_or_none(world, [&] { for_the_option([&] { load(folder, config, params); }); });
+  all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params); }); });
   return folder;
 }
 

@@ -7,6 +7,7 @@
 
 #include "data/loader.h"
 #include "model/beam_search.h"
+#include "parallel/device_mesh.h"
 #include "trainer/trainer.h"
 #include "trainer/translator.h"
 #include "trainer/units.h"
@@ -35,10 +36,13 @@ bool translates(const RunConfig& c) {
 }
 
 // Every bucket of gradients may be under way at once, each with the others' parts of a rank's share of it; sums over tp
-// go one by one, the largest being of a block's rows.
-size_t message_bytes(const RunConfig& c, size_t gradients) {
-  const auto others = [](size_t bytes, int64_t ranks) {
-    return bytes / static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
+// go one by one, the largest being of a block's rows. What a GPU sends through the host has a copy here too.
+size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
+  const bool copied = stages(own, c.parallel.communication);
+  if (own.device != Device::cpu && !copied) return 0;
+  const auto others = [&](size_t bytes, int64_t ranks) {
+    const size_t parts = bytes / static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
+    return copied && ranks > 1 ? parts + bytes : parts;
   };
   const auto rows = static_cast<size_t>(std::max(c.batch.rows, c.batch.source_rows) * c.model.width) * sizeof(float);
   const size_t library = c.parallel.dp * c.parallel.tp > 1 ? kMessageBuffers : 0;
@@ -66,26 +70,35 @@ size_t data_bytes(const RunConfig& c) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp) {
-  MemoryPlan plan{.program = resident_bytes() + kUsedLater};
-  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
+MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device device) {
+  MemoryPlan plan{.device = device};
+  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision), device);
   const Transformer model(c.model, params, longest_row(c.batch));
-  Context dry(Device::cpu, /*dry_run=*/true);
+  Context dry(device, /*dry_run=*/true);
   const auto numel = static_cast<size_t>(params.numel());
-  plan.gradients = Buffer::footprint(numel * sizeof(float));
+  plan.gradients = Buffer::footprint(numel * sizeof(float), device);
   plan.parameters = plan.gradients + model.positions_bytes();
-  plan.copies = params.copies_bytes(Device::cpu);
+  plan.copies = params.copies_bytes();
   plan.moments = 2 * plan.gradients;
-  plan.activations = Buffer::footprint(arena_bytes(c, tp, dry));
+  plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
   plan.scratch = dry.scratch_bytes();
-  plan.messages = message_bytes(c, plan.gradients);
+  return plan;
+}
+
+MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp, const RankDevice& own) {
+  const size_t program = resident_bytes() + kUsedLater;  // before anything is planned
+  MemoryPlan plan = plan_tensors(c, tp, own.device);
+  plan.messages = message_bytes(c, plan.gradients, own);
   plan.data = data_bytes(c);
+  plan.program = program;
   return plan;
 }
 
 std::string describe(const MemoryPlan& m, const char* storage) {
-  std::string s = fmt::format("{} a rank: parameters {}", format_bytes(m.total()), format_bytes(m.parameters));
+  const bool on_gpu = m.device == Device::cuda;
+  std::string s = fmt::format("{} {}a rank: parameters {}", format_bytes(on_gpu ? m.tensors() : m.total()),
+                              on_gpu ? "of the GPU " : "", format_bytes(m.parameters));
   const auto part = [&](const std::string& name, size_t bytes) {
     if (bytes > 0) s += fmt::format(", {} {}", name, format_bytes(bytes));
   };
@@ -95,6 +108,7 @@ std::string describe(const MemoryPlan& m, const char* storage) {
   part("activations", m.activations);
   part("scratch", m.scratch);
   part("translation", m.translation);
+  if (on_gpu) s += fmt::format("; {} of the host", format_bytes(m.total() - m.tensors()));
   part("messages", m.messages);
   part("data", m.data);
   part("program", m.program);

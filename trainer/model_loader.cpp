@@ -35,7 +35,12 @@ Tokenizers load_tokenizers(const std::string& folder) {
 }
 
 LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
-    : folder_(folder), config_(config), mesh_(mesh), tp_(mesh.tp()), params_(mesh.tp().rank(), mesh.tp().size()) {
+    : folder_(folder),
+      config_(config),
+      mesh_(mesh),
+      device_(mesh, config.parallel.communication),
+      tp_(device_.tp()),
+      params_(tp_.rank(), tp_.size(), DType::f32, mesh.device()) {
   all_or_none(mesh.world(), [&] { load(); });
 }
 
@@ -46,8 +51,8 @@ void LoadedModel::load() {
   match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
   config_.model.resolve(config_.parallel.tp);
   transformer_ = std::make_unique<Transformer>(config_.model, params_, kNumSinusoids);
-  params_.allocate(ctx_.device());
-  load_checkpoint(folder_, params_, {{"model", "", params_.values()}});
+  params_.allocate();
+  load_checkpoint(context(), folder_, params_, {{"model", "", params_.values()}});
   step_ = read_checkpoint_manifest(folder_).step;
 }
 

@@ -10,7 +10,7 @@
 
 #include "data/tokenizer.h"
 #include "model/transformer.h"
-#include "parallel/mesh.h"
+#include "parallel/device_mesh.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -30,7 +30,7 @@ class LoadedModel {
   const std::string& folder() const { return folder_; }
   int64_t step() const { return step_; }
   const Mesh& mesh() const { return mesh_; }
-  Context& context() { return ctx_; }
+  Context& context() { return device_.context(); }
   const TensorParallel& tensor_parallel() const { return tp_; }
   const ParamStore& params() const { return params_; }
   Transformer& transformer() { return *transformer_; }
@@ -43,7 +43,7 @@ class LoadedModel {
   std::string folder_;
   RunConfig config_;
   const Mesh& mesh_;
-  Context ctx_;
+  DeviceMesh device_;
   TensorParallel tp_;
   ParamStore params_;
   Tokenizers tokenizers_;

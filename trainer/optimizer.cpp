@@ -15,16 +15,15 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, De
       config_(config),
       m_(static_cast<size_t>(params.numel()) * sizeof(float), device),
       v_(static_cast<size_t>(params.numel()) * sizeof(float), device),
-      norm_(2 * sizeof(double), device) {}
+      squares_(2, device) {}
 
 // Two sums of squares: of split parameters, which tp adds up, and of whole ones, equal on every tp rank and counted
 // once.
 GradNorm Optimizer::grad_norm(Context& ctx, const Mesh& mesh, double loss_scale) const {
-  const Tensor split = norm_.tensor({1}, DType::f64), whole = norm_.tensor({1}, DType::f64, sizeof(double));
-  double* sums = norm_.tensor({2}, DType::f64).ptr<double>();
-  sums[0] = sums[1] = 0;
-  for (const Param& p : params_.params()) ops::sum_squares(ctx, {.x = p.grad, .y = p.spec.tp_dim >= 0 ? split : whole});
-  ctx.synchronize();
+  squares_.clear(ctx);
+  for (const Param& p : params_.params())
+    ops::sum_squares(ctx, {.x = p.grad, .y = squares_[p.spec.tp_dim >= 0 ? 0 : 1]});
+  const std::vector<double> sums = squares_.read(ctx);
   const double square = mesh.tp().sum(sums[0]) + sums[1];
   // Every rank of a dp group holds the same sums already; a rank whose memory is damaged must not go its own way.
   const bool finite = mesh.world().max(std::isfinite(square) ? 0 : 1) == 0;

@@ -5,6 +5,7 @@
 
 #include "parallel/mesh.h"
 #include "parallel/param_store.h"
+#include "tensor/device_sums.h"
 
 namespace weft {
 
@@ -44,8 +45,9 @@ class Optimizer {
  private:
   const ParamStore& params_;
   OptimizerConfig config_;
-  Buffer m_, v_, norm_;
-  int64_t steps_ = 0;  // Adam's own count: skipped steps are not in it
+  Buffer m_, v_;
+  DeviceSums squares_;  // of gradients
+  int64_t steps_ = 0;   // Adam's own count: skipped steps are not in it
 };
 
 }  // namespace weft

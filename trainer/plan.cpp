@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "data/corpus.h"
+#include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/precision.h"
@@ -114,6 +115,16 @@ void resolve_blocks(RunConfig& c) {
                      c.batch.blocks, c.parallel.dp));
 }
 
+std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
+  const DeviceProperties gpu = device_properties(own.device);
+  const bool alone = own.num_sharing == 1;
+  return fmt::format("{} ({}){}{}", gpu.name, gpu.version,
+                     alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing),
+                     stages(own, c.parallel.communication) && c.parallel.dp * c.parallel.tp > 1
+                         ? ", sums through the hosts' memory"
+                         : "");
+}
+
 }  // namespace
 
 RunConfig resolve(RunConfig c, int ranks) {
@@ -150,7 +161,8 @@ int64_t vocabulary_numel(const ParamStore& params) {
   return n;
 }
 
-std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory) {
+std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory,
+                          const RankDevice& own) {
   const Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
   const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
@@ -167,6 +179,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
                           c.parallel.dp * c.parallel.tp, c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(),
                           num_threads() == 1 ? "" : "s", cpu_description()));
+  if (own.device == Device::cuda) row("device", describe_gpus(c, own));
+  if (!own.remark.empty()) row("device", "CPUs: " + own.remark);
   const char* const storage = name_of(storage_of(c.train.precision));
   row("precision", fmt::format("{}{}", storage,
                                params.mixed() ? " activations and products; weights, gradients, moments and sums in f32"

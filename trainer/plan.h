@@ -18,6 +18,7 @@ RunConfig resolve(RunConfig config, int ranks);
 int64_t vocabulary_numel(const ParamStore& params);
 
 // One screen: model, parameters, grid, precision, blocks, steps an epoch, schedule, memory.
-std::string describe_plan(const RunConfig& config, const ParamStore& params, const MemoryPlan& memory);
+std::string describe_plan(const RunConfig& config, const ParamStore& params, const MemoryPlan& memory,
+                          const RankDevice& own);
 
 }  // namespace weft

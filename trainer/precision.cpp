@@ -21,11 +21,11 @@ std::string remark_on_change(Precision wanted, Precision by_itself, Precision be
 
 // Whatever is stored as halves can be computed with; where the processor cannot multiply them, at the cost of f32 and
 // of the conversions.
-std::string remark_on_speed(Precision precision, bool has_bf16) {
-  if (precision == Precision::bf16 && !has_bf16)
+std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
+  if (precision == Precision::bf16 && !instructions.bf16)
     return "not every processor of this run has instructions for bf16: products convert to f32 first; "
            "--train.precision=f32 is faster here";
-  if (precision == Precision::f16)
+  if (precision == Precision::f16 && !instructions.f16)
     return "f16 has no instructions on a CPU: products convert to f32 first; bf16 or f32 are faster here";
   return "";
 }
@@ -43,15 +43,20 @@ Precision precision_named(const std::string& name) {
   fail(ErrorKind::checkpoint, fmt::format("state.json: precision = '{}' is not f32, bf16 or f16", name));
 }
 
-PrecisionChoice choose_precision(Precision wanted, bool has_bf16, const std::string& before) {
-  const Precision by_itself = has_bf16 ? Precision::bf16 : Precision::f32;
+HalfInstructions half_instructions(Device device, Communicator& world) {
+  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // every GPU that the kernels are made for
+  return {.bf16 = on_every_rank(world, has_bf16_instructions())};
+}
+
+PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before) {
+  const Precision by_itself = instructions.bf16 ? Precision::bf16 : Precision::f32;
   PrecisionChoice choice{.precision = wanted == Precision::automatic ? by_itself : wanted};
   if (!before.empty()) {
     const Precision kept = precision_named(before);
     if (wanted == Precision::automatic) choice.precision = kept;
     choice.remark = remark_on_change(wanted, by_itself, kept);
   }
-  const std::string slow = remark_on_speed(choice.precision, has_bf16);
+  const std::string slow = remark_on_speed(choice.precision, instructions);
   choice.remark += (choice.remark.empty() || slow.empty() ? "" : "; ") + slow;
   return choice;
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "parallel/communicator.h"
-#include "tensor/dtype.h"
+#include "tensor/context.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -21,9 +21,13 @@ struct PrecisionChoice {
   std::string remark;  // a line for the user, or empty
 };
 
-// `has_bf16`: every rank's processor has instructions for bf16. `before`: what the run that goes on was trained in so
-// far; empty for a new run.
-PrecisionChoice choose_precision(Precision wanted, bool has_bf16, const std::string& before);
+struct HalfInstructions {  // of every rank's device, for products; without them operands are widened to f32
+  bool bf16 = false, f16 = false;
+};
+HalfInstructions half_instructions(Device device, Communicator& world);  // all ranks call it
+
+// `before`: what the run that goes on was trained in so far; empty for a new run.
+PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before);
 
 bool on_every_rank(Communicator& world, bool here);  // all ranks call it
 

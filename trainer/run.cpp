@@ -10,6 +10,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/event_log.h"
 #include "trainer/initial_values.h"
+#include "trainer/memory_fit.h"
 #include "trainer/plan.h"
 #include "trainer/precision.h"
 #include "trainer/progress.h"
@@ -37,15 +38,16 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
     if (!folder) return {};
     const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
-    return {*folder, TrainState::from_json(load_checkpoint(*folder, none, {}), *folder).precision};
+    Context host;
+    return {*folder, TrainState::from_json(load_checkpoint(host, *folder, none, {}), *folder).precision};
   });
   return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
 }
 
 // The remark goes below the plan.
-std::string decide_precision(RunConfig& c, Communicator& world, const Origin& origin) {
-  const bool has_bf16 = on_every_rank(world, has_bf16_instructions());
-  const PrecisionChoice choice = choose_precision(c.train.precision, has_bf16, origin.precision);
+std::string decide_precision(RunConfig& c, Device device, Communicator& world, const Origin& origin) {
+  const PrecisionChoice choice =
+      choose_precision(c.train.precision, half_instructions(device, world), origin.precision);
   c.train.precision = choice.precision;
   return choice.remark.empty() ? "" : "  " + choice.remark + "\n";
 }
@@ -53,11 +55,14 @@ std::string decide_precision(RunConfig& c, Communicator& world, const Origin& or
 std::string plan_text(const RunConfig& c, const Mesh& mesh) {
   ParamStore params(mesh.tp().rank(), mesh.tp().size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_sinusoids=*/1);
-  return describe_plan(c, params, plan_memory(c, TensorParallel(mesh.tp())));
+  return describe_plan(c, params, plan_memory(c, TensorParallel(mesh.tp()), mesh.own()), mesh.own());
 }
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
-  config.train.fresh = false;  // was for this start; whoever starts from the saved file goes on
+  config.train.fresh = false;               // was for this start; whoever starts from the saved file goes on
+  config.device = DeviceChoice::automatic;  // perhaps on other machines
+  config.parallel.communication = Communication::automatic;
+  config.parallel.share_gpu = false;
   return to_text(config);
 }
 
@@ -109,9 +114,12 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const bool begins = world.max(chief() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   if (!begins) open_folder();
   const Origin origin = find_origin(config_, world);
-  const std::string remark = decide_precision(config_, world, origin);
+  const std::string remark = decide_precision(config_, mesh.device(), world, origin);
   config_text_ = text_to_keep(config_, to_text);
   if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
+  if (mesh.device() == Device::cuda)
+    all_or_none(world,
+                [&] { require_fit(config_, TensorParallel(mesh.tp()), mesh.device(), available_memory(mesh.own())); });
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
@@ -146,7 +154,8 @@ void Run::begin_or_resume(const std::string& from) {
 
 void Run::take_initial_values() {
   if (config_.train.init.empty()) return;
-  const std::string from = initial_values_from(config_.train.init, config_, trainer_->params(), mesh_.world());
+  const std::string from =
+      initial_values_from(trainer_->context(), config_.train.init, config_, trainer_->params(), mesh_.world());
   trainer_->round_values();
   say(fmt::format("beginning with the parameters of {}", from));
 }
@@ -299,18 +308,19 @@ int Run::loop() {
 
 int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
   const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size()); });
-  const Mesh mesh(world, config.parallel);
+  const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return Run(config, mesh, to_text).loop();
 }
 
 void print_plan(const RunConfig& wanted, Communicator& world) {
   const auto named = static_cast<int>(std::max<int64_t>(wanted.parallel.dp, 1) * wanted.parallel.tp);
   RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : named); });
-  const std::string remark = decide_precision(config, world, find_origin(config, world));
+  const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
+  const std::string remark = decide_precision(config, own.device, world, find_origin(config, world));
   if (world.rank() != 0) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp),
                    [&](Communicator& tp) {  // nothing runs: they stand for one tp group
-                     const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()})) + remark;
+                     const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()}, own)) + remark;
                      if (tp.rank() == 0) std::fputs(text.c_str(), stdout);
                    });
 }

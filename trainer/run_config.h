@@ -10,6 +10,7 @@
 #include "data/block_plan.h"
 #include "model/config.h"
 #include "parallel/mesh.h"
+#include "parallel/rank_device.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 
@@ -58,7 +59,7 @@ struct TrainConfig {
     v("keep_last", keep_last, "checkpoints to keep beside the best");
     v("keep_best", keep_best, "what makes a checkpoint the best: bleu or loss, of the validation set");
     v("precision", precision,
-      "of activations and products: auto (bf16 where every rank's processor has instructions for it, else f32), f32, "
+      "of activations and products: auto (bf16 where every rank's device has instructions for it, else f32), f32, "
       "bf16 or f16; weights, gradients, moments and sums are f32 always");
     v("recompute", recompute,
       "keep only each block's input and run its forward pass again before its backward pass: far less memory for "
@@ -86,6 +87,7 @@ struct DecodeConfig {
 };
 
 struct RunConfig {
+  DeviceChoice device = DeviceChoice::automatic;  // of this start: a run may go on elsewhere
   ModelConfig model;
   DataConfig data;
   BatchConfig batch;
@@ -97,6 +99,7 @@ struct RunConfig {
 
   template <typename V>
   void sections(V& v) {
+    v("device", device, kDeviceSentence);
     v("model", model);
     v("data", data);
     v("batch", batch);

@@ -24,7 +24,7 @@ Arena working_memory(const RunConfig& config, const TensorParallel& tp, Context&
 
 // Declared by the model's constructor, so allocated between it and the optimizer's.
 Device allocated(ParamStore& params, Context& ctx, uint64_t seed) {
-  params.allocate(ctx.device());
+  params.allocate();
   params.initialize(ctx, seed);
   return ctx.device();
 }
@@ -52,12 +52,15 @@ std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
-      tp_(mesh.tp()),
-      params_(mesh.tp().rank(), mesh.tp().size(), storage_of(config.train.precision)),
+      device_(mesh, config.parallel.communication),
+      ctx_(device_.context()),
+      tp_(device_.tp()),
+      params_(tp_.rank(), tp_.size(), storage_of(config.train.precision), mesh.device()),
       model_(config.model, params_, longest_row(config.batch)),
       optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
       scaler_(params_.compute_dtype()),
-      grad_sync_(mesh.dp(), params_.grads()),
+      grad_sync_(device_.dp(), params_.grads()),
+      losses_(mesh.device()),
       arena_(working_memory(config, tp_, ctx_)),
       order_(data_order(config)),
       form_(ModelForm::of(config.model)) {
@@ -92,16 +95,19 @@ StepReport Trainer::step_on(const Step& step, Wish wish) {
   const double begin = now();
   const double scale = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
   ops::fill(ctx_, {.x = params_.grads()});
+  losses_.clear(ctx_);
   grad_sync_.begin();
-  BlockLoss sums;
+  device_.dp().set_step(step_ + 1);
+  device_.tp().set_step(step_ + 1);
   for (const Block& block : step.blocks) {
     GradSync* sync =
         &block == &step.blocks.back() ? &grad_sync_ : nullptr;  // only complete gradients are summed over dp
     Pass p = pass(block.index, /*training=*/true);
-    sums += model_.loss_and_gradients(p, block, config_.train.label_smoothing, loss_scale * scale, sync);
+    losses_.add(ctx_, model_.loss_and_gradients(p, block, config_.train.label_smoothing, loss_scale * scale, sync));
   }
   grad_sync_.wait();
   const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_, loss_scale);  // the same on every rank
+  const BlockLoss sums = losses_.read(ctx_);                            // the device is waited for here, once a step
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm) / loss_scale);
   scaler_.update(norm.finite);
@@ -134,7 +140,7 @@ void Trainer::update(TrainState& state) const {
 
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
   const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
-  return save_checkpoint(root, state.step, mesh_, params_,
+  return save_checkpoint(ctx_, root, state.step, mesh_, params_,
                          {{"model", "", params_.values()},
                           {"optimizer", "adam.m.", optimizer_.first_moment()},
                           {"optimizer", "adam.v.", optimizer_.second_moment()}},
@@ -144,7 +150,7 @@ std::string Trainer::save(const std::string& root, const TrainState& state, cons
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
   update(now);
-  const nlohmann::json saved = load_checkpoint(checkpoint, params_,
+  const nlohmann::json saved = load_checkpoint(ctx_, checkpoint, params_,
                                                {{"model", "", params_.values()},
                                                 {"optimizer", "adam.m.", optimizer_.first_moment()},
                                                 {"optimizer", "adam.v.", optimizer_.second_moment()}});
@@ -160,13 +166,16 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
 int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
 
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry) {
-  ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision));
+  ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision), dry.device());
   Transformer model(config.model, params, /*num_sinusoids=*/1);
-  Arena arena;
+  Arena arena(dry.device());
   BlockBuilder builder(config.batch.source_rows, config.batch.rows);
   builder.add({}, {});
   Pass p{.ctx = dry, .arena = arena, .tp = tp, .training = true, .recompute = config.train.recompute};
-  model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
+  const DeviceSums sums(2, dry.device());
+  const RowLoss rows = model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
+  ops::sum(dry, {.x = rows.loss, .y = sums[0]});
+  for (const Param& param : params.params()) ops::sum_squares(dry, {.x = param.grad, .y = sums[1]});
   return arena.high_water();
 }
 

@@ -10,7 +10,7 @@
 
 #include "data/loader.h"
 #include "model/transformer.h"
-#include "parallel/mesh.h"
+#include "parallel/device_mesh.h"
 #include "trainer/loss_scaler.h"
 #include "trainer/precision.h"
 #include "trainer/run_config.h"
@@ -32,8 +32,8 @@ struct StepReport {
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan.h), its precision decided. Parameters have their initial values. Communicates
-  // nothing. Without data.train there is no loader, and only step_on() can be called.
+  // `config` is resolved (trainer/plan.h), its precision decided. Parameters have their initial values. All ranks make
+  // one together, on the mesh's devices. Without data.train there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
   StepReport step(Wish wish = Wish::none);  // `wish`: what this rank was asked for
@@ -58,13 +58,15 @@ class Trainer {
 
   RunConfig config_;
   const Mesh& mesh_;
-  Context ctx_;
+  DeviceMesh device_;
+  Context& ctx_;
   TensorParallel tp_;
   ParamStore params_;
   Transformer model_;
   Optimizer optimizer_;
   LossScaler scaler_;
   GradSync grad_sync_;
+  LossTotal losses_;
   Arena arena_;
   DataOrder order_;
   ModelForm form_;
@@ -73,7 +75,7 @@ class Trainer {
 };
 
 // Bytes that the forward and backward pass of one block need on this rank, found by running them dry.
-// `dry`, a context that runs dry, notes the scratch memory of their ops.
+// `dry`, a context that runs dry, notes the scratch memory of a step's ops.
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
 
 int64_t longest_row(const BatchConfig& batch);  // how far positions go in a block of either side

@@ -7,6 +7,7 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
     : config_(config),
       mesh_(mesh),
       trainer_(trainer),
+      losses_(mesh.device()),
       blocks_(load_all_blocks(config.data.valid, config.batch, mesh.dp().rank(), mesh.dp().size())) {
   if (config.train.validate_bleu == 0) return;
   tokenizers_ = load_tokenizers(config.data.valid);
@@ -17,7 +18,8 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
 
 ValidationReport Validation::run() {
   Pass p = trainer_.pass(/*block=*/0, /*training=*/false);
-  const LossSums sums = validation_loss(p, trainer_.model(), blocks_, config_.train.label_smoothing, mesh_.dp());
+  const LossSums sums =
+      validation_loss(p, trainer_.model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
   ValidationReport report{.loss = sums.loss(), .nll = sums.nll()};
   if (translator_) report.translation = evaluate(*translator_, held_out_);
   return report;

@@ -30,6 +30,7 @@ class Validation {
   RunConfig config_;
   const Mesh& mesh_;
   Trainer& trainer_;
+  LossTotal losses_;
   std::vector<Block> blocks_;  // this dp rank's
   Tokenizers tokenizers_;
   HeldOutSet held_out_;

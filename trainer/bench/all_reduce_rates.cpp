@@ -8,15 +8,19 @@
 
 namespace weft {
 
-std::vector<AllReduceRate> measure_all_reduce(Communicator& world, double seconds) {
+std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx, Communicator& group, double seconds) {
   constexpr int64_t kBytes[] = {4 << 10, 256 << 10, 4 << 20, 64 << 20};
   std::vector<AllReduceRate> rates;
   if (world.size() == 1) return rates;
   for (const int64_t bytes : kBytes) {
-    const Buffer buffer(static_cast<size_t>(bytes));
+    const Buffer buffer(static_cast<size_t>(bytes), ctx.device());
     const Tensor x = buffer.tensor({bytes / static_cast<int64_t>(sizeof(float))});
-    world.all_reduce(x);  // the first touch of all memory on the way
-    const Times times = repeat(world, seconds / std::size(kBytes), [&] { world.all_reduce(x); });
+    const auto sum = [&] {
+      group.all_reduce(x);
+      ctx.synchronize();
+    };
+    sum();  // the first touch of all memory on the way
+    const Times times = repeat(world, seconds / std::size(kBytes), sum);
     rates.push_back({bytes, times.median()});
   }
   return rates;

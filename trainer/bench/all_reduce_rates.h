@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
+#include "tensor/context.h"
 
 namespace weft {
 
@@ -14,7 +15,7 @@ struct AllReduceRate {
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-// Of 4 KB to 64 MB; none for a single rank.
-std::vector<AllReduceRate> measure_all_reduce(Communicator& world, double seconds);
+// Of 4 KB to 64 MB on ctx's device, whose tensors `group` sums: all ranks of the world. None for a single rank.
+std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx, Communicator& group, double seconds);
 
 }  // namespace weft

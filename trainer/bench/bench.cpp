@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/transformer.h"
+#include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/precision.h"
@@ -29,7 +30,7 @@ int64_t count_parameters(const RunConfig& config) {
 
 }  // namespace
 
-RunConfig resolve_bench(RunConfig c, Communicator& world) {
+RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own) {
   c.data = {};
   c.parallel = resolve_grid(c.parallel, world.size());
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
@@ -46,31 +47,37 @@ RunConfig resolve_bench(RunConfig c, Communicator& world) {
     fail(ErrorKind::usage,
          fmt::format("batch.blocks = {} must be a multiple of parallel.dp = {}: change one of the two", c.batch.blocks,
                      c.parallel.dp));
-  const bool has_bf16 = on_every_rank(world, has_bf16_instructions());
-  c.train.precision = choose_precision(c.train.precision, has_bf16, /*before=*/"").precision;
+  c.train.precision =
+      choose_precision(c.train.precision, half_instructions(own.device, world), /*before=*/"").precision;
   return c;
 }
 
 double BenchReport::peak() const {
-  return config.train.precision == Precision::bf16 && peak_bf16 > 0 ? peak_bf16 : peak_f32;
+  const DType storage = storage_of(config.train.precision);
+  const double half = storage == DType::bf16 ? peak_bf16 : storage == DType::f16 ? peak_f16 : 0;
+  return half > 0 ? half : peak_f32;
 }
 
 double BenchReport::rank_peak() const {
-  const double bf16 = best_of(peaks, DType::bf16);
-  return config.train.precision == Precision::bf16 && bf16 > 0 ? bf16 : best_of(peaks, DType::f32);
+  const double of_storage = best_of(peaks, storage_of(config.train.precision));
+  return of_storage > 0 ? of_storage : best_of(peaks, DType::f32);
 }
 
-BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds) {
+BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own) {
   const MachineLoad load;
-  BenchReport report{.config = config, .ranks = world.size(), .threads = num_threads()};
+  Context ctx(own.device);
+  const bool on_cpu = own.device == Device::cpu;
+  BenchReport report{.config = config, .own = own, .ranks = world.size(), .threads = num_threads()};
   report.parameters = count_parameters(config);
   world.barrier();
-  report.peaks = measure_peaks(kPeakShare * seconds);
+  report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);
   report.peak_f32 = world.sum(best_of(report.peaks, DType::f32));
   report.peak_bf16 = world.sum(best_of(report.peaks, DType::bf16));
-  report.products = measure_products(config, world, kProductsShare * seconds);
-  report.step = measure_steps(config, world, kStepShare * seconds);
-  report.all_reduce = measure_all_reduce(world, kAllReduceShare * seconds);
+  report.peak_f16 = world.sum(best_of(report.peaks, DType::f16));
+  report.products = measure_products(config, world, ctx, kProductsShare * seconds);
+  report.step = measure_steps(config, world, kStepShare * seconds, own);
+  const auto gpus = on_cpu ? nullptr : make_device_communicator(ctx, world, own, config.parallel.communication);
+  report.all_reduce = measure_all_reduce(world, ctx, gpus ? *gpus : world, kAllReduceShare * seconds);
   report.load = load.report(world);
   return report;
 }

@@ -16,10 +16,11 @@ namespace weft {
 
 struct BenchReport {
   RunConfig config;  // resolved, but for its data
+  RankDevice own;
   int ranks = 1, threads = 1;
   int64_t parameters = 0;
-  std::vector<PeakRate> peaks;         // of this rank
-  double peak_f32 = 0, peak_bf16 = 0;  // the best of them, all ranks together; 0: no such instruction
+  std::vector<PeakRate> peaks;                       // of this rank
+  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best of them, all ranks together; 0: no such instruction
   std::vector<GemmRate> products;
   StepTimes step;
   std::vector<AllReduceRate> all_reduce;
@@ -36,9 +37,9 @@ inline constexpr int64_t kBenchVocabulary = 8000, kBenchRows = 1536;
 
 // Fills in what would come from data and ranks: grid, vocabularies (kBenchVocabulary where nothing says more), source
 // rows, blocks (0: one a data-parallel rank), precision. All ranks call it.
-RunConfig resolve_bench(RunConfig config, Communicator& world);
+RunConfig resolve_bench(RunConfig config, Communicator& world, const RankDevice& own = {});
 
 // `config` as resolve_bench gives it. Measures for about so many seconds, everything once in any case.
-BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds);
+BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
 }  // namespace weft

@@ -1,6 +1,8 @@
 // trainer/bench/gemm_rates.cpp: the step's products, each on operands of its own.
 #include "trainer/bench/gemm_rates.h"
 
+#include <algorithm>
+
 #include "parallel/tensor_parallel.h"
 #include "tensor/memory.h"
 #include "tensor/ops.h"
@@ -20,22 +22,22 @@ void add_layer(std::vector<Product>& all, const char* layer, int64_t rows, int64
 
 class Operands {
  public:
-  Operands(const Product& p, DType dtype)
+  Operands(Context& ctx, const Product& p, DType dtype)
       : a_shape_(p.pass == ProductPass::weight_gradient ? Shape{p.k, p.m} : Shape{p.m, p.k}),
         b_shape_(p.pass == ProductPass::forward ? Shape{p.n, p.k} : Shape{p.k, p.n}),
         c_dtype_(p.pass == ProductPass::weight_gradient ? DType::f32 : dtype),
         dtype_(dtype),
-        a_(bytes(a_shape_, dtype)),
-        b_(bytes(b_shape_, dtype)),
-        c_(bytes({p.m, p.n}, c_dtype_)),
-        bias_(bytes({p.n}, DType::f32)) {
-    fill(a_.tensor(a_shape_, dtype));
-    fill(b_.tensor(b_shape_, dtype));
-    const int64_t packed = p.pass == ProductPass::weight_gradient ? 0 : ops::packed_numel(Device::cpu, dtype, p.k, p.n);
+        a_(bytes(a_shape_, dtype), ctx.device()),
+        b_(bytes(b_shape_, dtype), ctx.device()),
+        c_(bytes({p.m, p.n}, c_dtype_), ctx.device()),
+        bias_(bytes({p.n}, DType::f32), ctx.device()) {
+    fill(ctx, a_.tensor(a_shape_, dtype));
+    fill(ctx, b_.tensor(b_shape_, dtype));
+    const int64_t packed =
+        p.pass == ProductPass::weight_gradient ? 0 : ops::packed_numel(ctx.device(), dtype, p.k, p.n);
     if (packed == 0) return;
-    packed_b_ = Buffer(static_cast<size_t>(packed) * size_of(dtype));
+    packed_b_ = Buffer(static_cast<size_t>(packed) * size_of(dtype), ctx.device());
     packed_ = packed_b_.tensor({packed}, dtype);
-    Context ctx;
     ops::pack_weight(ctx,
                      {.b = b_.tensor(b_shape_, dtype), .trans_b = p.pass == ProductPass::forward, .packed = packed_});
   }
@@ -55,15 +57,15 @@ class Operands {
 
  private:
   static size_t bytes(const Shape& shape, DType dtype) { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
-  static void fill(const Tensor& x) {  // not zeros: processors may run faster on those
-    Context ctx;
-    const Buffer wide(bytes(x.shape, DType::f32));
+  static void fill(Context& ctx, const Tensor& x) {  // not zeros: processors may run faster on those
+    const Buffer wide(bytes(x.shape, DType::f32), ctx.device());
     ops::init(ctx, {.x = wide.tensor(x.shape),
                     .outer = x.numel(),
                     .kind = ops::Init::Kind::uniform,
                     .value = 1,
                     .purpose = purpose_of("bench.operand")});
     ops::cast(ctx, {.x = wide.tensor(x.shape), .y = x});
+    ctx.synchronize();
   }
 
   Shape a_shape_, b_shape_;
@@ -89,18 +91,38 @@ std::vector<Product> products_of(const RunConfig& c) {
   return all;
 }
 
-std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, double seconds) {
+std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, Context& ctx, double seconds) {
   const std::vector<Product> products = products_of(config);
   const double each = seconds / static_cast<double>(products.size());
   std::vector<GemmRate> rates;
-  Context ctx;
   for (const Product& product : products) {
-    const Operands operands(product, storage_of(config.train.precision));
+    const Operands operands(ctx, product, storage_of(config.train.precision));
     operands.multiply(ctx, product);  // plans it
     const Times times = repeat(world, each, [&] { operands.multiply(ctx, product); });
     rates.push_back({product, product.flops() / times.best(), product.flops() / times.median()});
   }
   return rates;
+}
+
+std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
+  constexpr int64_t kSmallest = 128, kLargest = 8192;
+  constexpr double kLongEnough = 0.01;  // of a product, in seconds: a larger one is hardly faster
+  constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
+  const auto alone = make_single_communicator();
+  std::vector<PeakRate> peaks;
+  for (const DType dtype : kTypes) {
+    PeakRate peak{.instruction = "square matrix product", .dtype = dtype, .flops_per_second = 0};
+    double took = 0;
+    for (int64_t n = kSmallest; n <= kLargest && took < kLongEnough; n *= 2) {
+      const Product square{.layer = "square", .m = n, .n = n, .k = n};
+      const Operands operands(ctx, square, dtype);
+      operands.multiply(ctx, square);                                                       // plans it
+      took = repeat(*alone, seconds / 21, [&] { operands.multiply(ctx, square); }).best();  // 3 types, 7 sizes
+      peak.flops_per_second = std::max(peak.flops_per_second, square.flops() / took);
+    }
+    peaks.push_back(peak);
+  }
+  return peaks;
 }
 
 }  // namespace weft

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "parallel/communicator.h"
+#include "tensor/context.h"
+#include "tensor/cpu/peak.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -29,6 +31,10 @@ struct GemmRate {
 };
 
 // As the model asks for them: operands in the configuration's precision, gradients of weights added to f32.
-std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, double seconds);
+std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, Context& ctx, double seconds);
+
+// The peak of a device that has no loops of tensor/cpu/peak.h: the best of square products, from small ones to some of
+// 8192 rows, a rate for each type of operands.
+std::vector<PeakRate> measure_square_products(Context& ctx, double seconds);
 
 }  // namespace weft

@@ -56,12 +56,6 @@ double delayed_seconds() {
   return error ? kUnknown : total;
 }
 
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 // The processes of this rank's host together.
 double sum_on_host(Communicator& world, double value) {
   const std::string host = host_name();

@@ -20,11 +20,13 @@ struct StepTimes {
   int64_t source_tokens = 0, target_tokens = 0;  // real ones of a step, all ranks
   double fill = 0;
   double flops = 0;            // of the model, all ranks together
-  NamedSeconds phases, parts;  // of the median step on this rank; each sums up to `seconds`
+  double looked_at = 0;        // seconds of the step whose phases and parts follow: on a CPU the median one
+  NamedSeconds phases, parts;  // on this rank; each sums up to `looked_at`
 };
 
-// A step of synthetic blocks; `config` is resolved but for its data. One on a single block warms up.
-StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds);
+// A step of synthetic blocks; `config` is resolved but for its data. One on a single block warms up. A GPU works beside
+// the program, so a further step, each op of which is waited for, tells its parts.
+StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
 // What a call belongs to: "gemm", "attention", ...; "other" if it is none of a training step's.
 const char* part_of(const char* call);

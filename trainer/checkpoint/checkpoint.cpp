@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tensor/error.h"
+#include "tensor/transfer.h"
 #include "trainer/checkpoint/checkpoint_draft.h"
 #include "trainer/checkpoint/finite.h"
 #include "trainer/checkpoint/safetensors.h"
@@ -23,22 +24,22 @@ namespace {
 constexpr char kStateName[] = "state.json";
 constexpr char kConfigName[] = "config.cfg";
 
-struct Source {  // where a stored tensor lies in this rank's memory
+struct Source {  // where a stored tensor lies in the memory of this rank's device
   const Param* param;
-  float* flat;  // the buffer's first element
-  float* local() const { return flat + param->offset; }
+  Tensor local;  // [n] of the buffer
 };
 
 using FileLayout = std::map<std::string, Source>;  // tensor name -> source, in the order of the file
 using Layout = std::map<std::string, FileLayout>;  // "model.safetensors" -> ...
 
-Layout make_layout(const ParamStore& params, const std::vector<FlatState>& buffers) {
+Layout make_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers) {
   Layout layout;
   for (const FlatState& buffer : buffers) {
-    const bool fits = buffer.flat.numel() == params.numel() && buffer.flat.device == Device::cpu;
-    require(fits, ErrorKind::internal, "a checkpoint's buffer must be on the host and laid out like the parameters");
+    const bool fits = buffer.flat.numel() == params.numel() && buffer.flat.device == ctx.device();
+    require(fits, ErrorKind::internal,
+            "a checkpoint's buffer is laid out like the parameters, on the context's device");
     for (const Param& param : params.params()) {
-      const Source source{&param, buffer.flat.ptr<float>()};
+      const Source source{&param, buffer.flat.slice_rows(param.offset, param.numel())};
       const bool added = layout[buffer.file + ".safetensors"].emplace(buffer.prefix + param.spec.name, source).second;
       require(added, ErrorKind::internal, "two tensors of one name in a checkpoint's file");
     }
@@ -52,10 +53,11 @@ std::vector<int64_t> dims_of(const Shape& shape) {
   return dims;
 }
 
-void check_finite(const Layout& layout, int64_t step) {
+void check_finite(Context& ctx, const Layout& layout, int64_t step) {
+  std::vector<float> copy;
   for (const auto& [file, tensors] : layout)
     for (const auto& [name, source] : tensors)
-      if (!describe_not_finite(source.local(), {source.param->numel()}).empty())
+      if (!describe_not_finite(on_host(ctx, source.local, copy), {source.local.numel()}).empty())
         fail(ErrorKind::diverged,
              fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint of step {} is written; the "
                          "last one is kept (a lower optimizer or schedule rate, or clipping, helps)",
@@ -65,14 +67,15 @@ void check_finite(const Layout& layout, int64_t step) {
 // Brings a tensor's slices together on tp rank 0.
 class SliceGatherer {
  public:
-  explicit SliceGatherer(Communicator& tp) : tp_(tp) {}
+  SliceGatherer(Context& ctx, Communicator& tp) : ctx_(ctx), tp_(tp) {}
 
   const float* gather(const Source& source) {  // the global tensor on rank 0; nothing elsewhere
     const Param& param = *source.param;
-    if (param.spec.tp_dim < 0 || tp_.size() == 1) return source.local();
+    const float* local = on_host(ctx_, source.local, copy_);
+    if (param.spec.tp_dim < 0 || tp_.size() == 1) return local;
     const int64_t n = param.numel();
     slices_.resize(static_cast<size_t>(n * tp_.size()));
-    tp_.all_gather(Tensor(source.local(), {n}), Tensor(slices_.data(), {tp_.size(), n}));
+    tp_.all_gather(Tensor(const_cast<float*>(local), {n}), Tensor(slices_.data(), {tp_.size(), n}));
     if (tp_.rank() != 0) return nullptr;
     global_.resize(static_cast<size_t>(param.spec.shape.numel()));
     for (int rank = 0; rank < tp_.size(); ++rank)
@@ -81,14 +84,15 @@ class SliceGatherer {
   }
 
  private:
+  Context& ctx_;
   Communicator& tp_;
-  std::vector<float> slices_, global_;
+  std::vector<float> copy_, slices_, global_;
 };
 
 // Streams all tensors to their files. A rank without a draft only sends. When writing has failed, the rest is still
 // gathered, since the other ranks take part in it; then the error is thrown.
-void save_tensors(const Layout& layout, Communicator& tp, CheckpointDraft* draft) {
-  SliceGatherer gatherer(tp);
+void save_tensors(Context& ctx, const Layout& layout, Communicator& tp, CheckpointDraft* draft) {
+  SliceGatherer gatherer(ctx, tp);
   std::exception_ptr error;
   const auto attempt = [&](auto&& action) {
     if (!draft || error) return;
@@ -156,13 +160,22 @@ void for_each_tensor(const Layout& layout, const std::map<std::string, Safetenso
     }
 }
 
+// This rank's slice of a global tensor, in its place.
+void put_slice(Context& ctx, const Source& source, const float* global) {
+  if (ctx.device() == Device::cpu) return slice_from_global(*source.param, global, source.local.ptr<float>());
+  std::vector<float> local(static_cast<size_t>(source.local.numel()));
+  slice_from_global(*source.param, global, local.data());
+  upload(ctx, local.data(), source.local);
+}
+
 }  // namespace
 
-std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& mesh, const ParamStore& params,
-                            const std::vector<FlatState>& buffers, const json& state, const CheckpointExtras& extras) {
+std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
+                            const ParamStore& params, const std::vector<FlatState>& buffers, const json& state,
+                            const CheckpointExtras& extras) {
   Communicator& world = mesh.world();
-  const Layout layout = make_layout(params, buffers);
-  all_or_none(world, [&] { check_finite(layout, step); });
+  const Layout layout = make_layout(ctx, params, buffers);
+  all_or_none(world, [&] { check_finite(ctx, layout, step); });
 
   std::optional<CheckpointDraft> draft;  // on world rank 0
   all_or_none(world, [&] {
@@ -173,7 +186,7 @@ std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& m
     add_small_files(*draft, state, extras);
   });
   all_or_none(world, [&] {
-    if (mesh.dp().rank() == 0) save_tensors(layout, mesh.tp(), draft ? &*draft : nullptr);
+    if (mesh.dp().rank() == 0) save_tensors(ctx, layout, mesh.tp(), draft ? &*draft : nullptr);
   });
   all_or_none(world, [&] {
     if (draft) draft->commit();
@@ -181,8 +194,9 @@ std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& m
   return root + "/" + step_folder_name(step);
 }
 
-json load_checkpoint(const std::string& folder, const ParamStore& params, const std::vector<FlatState>& buffers) {
-  const Layout layout = make_layout(params, buffers);
+json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
+                     const std::vector<FlatState>& buffers) {
+  const Layout layout = make_layout(ctx, params, buffers);
   const CheckpointManifest manifest = read_checkpoint_manifest(folder);
   const auto digest_of = [&](const std::string& name) {
     const auto it = manifest.files.find(name);
@@ -209,9 +223,8 @@ json load_checkpoint(const std::string& folder, const ParamStore& params, const 
       fail(ErrorKind::checkpoint,
            fmt::format("{}/{}: tensor '{}' holds {}: load an older checkpoint", folder, file, tensor, bad));
   });
-  for_each_tensor(layout, files, [](auto&, auto&, const Source& source, const float* global) {
-    slice_from_global(*source.param, global, source.local());
-  });
+  for_each_tensor(layout, files,
+                  [&](auto&, auto&, const Source& source, const float* global) { put_slice(ctx, source, global); });
   return state;
 }
 

@@ -19,7 +19,8 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values. In its file each tensor is called prefix + parameter name.
+// A flat buffer laid out like ParamStore's values, on any device: it goes through the host a tensor at a time. In its
+// file each tensor is called prefix + parameter name.
 struct FlatState {
   std::string file;    // "model" or "optimizer": which safetensors file of the folder
   std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
@@ -36,15 +37,15 @@ struct CheckpointExtras {                                 // small files that ma
 // A value that is not finite on any rank is an Error of kind diverged before a file is made. What goes wrong on one
 // rank is the same Error on all; the temporary folder is gone then, and older checkpoints are untouched. A whole folder
 // of this step is never overwritten; a damaged one is renamed to step-N.damaged-PID. `state` and `extras` of rank 0
-// count.
-std::string save_checkpoint(const std::string& root, int64_t step, const Mesh& mesh, const ParamStore& params,
-                            const std::vector<FlatState>& buffers, const nlohmann::json& state,
-                            const CheckpointExtras& extras);
+// count. The buffers lie on ctx's device, of which nothing is seen in the files.
+std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
+                            const ParamStore& params, const std::vector<FlatState>& buffers,
+                            const nlohmann::json& state, const CheckpointExtras& extras);
 
 // Fills this rank's slices; each rank calls it by itself. The files are verified and every tensor is checked (name,
 // dtype, global shape, no NaN or infinity) before any is touched. `buffers` may leave out the optimizer: its file is
 // then not read. Returns state.json.
-nlohmann::json load_checkpoint(const std::string& folder, const ParamStore& params,
+nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
                                const std::vector<FlatState>& buffers);
 
 // What follows here touches files only and does not communicate: world rank 0 calls it, and tells the others.

@@ -1,0 +1,35 @@
+// parallel/device_mesh.cpp: the one place that says how tensors on a device travel.
+#include "parallel/device_mesh.h"
+
+#include "parallel/nccl.h"
+#include "parallel/staged_communicator.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+bool stages(const RankDevice& own, Communication wanted) {
+  if (own.device != Device::cuda || wanted == Communication::nccl) return false;
+  return wanted == Communication::mpi || own.num_sharing > 1 || !has_nccl();
+}
+
+std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
+                                                       Communication wanted) {
+  const bool some_stage = group.max(stages(own, wanted) ? 1 : 0) == 1;  // NCCL may be missing on one host
+  if (some_stage || group.size() == 1) return make_staged_communicator(group, ctx);
+  if (own.num_sharing > 1) share_one_gpu();
+  return make_nccl_communicator(ctx, group);
+}
+
+DeviceMesh::DeviceMesh(const Mesh& mesh, Communication wanted) : mesh_(mesh) {
+  if (mesh.device() == Device::cpu) {
+    require(wanted != Communication::nccl, ErrorKind::usage,
+            "parallel.communication = nccl is between GPUs, but this run computes on CPUs: leave it at auto");
+    ctx_ = std::make_unique<Context>(Device::cpu);
+    return;
+  }
+  ctx_ = all_or_none(mesh.world(), [&] { return std::make_unique<Context>(mesh.device()); });
+  dp_ = make_device_communicator(*ctx_, mesh.dp(), mesh.own(), wanted);
+  tp_ = make_device_communicator(*ctx_, mesh.tp(), mesh.own(), wanted);
+}
+
+}  // namespace weft

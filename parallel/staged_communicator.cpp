@@ -1,0 +1,126 @@
+// parallel/staged_communicator.cpp: each collective between a copy to the host and a copy back.
+#include "parallel/staged_communicator.h"
+
+#include <utility>
+#include <vector>
+
+#include "tensor/transfer.h"
+
+namespace weft {
+namespace {
+
+// A tensor's copy in the host's memory.
+class HostCopy {
+ public:
+  Tensor of(const Tensor& x) {  // uninitialised, or as the last one left it
+    if (bytes_.size() < x.bytes()) bytes_.resize(x.bytes());
+    return Tensor(bytes_.data(), x.shape, x.dtype);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+using IdleCopies = std::vector<std::unique_ptr<HostCopy>>;
+
+class StagedWork final : public PendingWork {
+ public:
+  StagedWork(Context& ctx, Communicator& inner, const Tensor& x, std::unique_ptr<HostCopy> copy, IdleCopies& idle)
+      : ctx_(ctx), x_(x), copy_(std::move(copy)), host_(copy_->of(x)), idle_(idle) {
+    download(ctx, x, host_.data);
+    inner_ = inner.start_all_reduce(host_);
+  }
+  ~StagedWork() override {
+    // Abandoned while an exception unwinds: the other communicator may still write to the copy, so it is never freed.
+    if (copy_) static_cast<void>(copy_.release());
+  }
+  void poll() override {
+    if (inner_) inner_->poll();
+  }
+  void wait() override {
+    if (!inner_) return;
+    inner_->wait();
+    upload(ctx_, host_.data, x_);
+    inner_.reset();
+    idle_.push_back(std::move(copy_));
+  }
+
+ private:
+  Context& ctx_;
+  Tensor x_;
+  std::unique_ptr<HostCopy> copy_;
+  Tensor host_;
+  IdleCopies& idle_;
+  std::unique_ptr<PendingWork> inner_;
+};
+
+class StagedCommunicator final : public Communicator {
+ public:
+  StagedCommunicator(Communicator& inner, Context& ctx) : inner_(inner), ctx_(ctx) {}
+  StagedCommunicator(std::unique_ptr<Communicator> inner, Context& ctx)
+      : owned_(std::move(inner)), inner_(*owned_), ctx_(ctx) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+
+  void all_reduce(const Tensor& x, ReduceOp op) override {
+    const Tensor host = to_host(x, from_);
+    inner_.all_reduce(host, op);
+    upload(ctx_, host.data, x);
+  }
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
+    return std::make_unique<StagedWork>(ctx_, inner_, x, take_copy(), idle_);
+  }
+  void all_gather(const Tensor& x, const Tensor& y) override {
+    const Tensor all = to_.of(y);
+    inner_.all_gather(to_host(x, from_), all);
+    upload(ctx_, all.data, y);
+  }
+  void reduce_scatter(const Tensor& x, const Tensor& y) override {
+    const Tensor mine = to_.of(y);
+    inner_.reduce_scatter(to_host(x, from_), mine);
+    upload(ctx_, mine.data, y);
+  }
+  void broadcast(const Tensor& x, int root) override {
+    const bool sends = rank() == root;
+    const Tensor host = sends ? to_host(x, from_) : to_.of(x);
+    inner_.broadcast(host, root);
+    if (!sends) upload(ctx_, host.data, x);
+  }
+  void barrier() override {
+    ctx_.synchronize();
+    inner_.barrier();
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    return std::make_unique<StagedCommunicator>(inner_.split(color, key), ctx_);
+  }
+  std::unique_ptr<Communicator> split_by_host() override {
+    return std::make_unique<StagedCommunicator>(inner_.split_by_host(), ctx_);
+  }
+
+ private:
+  Tensor to_host(const Tensor& x, HostCopy& copy) {
+    const Tensor host = copy.of(x);
+    download(ctx_, x, host.data);
+    return host;
+  }
+  std::unique_ptr<HostCopy> take_copy() {
+    if (idle_.empty()) return std::make_unique<HostCopy>();
+    std::unique_ptr<HostCopy> copy = std::move(idle_.back());
+    idle_.pop_back();
+    return copy;
+  }
+
+  std::unique_ptr<Communicator> owned_;  // of a group split off
+  Communicator& inner_;
+  Context& ctx_;
+  HostCopy from_, to_;
+  IdleCopies idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_staged_communicator(Communicator& inner, Context& ctx) {
+  return std::make_unique<StagedCommunicator>(inner, ctx);
+}
+
+}  // namespace weft
