@@ -46,5 +46,7 @@ target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_TRAIN} PkgCon
 if(WEFT_TESTS)
   find_package(GTest QUIET)
   weft_require(GTest_FOUND "GoogleTest" libgtest-dev gtest-devel)
+  find_package(Boost QUIET COMPONENTS program_options context)
+  weft_require(Boost_FOUND "Boost.Context, for the emulated device" libboost-context-dev boost-devel)
   find_package(benchmark QUIET CONFIG)  # optional: Debian's libbenchmark-dev; without it ops_bench is not built
 endif()

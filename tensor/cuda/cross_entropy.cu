@@ -1,0 +1,168 @@
+// tensor/cuda/cross_entropy.cu: statistics of rows of logits, and loss and gradient from them. A block has a row, and
+// reads it once for each.
+#include <limits>
+
+#include "tensor/cuda/groups.cuh"
+#include "tensor/math.h"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+namespace {
+
+// Merges `count` logits into a row's statistics; the sum of exponentials is rescaled where the maximum grows.
+__device__ void add_logits(const float (&x)[kGroup], int64_t count, SoftmaxRow<float>& row) {
+  float max = row.max;
+  for (int i = 0; i < kGroup; ++i)
+    if (i < count && x[i] > max) max = x[i];
+  if (max > row.max) row.sum_exp *= exp_of(row.max - max);
+  row.max = max;
+  for (int i = 0; i < kGroup; ++i) {
+    if (i >= count) continue;
+    // One of -infinity adds nothing, not even where there was no other yet. NaN shows.
+    row.sum_exp += x[i] == -std::numeric_limits<float>::infinity() ? 0.0f : exp_of(x[i] - max);
+    row.sum_logits += x[i];
+  }
+}
+
+// The statistics of a warp's parts, the same on each lane but for rounding. Targets are not among them.
+__device__ SoftmaxRow<float> warp_merge(SoftmaxRow<float> row) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    const SoftmaxRow<float> other{__shfl_xor_sync(0xFFFFFFFFu, row.max, offset),
+                                  __shfl_xor_sync(0xFFFFFFFFu, row.sum_exp, offset),
+                                  __shfl_xor_sync(0xFFFFFFFFu, row.sum_logits, offset), 0};
+    row = merge(row, other);
+  }
+  return row;
+}
+
+// Of the whole block, on its first warp. `parts` is shared, three values a warp.
+__device__ SoftmaxRow<float> block_merge(SoftmaxRow<float> row, float* parts) {
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  row = warp_merge(row);
+  if (lane == 0) {
+    parts[3 * warp] = row.max;
+    parts[3 * warp + 1] = row.sum_exp;
+    parts[3 * warp + 2] = row.sum_logits;
+  }
+  __syncthreads();
+  if (warp != 0) return row;
+  row = {};
+  if (lane < blockDim.x / kWarp) row = {parts[3 * lane], parts[3 * lane + 1], parts[3 * lane + 2], 0};
+  return warp_merge(row);
+}
+
+template <typename T>
+struct Logits {
+  Rows<T> rows;
+  int64_t cols, valid, first_id;
+  const int32_t* targets;  // ?
+  __device__ int64_t target(int64_t row) const { return targets != nullptr ? targets[row] : -1; }
+  // The target's column, or -1 if there is none here.
+  __device__ int64_t target_column(int64_t row) const {
+    const int64_t id = target(row), local = id - first_id;
+    return id >= 0 && local >= 0 && local < valid ? local : -1;
+  }
+};
+template <typename T, typename Arguments>
+Logits<T> logits_of(const Arguments& a) {
+  return {rows_of<T>(a.logits), a.logits.cols(), a.valid, a.first_id, vector_of<int32_t>(a.targets)};
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kGroupThreads) row_statistics(Logits<T> logits, float* stats) {
+  __shared__ float parts[3 * kGroupThreads / kWarp];
+  const int64_t row = blockIdx.x;
+  const T* from = logits.rows[row];
+  SoftmaxRow<float> sums;
+  for (int64_t col = threadIdx.x * kGroup; col < logits.valid; col += blockDim.x * kGroup) {
+    float x[kGroup];
+    load(from + col, logits.valid - col, x);
+    add_logits(x, logits.valid - col, sums);
+  }
+  sums = block_merge(sums, parts);
+  if (threadIdx.x != 0) return;
+  const int64_t target = logits.target_column(row);
+  stats[row * 4] = sums.max;
+  stats[row * 4 + 1] = sums.sum_exp;
+  stats[row * 4 + 2] = sums.sum_logits;
+  stats[row * 4 + 3] = target >= 0 ? to_float(from[target]) : 0.0f;
+}
+
+struct Loss {
+  const float* stats;  // [ranks, rows, 4]
+  int64_t ranks, rows;
+  LabelSmoothing<float> smoothing;
+  float grad_scale;
+  const StepState* state;  // ?
+  bool backward;
+  float *loss, *nll;
+
+  __device__ SoftmaxRow<float> merged_row(int64_t row) const {
+    SoftmaxRow<float> merged;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const float* s = stats + (rank * rows + row) * 4;
+      merged = merge(merged, SoftmaxRow<float>{s[0], s[1], s[2], s[3]});
+    }
+    return merged;
+  }
+};
+
+// The gradient of a row, over its logits; 0 for columns that pad it, and for a row without a target.
+template <typename T>
+__device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const SoftmaxRow<float>& merged) {
+  T* x = logits.rows[row];
+  const int64_t valid = logits.target(row) < 0 ? 0 : logits.valid, target = logits.target_column(row);
+  const float inverse_sum = 1.0f / merged.sum_exp;
+  const float scale = a.state != nullptr ? a.grad_scale * a.state->loss_scale : a.grad_scale;
+  for (int64_t col = threadIdx.x * kGroup; col < logits.cols; col += blockDim.x * kGroup) {
+    float d[kGroup];
+    load(x + col, valid - col, d);
+    for (int i = 0; i < kGroup; ++i) {
+      const float wanted = col + i == target ? a.smoothing.on_target : a.smoothing.elsewhere;
+      d[i] = col + i < valid ? scale * cross_entropy_gradient(d[i], merged.max, inverse_sum, wanted) : 0.0f;
+    }
+    store(d, x + col, logits.cols - col);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kGroupThreads) loss_and_gradient(Logits<T> logits, Loss a) {
+  const int64_t row = blockIdx.x;
+  const bool counts = logits.target(row) >= 0;
+  const SoftmaxRow<float> merged = a.merged_row(row);
+  if (threadIdx.x == 0) {
+    a.nll[row] = counts ? negative_log_likelihood(merged) : 0.0f;
+    a.loss[row] = counts ? smoothed_cross_entropy(merged, a.smoothing) : 0.0f;
+  }
+  if (a.backward) write_gradient(logits, a, row, merged);
+}
+
+}  // namespace
+
+void softmax_stats(Context& ctx, const ops::SoftmaxStats& a) {
+  for_storage(a.logits.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(ctx, "softmax_stats", row_statistics<T>, static_cast<unsigned>(a.logits.rows()), threads_of_row(a.valid), 0,
+           logits_of<T>(a), a.stats.ptr<float>());
+  });
+}
+
+void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
+  const Loss loss{.stats = vector_of(a.stats),
+                  .ranks = a.stats.dim(0),
+                  .rows = a.logits.rows(),
+                  .smoothing = LabelSmoothing<float>(a.smoothing, a.vocabulary),
+                  .grad_scale = a.grad_scale,
+                  .state = a.state,
+                  .backward = a.backward,
+                  .loss = vector_of(a.loss),
+                  .nll = vector_of(a.nll)};
+  for_storage(a.logits.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(ctx, "cross_entropy", loss_and_gradient<T>, static_cast<unsigned>(a.logits.rows()),
+           threads_of_row(a.backward ? a.logits.cols() : 1), 0, logits_of<T>(a), loss);
+  });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,102 @@
+// tensor/cuda/decode.cu: rows gathered and scattered, and the best columns of a row, for beam search.
+#include "tensor/cuda/groups.cuh"
+#include "tensor/elementary.h"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+namespace {
+
+// y[to[r]] = x[from[r]], where a list that is not given counts the rows.
+template <typename T>
+struct CopyRowGroup {
+  Rows<T> x, y;
+  const int32_t *from, *to;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    T values[kGroup];
+    load_stored(x[from != nullptr ? from[row] : row] + col, count, values);
+    store_stored(values, y[to != nullptr ? to[row] : row] + col, count);
+  }
+};
+
+// Larger for a larger value and, of equal ones, for a lower column; NaN is less than any value. No two columns of a row
+// have the same rank, and none has 0.
+using Rank = uint64_t;
+__device__ Rank rank_of(float value, int64_t column) {
+  const uint32_t bits = bits_from_float(value == 0.0f ? 0.0f : value);  // -0 is 0
+  const uint32_t ordered = value != value ? 0u : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+  return static_cast<Rank>(ordered) << 32 | (0xFFFFFFFFu - static_cast<uint32_t>(column));
+}
+__device__ int64_t column_of(Rank rank) { return 0xFFFFFFFFu - static_cast<uint32_t>(rank); }
+
+// The best of the thread's columns that ranks below `limit`; 0: there is none.
+template <typename T>
+__device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
+  Rank best = 0;
+  for (int64_t col = threadIdx.x * kGroup; col < valid; col += blockDim.x * kGroup) {
+    float x[kGroup];
+    load(row + col, valid - col, x);
+    for (int i = 0; i < kGroup; ++i) {
+      const Rank rank = col + i < valid ? rank_of(x[i], col + i) : 0;
+      if (rank < limit && rank > best) best = rank;
+    }
+  }
+  return best;
+}
+
+// The block's greatest; `parts` is shared, one value a warp.
+__device__ Rank block_max(Rank rank, Rank* parts) {
+  const unsigned lane = threadIdx.x % kWarp;
+  rank = warp_max(rank);
+  __syncthreads();  // the greatest before has been read
+  if (lane == 0) parts[threadIdx.x / kWarp] = rank;
+  __syncthreads();
+  return warp_max(lane < blockDim.x / kWarp ? parts[lane] : Rank{0});
+}
+
+// A block has a row. Each thread knows the best of its own columns; whose column is the best of all writes it and
+// looks for its next.
+template <typename T>
+__global__ void __launch_bounds__(kGroupThreads)
+    best_columns(Rows<T> x, int64_t valid, int64_t k, float* values, int32_t* columns) {
+  __shared__ Rank parts[kGroupThreads / kWarp];
+  const int64_t row = blockIdx.x;
+  const T* from = x[row];
+  Rank own = best_below(from, valid, ~Rank{0});
+  for (int64_t i = row * k; i < (row + 1) * k; ++i) {
+    const Rank best = block_max(own, parts);
+    if (best != own) continue;
+    const int64_t column = column_of(best);
+    values[i] = to_float(from[column]);
+    columns[i] = static_cast<int32_t>(column);
+    own = best_below(from, valid, best);
+  }
+}
+
+}  // namespace
+
+void gather_rows(Context& ctx, const ops::GatherRows& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_groups(ctx, "gather_rows", a.y.rows(), a.y.cols(),
+                  CopyRowGroup<T>{rows_of<T>(a.x), rows_of<T>(a.y), vector_of<int32_t>(a.rows), nullptr});
+  });
+}
+
+void scatter_rows(Context& ctx, const ops::ScatterRows& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_groups(ctx, "scatter_rows", a.x.rows(), a.x.cols(),
+                  CopyRowGroup<T>{rows_of<T>(a.x), rows_of<T>(a.y), nullptr, vector_of<int32_t>(a.rows)});
+  });
+}
+
+void top_k(Context& ctx, const ops::TopK& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch(ctx, "top_k", best_columns<T>, static_cast<unsigned>(a.x.rows()), threads_of_row(a.valid), 0,
+           rows_of<T>(a.x), a.valid, a.values.cols(), a.values.ptr<float>(), a.columns.ptr<int32_t>());
+  });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,39 @@
+// tensor/cuda/dropout.cuh: dropout of eight neighbours from one Philox call, bit for bit random.h's.
+#pragma once
+
+#include "tensor/cuda/vector.cuh"
+#include "tensor/random.h"
+
+namespace weft::cuda {
+
+// The bits of the eight elements from global index `index`, two to a word as in a group of random.h. Elements that lie
+// in two groups have both drawn, and the later one's bits moved down behind the earlier one's.
+__device__ inline PhiloxBits dropout_bits(const Dropout& dropout, uint64_t index) {
+  const uint64_t group = index / kGroup;
+  const auto lead = static_cast<int>(index % kGroup);
+  const PhiloxBits low = philox(dropout.seed, group, dropout.step, dropout.purpose);
+  if (lead == 0) return low;
+  const PhiloxBits high = philox(dropout.seed, group + 1, dropout.step, dropout.purpose);
+  uint32_t words[8] = {low.v[0], low.v[1], low.v[2], low.v[3], high.v[0], high.v[1], high.v[2], high.v[3]};
+  for (int lane = 0; lane < lead; ++lane)
+    for (int i = 0; i < 7; ++i) words[i] = words[i] >> 16 | words[i + 1] << 16;
+  return {{words[0], words[1], words[2], words[3]}};
+}
+
+// What each of them is multiplied with: keep_scale() or 0. `dropout` is resolved, and its rate is not 0.
+__device__ inline void dropout_factors(const Dropout& dropout, uint64_t index, float (&factors)[kGroup]) {
+  const PhiloxBits bits = dropout_bits(dropout, index);
+  const uint32_t threshold = dropout.threshold();
+  const float scale = dropout.keep_scale();
+  for (int i = 0; i < kGroup; ++i) factors[i] = (bits.v[i / 2] >> (16 * (i % 2)) & 0xFFFFu) >= threshold ? scale : 0.0f;
+}
+
+// Drops from the group at (row, col). `dropout` is resolved.
+__device__ inline void drop(const Dropout& dropout, int64_t row, int64_t col, float (&x)[kGroup]) {
+  if (dropout.rate <= 0) return;
+  float factors[kGroup];
+  dropout_factors(dropout, dropout.index(row, col), factors);
+  for (int i = 0; i < kGroup; ++i) x[i] *= factors[i];
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,70 @@
+// tensor/cuda/embedding.cu: look-up of embedding rows, and the addition of positions.
+#include "tensor/cuda/dropout.cuh"
+#include "tensor/cuda/groups.cuh"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+namespace {
+
+template <typename Table, typename T>
+struct LookUpGroup {
+  const int32_t* ids;
+  Rows<Table> table;
+  int64_t first_id, num_ids;
+  float scale;
+  Rows<T> y;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    const int64_t id = ids[row], local = id - first_id;
+    float values[kGroup] = {};
+    if (id >= 0 && local >= 0 && local < num_ids) load(table[local] + col, count, values);
+    for (float& v : values) v *= scale;
+    store(values, y[row] + col, count);
+  }
+};
+
+template <typename X, typename T>
+struct AddPositionsGroup {
+  Rows<X> x;
+  const int32_t* positions;
+  Rows<float> table;
+  Rows<T> y;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float sum[kGroup];
+    load(x[row] + col, count, sum);
+    add_group(table[positions[row]] + col, count, sum);
+    drop(dropout.resolved(), row, col, sum);
+    store(sum, y[row] + col, count);
+  }
+};
+
+template <typename X, typename T>
+void add_rows_of_table(Context& ctx, const ops::AddPositions& a) {
+  launch_groups(ctx, "add_positions", a.x.rows(), a.x.cols(),
+                AddPositionsGroup<X, T>{rows_of<X>(a.x), vector_of<int32_t>(a.positions), rows_of<float>(a.table),
+                                        rows_of<T>(a.y), a.dropout});
+}
+
+}  // namespace
+
+void embedding_forward(Context& ctx, const ops::EmbeddingForward& a) {
+  for_storage(a.table.dtype, [&](auto table) {
+    for_storage(a.y.dtype, [&](auto zero) {
+      using Table = decltype(table);
+      using T = decltype(zero);
+      launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
+                    LookUpGroup<Table, T>{vector_of<int32_t>(a.ids), rows_of<Table>(a.table), a.first_id,
+                                          a.table.rows(), a.scale, rows_of<T>(a.y)});
+    });
+  });
+}
+
+void add_positions(Context& ctx, const ops::AddPositions& a) {
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    a.x.dtype == DType::f32 ? add_rows_of_table<float, T>(ctx, a) : add_rows_of_table<T, T>(ctx, a);
+  });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,70 @@
+// tensor/cuda/gemm_plan.h: one kind of product as cuBLASLt is told it: descriptor, layouts, algorithm.
+//
+// cuBLASLt's matrices are column-major; a row-major matrix is the same memory as its transpose in columns. So for
+// C = op(A) op(B) it computes C^T = op(B)^T op(A)^T: our b is its A, our a its B, and our bias, one value a column, its
+// bias, one value a row. A column slice is a leading dimension.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // what cuBLASLt's algorithms for H100 ask for at most
+
+struct GemmKey {  // what an algorithm may depend on
+  int64_t m, n, k, a_stride, b_stride, c_stride;
+  bool trans_a, trans_b, bias, accumulate;
+  DType ab, c;
+  uint32_t a_alignment, b_alignment, c_alignment, bias_alignment;  // of the addresses, in bytes
+  auto operator<=>(const GemmKey&) const = default;
+};
+std::string description(const GemmKey& key);  // for messages
+
+struct GemmOperands {
+  const void *a, *b, *bias;  // bias: in c's storage; nullptr if the plan has none
+  void* c;
+};
+
+struct GemmQueue {  // where products go
+  cublasLtHandle_t library;
+  cudaStream_t stream;
+  void* workspace;  // of kGemmWorkspaceBytes
+};
+
+class GemmPlan {
+ public:
+  // `bias`: its address says how it is aligned. `tune`: time candidates instead of taking the heuristic's first.
+  GemmPlan(const GemmQueue& queue, const GemmKey& key, const void* bias, bool tune);
+  GemmPlan(const GemmPlan&) = delete;
+  GemmPlan& operator=(const GemmPlan&) = delete;
+
+  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has an algorithm for this product
+  void run(const GemmQueue& queue, const GemmOperands& operands) { run(queue, operands, algorithm_); }
+
+ private:
+  void describe(const GemmKey& key, const void* bias);
+  void choose(const GemmQueue& queue, const GemmKey& key, bool tune);
+  void run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm);
+
+  cublasLtMatmulDescOpaque_t operation_;
+  cublasLtMatrixLayoutOpaque_t a_, b_, c_;
+  cublasLtMatmulAlgo_t algorithm_;
+  float beta_;  // what c is multiplied with before the product is added: 0 or 1
+  bool bias_, is_possible_ = false;
+};
+
+// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on operands of its own.
+size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t count,
+                         const std::function<void(size_t candidate, const GemmOperands&)>& run);
+
+void check(cublasStatus_t status, const char* what);  // an Error for what a call of cuBLASLt says
+
+}  // namespace weft::cuda

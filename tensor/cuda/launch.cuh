@@ -1,0 +1,73 @@
+// tensor/cuda/launch.cuh: how a kernel is started, and what every kernel needs: indices, shared memory, sums over a
+// warp and a block. Plain CUDA; the emulated device (tests/emulation) brings a cuda_runtime.h of its own.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "tensor/context.h"
+#include "tensor/cuda/runtime.h"
+
+namespace weft::cuda {
+
+inline constexpr int kWarp = 32;
+
+// kernel<<<grid, block, shared_bytes>>> on ctx's stream. A launch that fails is an Error that names `kernel`.
+template <typename... Parameters, typename... Arguments>
+void launch(Context& ctx, const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+            Arguments... arguments) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;  // nothing to do is no error
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = runtime(ctx).stream_;
+  if (shared_bytes > 48 * 1024)
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes)),
+          name);
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+  note_launch(name);
+}
+
+constexpr unsigned blocks_for(int64_t n, int64_t per_block) {
+  return static_cast<unsigned>((n + per_block - 1) / per_block);
+}
+
+// The dynamic shared memory of the block, 16-byte aligned.
+extern __shared__ int4 dynamic_shared[];
+template <typename T>
+__device__ inline T* shared_memory() {
+  return reinterpret_cast<T*>(dynamic_shared);
+}
+
+// Sums and maxima of a warp's values in a fixed order, the same on every lane.
+template <typename T>
+__device__ inline T warp_sum(T x) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(0xFFFFFFFFu, x, offset);
+  return x;
+}
+template <typename T>
+__device__ inline T warp_max(T x) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    const T other = __shfl_xor_sync(0xFFFFFFFFu, x, offset);
+    x = other > x ? other : x;
+  }
+  return x;
+}
+
+// Of a block of whole warps, at most 32; the same on every thread. `parts` is shared memory of 32 values; it may be
+// used again after the next __syncthreads().
+template <typename T>
+__device__ inline T block_sum(T x, T* parts) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int warps = static_cast<int>(blockDim.x) / kWarp;
+  x = warp_sum(x);
+  if (lane == 0) parts[warp] = x;
+  __syncthreads();
+  x = lane < warps ? parts[lane] : T(0);
+  return warp_sum(x);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,127 @@
+// tensor/cuda/normalization.cu: layer norm, alone and with the residual sum before it: each row is read once, held in
+// registers and written once.
+#include "tensor/cuda/normalization.cuh"
+
+#include <cmath>
+
+#include "tensor/cuda/reduce.cuh"
+#include "tensor/cuda/residual.cuh"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+namespace {
+
+template <typename X, typename T>
+struct Forward {
+  int64_t rows, cols;
+  ResidualSum<X, T> in;
+  Rows<T> h;  // ? their sum, rounded
+  const float *gamma, *beta;
+  Rows<T> y;
+  float *mean, *rstd;
+  Dropout dropout;
+  float eps;
+};
+
+// The group at (row, col) of h, which it stores.
+template <typename X, typename T>
+__device__ void sum_group(const Forward<X, T>& a, const Dropout& dropout, int64_t row, int64_t col,
+                          float (&h)[kGroup]) {
+  if (col >= a.cols) return;
+  a.in.load_sum(dropout, row, col, a.cols - col, h);
+  if (a.h.data == nullptr) return;
+  for (float& value : h) value = to_float(from_float<T>(value));
+  store(h, a.h[row] + col, a.cols - col);
+}
+
+template <typename X, typename T>
+__device__ void normalise_group(const Forward<X, T>& a, float mean, float rstd, int64_t row, int64_t col,
+                                const float (&h)[kGroup]) {
+  float gamma[kGroup], y[kGroup];
+  load(a.gamma + col, a.cols - col, gamma);
+  load(a.beta + col, a.cols - col, y);
+  for (int i = 0; i < kGroup; ++i) y[i] += (h[i] - mean) * rstd * gamma[i];
+  store(y, a.y[row] + col, a.cols - col);
+}
+
+template <int kGroups, typename X, typename T>
+__global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
+  __shared__ float parts[kTeamThreads / kWarp];
+  const Dropout dropout = a.dropout.resolved();
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const bool exists = row < a.rows;  // a team without a row takes part in the sums
+  const float inverse_cols = 1.0f / static_cast<float>(a.cols);
+  float h[kGroups][kGroup] = {};
+  float sum[1] = {0};
+  for (int k = 0; k < kGroups; ++k) {
+    if (exists) sum_group(a, dropout, row, team_column(k), h[k]);
+    for (const float value : h[k]) sum[0] += value;
+  }
+  team_sums(sum, parts);
+  const float mean = inverse_cols * sum[0];
+  float squares[1] = {0};
+  for (int k = 0; k < kGroups; ++k) {
+    for (int i = 0; i < kGroup; ++i)
+      if (team_column(k) + i < a.cols) squares[0] += (h[k][i] - mean) * (h[k][i] - mean);
+  }
+  team_sums(squares, parts);
+  const float rstd = 1.0f / std::sqrt(squares[0] * inverse_cols + a.eps);
+  if (!exists) return;
+  for (int k = 0; k < kGroups; ++k) normalise_group(a, mean, rstd, row, team_column(k), h[k]);
+  if (threadIdx.x == 0) {
+    a.mean[row] = mean;
+    a.rstd[row] = rstd;
+  }
+}
+
+template <typename X, typename T>
+void launch_forward(Context& ctx, const char* name, const Forward<X, T>& a) {
+  const dim3 block = block_of_teams(a.rows, a.cols);
+  for_width(a.cols, [&](auto groups) {
+    launch(ctx, name, norm_forward<decltype(groups)::value, X, T>, blocks_for(a.rows, block.y), block, 0, a);
+  });
+}
+
+template <typename X, typename T>
+void residual_norm(Context& ctx, const ops::ResidualNormForward& a) {
+  launch_forward(ctx, "residual_norm_forward",
+                 Forward<X, T>{.rows = a.x.rows(),
+                               .cols = a.x.cols(),
+                               .in = {rows_of<T>(a.residual), rows_of<X>(a.x), vector_of(a.bias)},
+                               .h = rows_of<T>(a.h),
+                               .gamma = vector_of(a.gamma),
+                               .beta = vector_of(a.beta),
+                               .y = rows_of<T>(a.y),
+                               .mean = vector_of(a.mean),
+                               .rstd = vector_of(a.rstd),
+                               .dropout = a.dropout,
+                               .eps = a.eps});
+}
+
+}  // namespace
+
+void layer_norm_forward(Context& ctx, const ops::LayerNormForward& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_forward(ctx, "layer_norm_forward",
+                   Forward<T, T>{.rows = a.x.rows(),
+                                 .cols = a.x.cols(),
+                                 .in = {{}, rows_of<T>(a.x)},
+                                 .gamma = vector_of(a.gamma),
+                                 .beta = vector_of(a.beta),
+                                 .y = rows_of<T>(a.y),
+                                 .mean = vector_of(a.mean),
+                                 .rstd = vector_of(a.rstd),
+                                 .eps = a.eps});
+  });
+}
+
+void residual_norm_forward(Context& ctx, const ops::ResidualNormForward& a) {
+  for_storage(a.h.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    a.x.dtype == DType::f32 ? residual_norm<float, T>(ctx, a) : residual_norm<T, T>(ctx, a);
+  });
+}
+
+}  // namespace weft::cuda

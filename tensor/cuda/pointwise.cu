@@ -1,0 +1,170 @@
+// tensor/cuda/pointwise.cu: ops that treat each element apart: fill, add, cast, activation, dropout.
+#include "tensor/cuda/groups.cuh"
+#include "tensor/cuda/residual.cuh"
+#include "tensor/math.h"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+namespace {
+
+template <typename T>
+struct FillGroup {
+  Rows<T> x;
+  T value;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    T values[kGroup];
+    for (T& v : values) v = value;
+    store_stored(values, x[row] + col, count);
+  }
+};
+
+template <typename T>
+struct AddGroup {
+  Rows<T> x, y;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float sum[kGroup];
+    load(y[row] + col, count, sum);
+    add_group(x[row] + col, count, sum);
+    store(sum, y[row] + col, count);
+  }
+};
+
+template <typename X, typename Y>
+struct CastGroup {
+  Rows<X> x;
+  Rows<Y> y;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float values[kGroup];
+    load(x[row] + col, count, values);
+    store(values, y[row] + col, count);
+  }
+};
+
+template <Activation kKind, typename T>
+struct ActivateGroup {
+  Rows<T> x, y;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float values[kGroup];
+    load(x[row] + col, count, values);
+    for (float& v : values) v = kKind == Activation::relu ? relu(v) : gelu(v);
+    drop(dropout.resolved(), row, col, values);
+    store(values, y[row] + col, count);
+  }
+};
+
+// y says where x > 0 and the element was kept, as tensor/cpu/pointwise.cpp proves.
+template <typename T>
+struct ReluGradientGroup {
+  Rows<T> y, d_y, d_x;
+  float scale;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float out[kGroup], d[kGroup];
+    load(y[row] + col, count, out);
+    load(d_y[row] + col, count, d);
+    for (int i = 0; i < kGroup; ++i) d[i] = out[i] != 0.0f ? d[i] * scale : 0.0f;
+    store(d, d_x[row] + col, count);
+  }
+};
+
+template <typename T>
+struct GeluGradientGroup {
+  Rows<T> x, d_y, d_x;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float in[kGroup], d[kGroup];
+    load(x[row] + col, count, in);
+    load(d_y[row] + col, count, d);
+    drop(dropout.resolved(), row, col, d);
+    for (int i = 0; i < kGroup; ++i) d[i] *= gelu_derivative(in[i]);
+    store(d, d_x[row] + col, count);
+  }
+};
+
+template <typename X, typename T>
+struct DropoutAddGroup {
+  ResidualSum<X, T> in;
+  Rows<T> y;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float sum[kGroup];
+    in.load_sum(dropout.resolved(), row, col, count, sum);
+    store(sum, y[row] + col, count);
+  }
+};
+
+template <typename X, typename T>
+void dropout_add(Context& ctx, const ops::DropoutAddForward& a) {
+  launch_groups(
+      ctx, "dropout_add_forward", a.x.rows(), a.x.cols(),
+      DropoutAddGroup<X, T>{{rows_of<T>(a.residual), rows_of<X>(a.x), vector_of(a.bias)}, rows_of<T>(a.y), a.dropout});
+}
+
+}  // namespace
+
+void fill(Context& ctx, const ops::Fill& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_groups(ctx, "fill", extent_of(a.x), FillGroup<T>{rows_of<T>(a.x), from_float<T>(a.value)});
+  });
+}
+
+void add(Context& ctx, const ops::Add& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_groups(ctx, "add", extent_of(a.x, a.y), AddGroup<T>{rows_of<T>(a.x), rows_of<T>(a.y)});
+  });
+}
+
+void cast(Context& ctx, const ops::Cast& a) {
+  for_storage(a.x.dtype, [&](auto from) {
+    for_storage(a.y.dtype, [&](auto to) {
+      using X = decltype(from);
+      using Y = decltype(to);
+      launch_groups(ctx, "cast", extent_of(a.x, a.y), CastGroup<X, Y>{rows_of<X>(a.x), rows_of<Y>(a.y)});
+    });
+  });
+}
+
+void activation_forward(Context& ctx, const ops::ActivationForward& a) {
+  for_storage(a.x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Rows<T> x = rows_of<T>(a.x), y = rows_of<T>(a.y);
+    if (a.kind == Activation::relu) {
+      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(),
+                    ActivateGroup<Activation::relu, T>{x, y, a.dropout});
+    } else {
+      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(),
+                    ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
+    }
+  });
+}
+
+void activation_backward(Context& ctx, const ops::ActivationBackward& a) {
+  for_storage(a.d_y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Rows<T> d_y = rows_of<T>(a.d_y), d_x = rows_of<T>(a.d_x);
+    if (a.kind == Activation::relu) {
+      launch_groups(ctx, "activation_backward", extent_of(a.y, a.d_y, a.d_x),
+                    ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
+    } else {
+      launch_groups(ctx, "activation_backward", a.d_y.rows(), a.d_y.cols(),
+                    GeluGradientGroup<T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+    }
+  });
+}
+
+void dropout_add_forward(Context& ctx, const ops::DropoutAddForward& a) {
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    a.x.dtype == DType::f32 ? dropout_add<float, T>(ctx, a) : dropout_add<T, T>(ctx, a);
+  });
+}
+
+// As forward without a residual.
+void dropout_backward(Context& ctx, const ops::DropoutBackward& a) {
+  dropout_add_forward(ctx, {.x = a.d_y, .y = a.d_x, .dropout = a.dropout});
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,35 @@
+// tensor/cuda/reduce.cuh: sums over the rows of a matrix in two stages: each block sums a range of rows that the shape
+// alone fixes, then the ranges are added in order. So the sums are the same on every run.
+#pragma once
+
+#include "tensor/cuda/launch.cuh"
+#include "tensor/cuda/vector.cuh"
+
+namespace weft::cuda {
+
+// Shared memory of sum_over_y.
+inline size_t exchange_bytes(dim3 block) { return sizeof(float) * kGroup * block.x * block.y; }
+
+// The sum, in order, of what the threads of equal threadIdx.x hold for the same eight columns, written to `to` by the
+// first of them. Every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
+__device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, float* to, int64_t count) {
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  __syncthreads();  // what was exchanged before has been read
+  store(held, exchange + thread * kGroup, kGroup);
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  float sum[kGroup];
+  for (int i = 0; i < kGroup; ++i) sum[i] = held[i];
+  for (unsigned y = 1; y < blockDim.y; ++y) add_group(exchange + (y * blockDim.x + threadIdx.x) * kGroup, kGroup, sum);
+  store(sum, to, count);
+}
+
+// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., one after the other. Null: that one is not wanted.
+struct RangeSums {
+  static constexpr int kMost = 3;
+  float* y[kMost] = {};
+};
+void add_ranges(Context& ctx, const char* name, const float* partial, int64_t ranges, int sums, int64_t cols,
+                const RangeSums& to);
+
+}  // namespace weft::cuda

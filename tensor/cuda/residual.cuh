@@ -1,0 +1,25 @@
+// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, alone (pointwise.cu) and with the norm
+// behind it (normalization.cu).
+#pragma once
+
+#include "tensor/cuda/dropout.cuh"
+
+namespace weft::cuda {
+
+template <typename X, typename T>
+struct ResidualSum {
+  Rows<T> residual;  // ?
+  Rows<X> x;
+  const float* bias = nullptr;  // ?
+
+  // `dropout` is resolved.
+  __device__ void load_sum(const Dropout& dropout, int64_t row, int64_t col, int64_t count,
+                           float (&sum)[kGroup]) const {
+    load(x[row] + col, count, sum);
+    if (bias != nullptr) add_group(bias + col, count, sum);
+    drop(dropout, row, col, sum);
+    if (residual.data != nullptr) add_group(residual[row] + col, count, sum);
+  }
+};
+
+}  // namespace weft::cuda

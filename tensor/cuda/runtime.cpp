@@ -1,0 +1,104 @@
+// tensor/cuda/runtime.cpp: the state of one Context on a GPU, and what CUDA's errors say.
+#include "tensor/cuda/runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tensor/cuda/gemm.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+namespace {
+
+thread_local const char* last_kernel = nullptr;
+
+std::string host_name() {
+  char name[256] = "";
+  (void)gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// CUDA numbers what goes wrong while kernels run from here on; it surfaces in whatever is called next.
+bool is_of_a_running_kernel(cudaError_t status) {
+  return status >= cudaErrorIllegalAddress && status != cudaErrorLaunchOutOfResources;
+}
+
+}  // namespace
+
+void note_launch(const char* kernel) { last_kernel = kernel; }
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // or the next call would report it once more
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
+    fail(ErrorKind::usage, fmt::format("no CUDA device on {}: {}; --device=cpu runs without one", host_name(),
+                                       cudaGetErrorString(status)));
+  }
+  std::string earlier;
+  if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
+    earlier = fmt::format(", of a kernel started before, the last of which was {}; CUDA_LAUNCH_BLOCKING=1 finds it",
+                          last_kernel);
+  }
+  fail(ErrorKind::internal, fmt::format("{} ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
+                                        cudaGetErrorName(status), earlier));
+}
+
+Scratch::~Scratch() { release(data_); }
+
+void Scratch::reserve(size_t bytes, bool dry_run) {
+  bytes_ = std::max(bytes_, bytes);
+  if (dry_run || allocated_ >= bytes_) return;
+  release(data_);  // waits for kernels that still work in it
+  data_ = nullptr;
+  allocated_ = 0;
+  const cudaError_t status = cudaMalloc(&data_, bytes_);
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    fail(ErrorKind::usage, fmt::format("out of the GPU's memory: {:.1f} MiB to work in could not be allocated; smaller "
+                                       "blocks (batch.rows) or a smaller model need less",
+                                       static_cast<double>(bytes_) / (1 << 20)));
+  }
+  check(status, "cudaMalloc");
+  allocated_ = bytes_;
+}
+
+// A dry run asks nothing of a GPU: memory can be planned on a machine without one.
+Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
+  if (dry_run) return;
+  require_supported_device();
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+}
+
+Runtime::~Runtime() {
+  if (stream_ == nullptr) return;
+  (void)cudaStreamSynchronize(stream_);  // what is enqueued still works in this memory
+  (void)cudaStreamDestroy(stream_);
+}
+
+void Runtime::reserve(const Context::Runtime& dry) {
+  const auto& other = static_cast<const Runtime&>(dry);
+  for (int use = 0; use < kNumUses; ++use)
+    reserve(static_cast<Use>(use), other.scratch_[static_cast<size_t>(use)].bytes());
+}
+
+size_t Runtime::scratch_bytes() const {
+  size_t bytes = 0;
+  for (const Scratch& scratch : scratch_) bytes += footprint(scratch.bytes());
+  return bytes;
+}
+
+void Runtime::synchronize() {
+  if (!dry_run_) check(cudaStreamSynchronize(stream_), "synchronize");
+}
+
+void Runtime::upload(const void* host, void* device, size_t bytes) { ring_.upload(host, device, bytes, stream_); }
+
+void Runtime::download(const void* device, void* host, size_t bytes) {
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "download");
+  check(cudaStreamSynchronize(stream_), "download");  // `host` may be pinned memory: such copies are not waited for
+}
+
+std::unique_ptr<Context::Runtime> make_runtime(bool dry_run) { return std::make_unique<Runtime>(dry_run); }
+
+}  // namespace weft::cuda

@@ -1,0 +1,97 @@
+// tensor/cuda/vector.cuh: eight neighbours of a row at a time, in accesses of 16 bytes where memory allows it.
+//
+// A thread treats groups of eight columns: as many share a Philox call, and in halves they are 16 bytes. A group that
+// is whole and begins at a multiple of 16 bytes goes through whole accesses, any other element by element; so column
+// slices, odd widths and the end of a row need no kernels of their own.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "tensor/half.h"
+#include "tensor/random.h"
+#include "tensor/tensor.h"
+
+namespace weft::cuda {
+
+inline constexpr int kGroup = Dropout::kGroup;
+
+// A matrix as kernels see it; one that is not given has no data.
+template <typename T>
+struct Rows {
+  T* data = nullptr;
+  int64_t stride = 0;
+  __device__ T* operator[](int64_t row) const { return data + row * stride; }
+};
+template <typename T>
+Rows<T> rows_of(const Tensor& t) {
+  return t.empty() ? Rows<T>{} : Rows<T>{t.ptr<T>(), t.row_stride};
+}
+template <typename T = float>
+T* vector_of(const Tensor& t) {
+  return t.empty() ? nullptr : t.ptr<T>();
+}
+
+// What one access moves.
+template <typename T>
+struct alignas(16) Packet {
+  static constexpr int kSize = 16 / sizeof(T);
+  T v[kSize];
+};
+
+// Whether a group of `count` elements at `at` goes through packets.
+template <typename T>
+__device__ inline bool in_packets(const T* at, int64_t count) {
+  return count >= kGroup && reinterpret_cast<uintptr_t>(at) % alignof(Packet<T>) == 0;
+}
+
+// The group's first `count` elements; 0 for those past them, of which none is read.
+template <typename T>
+__device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]) {
+  if (in_packets(from, count)) {
+    for (int i = 0; i < kGroup; i += Packet<T>::kSize) {
+      const Packet<T> packet = *reinterpret_cast<const Packet<T>*>(from + i);
+      for (int j = 0; j < Packet<T>::kSize; ++j) to[i + j] = packet.v[j];
+    }
+  } else {
+    for (int i = 0; i < kGroup; ++i) to[i] = i < count ? from[i] : T{};
+  }
+}
+template <typename T>
+__device__ inline void store_stored(const T (&from)[kGroup], T* to, int64_t count) {
+  if (in_packets(to, count)) {
+    for (int i = 0; i < kGroup; i += Packet<T>::kSize) {
+      Packet<T> packet;
+      for (int j = 0; j < Packet<T>::kSize; ++j) packet.v[j] = from[i + j];
+      *reinterpret_cast<Packet<T>*>(to + i) = packet;
+    }
+  } else {
+    for (int i = 0; i < kGroup; ++i)
+      if (i < count) to[i] = from[i];
+  }
+}
+
+// The same as f32, rounded on the way back.
+template <typename T>
+__device__ inline void load(const T* from, int64_t count, float (&to)[kGroup]) {
+  T stored[kGroup];
+  load_stored(from, count, stored);
+  for (int i = 0; i < kGroup; ++i) to[i] = to_float(stored[i]);
+}
+template <typename T>
+__device__ inline void store(const float (&from)[kGroup], T* to, int64_t count) {
+  T stored[kGroup];
+  for (int i = 0; i < kGroup; ++i) stored[i] = from_float<T>(from[i]);
+  store_stored(stored, to, count);
+}
+
+// x += the group at `from`.
+template <typename T>
+__device__ inline void add_group(const T* from, int64_t count, float (&x)[kGroup]) {
+  float other[kGroup];
+  load(from, count, other);
+  for (int i = 0; i < kGroup; ++i) x[i] += other[i];
+}
+
+}  // namespace weft::cuda
