@@ -1,0 +1,88 @@
+// parallel/nccl.cpp: finds NCCL's module, and what the ranks must agree on before they connect.
+#include "parallel/nccl.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "parallel/nccl/module.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(const std::string& file, const std::string& reason) {
+  fail(ErrorKind::usage,
+       fmt::format("{}, which carries collectives between GPUs over NCCL, cannot be used: {}; it is built where CMake "
+                   "finds CUDA and NCCL (-DWEFT_NCCL=ON says what is missing)",
+                   file, reason));
+}
+
+const nccl::Module* open_module() {
+  const char* chosen = std::getenv("WEFT_NCCL_MODULE");
+  const std::string file = chosen != nullptr && *chosen != '\0' ? chosen : nccl::kModuleFile;
+  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) refuse(file, dlerror());
+  const auto entry = reinterpret_cast<nccl::ModuleEntry>(dlsym(library, nccl::kModuleEntry));
+  if (entry == nullptr) refuse(file, "it is no such module of Weft");
+  const nccl::Module* module = entry(nccl::kModuleVersion);
+  if (module == nullptr) refuse(file, "it belongs to another version of Weft");
+  return module;
+}
+
+const nccl::Module& module() {
+  static const nccl::Module* const opened = open_module();  // tried again by the next caller if it throws
+  return *opened;
+}
+
+std::string version_text(int64_t version) {  // since 2.9 major * 10000 + minor * 100 + patch
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+void require_one_version(Communicator& host, int64_t version) {
+  const int64_t newest = host.max(version), oldest = -host.max(-version);
+  if (newest == oldest) return;
+  fail(ErrorKind::usage,
+       fmt::format("the ranks have different versions of NCCL, from {} to {}: install the same on all "
+                   "machines",
+                   version_text(oldest), version_text(newest)));
+}
+
+}  // namespace
+
+bool has_nccl() {
+  try {
+    module();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator& host, NcclLimits limits) {
+  require(ctx.device() == Device::cuda && !ctx.dry_run(), ErrorKind::internal,
+          "NCCL needs the Context of a GPU that is no dry run");
+  const int version = all_or_none(host, [] { return module().version(); });
+  all_or_none(host, [&] { require_one_version(host, version); });
+  return module().make_communicator(ctx, host, limits);
+}
+
+std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process) {
+  constexpr int kSharesGpus = 23000;  // 2.30 knows of it: limits on blocks leave each rank's kernels room
+  if (nccl_version >= kSharesGpus) return {{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}, {"NCCL_MAX_CTAS", "4"}};
+  // Before, each rank must look like a machine of its own: they talk by sockets, and no kernel may wait actively for
+  // one that cannot run beside it.
+  return {{"NCCL_HOSTID", process},     {"NCCL_NET", "Socket"},     {"NCCL_IB_DISABLE", "1"},
+          {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_ALGO", "Ring"},      {"NCCL_PROTO", "Simple"},
+          {"NCCL_MAX_NCHANNELS", "1"},  {"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"}};
+}
+
+void share_one_gpu() {
+  constexpr int kKeep = 0;
+  const std::string process = fmt::format("{}-{}", host_name(), getpid());
+  for (const auto& [name, value] : one_gpu_environment(module().version(), process))
+    setenv(name.c_str(), value.c_str(), kKeep);
+}
+
+}  // namespace weft

@@ -1,0 +1,82 @@
+// parallel/nccl/comms.cpp: NCCL's communicators from their connection to their end.
+#include "parallel/nccl/comms.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace weft::nccl {
+
+Comms::Comms(std::chrono::milliseconds limit) : limit_(limit) { check(cudaGetDevice(&device_), "cudaGetDevice"); }
+
+ncclComm_t Comms::connect(const ncclUniqueId& id, int size, int rank) {
+  ncclComm_t comm = nullptr;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    require_alive();
+    const ncclResult_t result = ncclCommInitRankConfig(&comm, size, id, rank, &config);
+    if (comm != nullptr) comms_.push_back(connecting_ = comm);
+    check(result);
+  }
+  wait_until_ready(comm);
+  const std::lock_guard lock(mutex_);
+  connecting_ = nullptr;
+  return comm;
+}
+
+void Comms::finish(ncclComm_t comm) {
+  call(comm, [&] { return ncclCommFinalize(comm); });
+  const std::lock_guard lock(mutex_);
+  require_alive();
+  comms_.erase(std::find(comms_.begin(), comms_.end(), comm));
+  check(ncclCommDestroy(comm));
+}
+
+std::string Comms::asynchronous_error() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // a call that does not return must not stop the watchdog
+  if (!lock) return "";
+  for (const ncclComm_t comm : comms_) {
+    if (comm == connecting_) continue;  // connect() sees it
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t result = ncclCommGetAsyncError(comm, &state);
+    if (result != ncclSuccess) state = result;
+    if (state != ncclSuccess && state != ncclInProgress) return error_text(state);
+  }
+  return "";
+}
+
+void Comms::abort() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(aborted_, true)) return;
+  cudaSetDevice(device_);  // of this thread: else NCCL would begin to use the first GPU
+  // In a group all are told before it waits for the first: their kernels run one after the other.
+  ncclGroupStart();
+  for (const ncclComm_t comm : comms_) ncclCommAbort(comm);
+  ncclGroupEnd();
+  comms_.clear();
+}
+
+void Comms::require_alive() const {
+  if (aborted_) fail(ErrorKind::peer, "NCCL's communicators were aborted");
+}
+
+void Comms::wait_until_ready(ncclComm_t comm) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;; std::this_thread::yield()) {
+    ncclResult_t state = ncclSuccess;
+    {
+      const std::lock_guard lock(mutex_);
+      require_alive();
+      check(ncclCommGetAsyncError(comm, &state));
+    }
+    check(state);
+    if (state == ncclSuccess) return;
+    if (std::chrono::steady_clock::now() - begin > limit_) throw Overdue();
+  }
+}
+
+}  // namespace weft::nccl

@@ -1,0 +1,236 @@
+// parallel/nccl/communicator.cpp: a Communicator whose tensors on the device travel over NCCL, and those of the host
+// over another one of the same ranks; the module's entry.
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "parallel/nccl/module.h"
+#include "parallel/nccl/stream.h"
+#include "tensor/error.h"
+
+namespace weft::nccl {
+namespace {
+
+ncclDataType_t nccl_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return ncclFloat32;
+    case DType::f64:
+      return ncclFloat64;
+    case DType::i32:
+      return ncclInt32;
+    default:
+      fail(ErrorKind::internal, fmt::format("a collective of {}: they are of f32, f64 or i32", name_of(dtype)));
+  }
+}
+
+void check_tensor(const Tensor& x, Device device) {
+  require(x.device == device, ErrorKind::internal, "a collective of tensors on different devices");
+  require(x.contiguous(), ErrorKind::internal, "a collective needs a contiguous tensor, not a column slice");
+}
+
+void check_parts(const Tensor& part, const Tensor& whole, int num_parts) {
+  check_tensor(part, Device::cuda);
+  check_tensor(whole, Device::cuda);
+  if (part.dtype == whole.dtype && whole.numel() == num_parts * part.numel()) return;
+  fail(ErrorKind::internal, fmt::format("{} parts of {} {} do not make {} {}", num_parts, part.shape.str(),
+                                        name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
+}
+
+// An error of some ranks becomes one of all: a cause rather than what followed from it on others.
+void agree_on_connection(Communicator& host, const std::exception_ptr& error, bool is_cause) {
+  agree(host, is_cause ? error : nullptr);
+  agree(host, error);
+}
+
+// What the ranks must do together before the first collective. They agree on an error, but not when one of them has not
+// come at all: it would not come to agree either.
+ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
+  ncclUniqueId id{};
+  all_or_none(host, [&] {
+    if (host.rank() == 0) check(ncclGetUniqueId(&id));
+  });
+  constexpr int64_t kWords = sizeof id / sizeof(int32_t);
+  host.broadcast(Tensor(&id, {kWords}, DType::i32), 0);
+  ncclComm_t comm = nullptr;
+  std::exception_ptr error;
+  bool is_cause = false;
+  try {
+    comm = stream.connect(id, host.size(), host.rank());
+  } catch (const Overdue&) {
+    const std::string what =
+        fmt::format("connecting {} ranks over NCCL, this one being rank {} of them", host.size(), host.rank());
+    stream.fail(ErrorKind::peer, overdue_text(what, stream.limits().collective));
+    stream.check();
+  } catch (const Error& e) {
+    error = std::current_exception();
+    is_cause = e.kind() != ErrorKind::peer;
+    stream.fail(e.kind(), e.what());  // the others' connection ends with this one's
+  }
+  try {
+    agree_on_connection(host, error, is_cause);
+  } catch (const Error& e) {
+    stream.fail(e.kind(), e.what());
+    throw;
+  }
+  return comm;
+}
+
+auto reduction(const Tensor& x, ncclRedOp_t op, ncclComm_t comm) {
+  return [x, op, comm, type = nccl_type(x.dtype)](cudaStream_t stream) {
+    return ncclAllReduce(x.data, x.data, static_cast<size_t>(x.numel()), type, op, comm, stream);
+  };
+}
+
+class DoneWork final : public PendingWork {
+ public:
+  void poll() override {}
+  void wait() override {}
+};
+
+class NcclWork final : public PendingWork {
+ public:
+  explicit NcclWork(std::shared_ptr<CommunicationStream> stream) : stream_(std::move(stream)) {
+    done_ = stream_->take_event();
+  }
+  ~NcclWork() override { stream_->give_back(std::move(done_)); }
+  Event& done() { return *done_; }
+  void poll() override {}  // the device needs nobody for its progress
+  void wait() override {
+    stream_->check();
+    stream_->join(*done_);
+  }
+
+ private:
+  std::shared_ptr<CommunicationStream> stream_;
+  std::unique_ptr<Event> done_;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(std::shared_ptr<CommunicationStream> stream, Communicator& host)
+      : stream_(std::move(stream)), host_(host) {
+    if (size() > 1) comm_ = connect(*stream_, host_);
+  }
+  NcclCommunicator(std::shared_ptr<CommunicationStream> stream, std::unique_ptr<Communicator> host)
+      : NcclCommunicator(std::move(stream), *host) {
+    owned_host_ = std::move(host);
+  }
+  ~NcclCommunicator() override {
+    if (comm_ == nullptr) return;
+    if (std::uncaught_exceptions() > 0) stream_->fail(ErrorKind::peer, "another error ended this rank's collectives");
+    stream_->disconnect(comm_);
+  }
+
+  int rank() const override { return host_.rank(); }
+  int size() const override { return host_.size(); }
+
+  void all_reduce(const Tensor& x, ReduceOp op) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.all_reduce(x, op);
+    check_tensor(x, Device::cuda);
+    const ncclRedOp_t nccl_op = op == ReduceOp::sum ? ncclSum : ncclMax;
+    if (travels(x)) run("all_reduce", x, reduction(x, nccl_op, comm_));
+  }
+
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.start_all_reduce(x);
+    check_tensor(x, Device::cuda);
+    if (!travels(x)) return std::make_unique<DoneWork>();
+    auto work = std::make_unique<NcclWork>(stream_);
+    stream_->run(collective("start_all_reduce", x), comm_, reduction(x, ncclSum, comm_), work->done());
+    return work;
+  }
+
+  void all_gather(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.all_gather(x, y);
+    check_parts(x, y, size());
+    if (!travels(x)) return copy(x, y);
+    run("all_gather", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
+      return ncclAllGather(x.data, y.data, static_cast<size_t>(x.numel()), type, comm_, stream);
+    });
+  }
+
+  void reduce_scatter(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.reduce_scatter(x, y);
+    check_parts(y, x, size());
+    if (!travels(y)) return copy(x, y);
+    run("reduce_scatter", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
+      return ncclReduceScatter(x.data, y.data, static_cast<size_t>(y.numel()), type, ncclSum, comm_, stream);
+    });
+  }
+
+  void broadcast(const Tensor& x, int root) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.broadcast(x, root);
+    check_tensor(x, Device::cuda);
+    if (!travels(x)) return;
+    run("broadcast", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
+      return ncclBroadcast(x.data, x.data, static_cast<size_t>(x.numel()), type, root, comm_, stream);
+    });
+  }
+
+  void barrier() override {
+    stream_->check();
+    host_.barrier();
+  }
+
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    stream_->check();
+    return std::make_unique<NcclCommunicator>(stream_, host_.split(color, key));
+  }
+
+  std::unique_ptr<Communicator> split_by_host() override {
+    stream_->check();
+    return std::make_unique<NcclCommunicator>(stream_, host_.split_by_host());
+  }
+
+  void set_step(int64_t step) override { stream_->set_step(step); }
+
+ private:
+  bool travels(const Tensor& x) const { return x.numel() > 0 && comm_ != nullptr; }
+
+  Collective collective(const char* name, const Tensor& x) const {
+    return {.name = name, .bytes = static_cast<int64_t>(x.bytes()), .rank = rank(), .size = size()};
+  }
+
+  template <typename Enqueue>
+  void run(const char* name, const Tensor& x, const Enqueue& enqueue) {
+    stream_->run(collective(name, x), comm_, enqueue, done_);
+    stream_->join(done_);
+  }
+
+  void copy(const Tensor& from, const Tensor& to) const {  // a group of one
+    if (from.numel() == 0 || from.data == to.data) return;
+    check(cudaMemcpyAsync(to.data, from.data, from.bytes(), cudaMemcpyDeviceToDevice, stream_->computation()),
+          "cudaMemcpyAsync");
+  }
+
+  std::shared_ptr<CommunicationStream> stream_;
+  std::unique_ptr<Communicator> owned_host_;  // of a group split off
+  Communicator& host_;
+  ncclComm_t comm_ = nullptr;  // none in a group of one
+  Event done_;
+};
+
+int version() {
+  int version = 0;
+  check(ncclGetVersion(&version));
+  return version;
+}
+
+std::unique_ptr<Communicator> make_communicator(Context& ctx, Communicator& host, NcclLimits limits) {
+  return std::make_unique<NcclCommunicator>(CommunicationStream::of(ctx, limits), host);
+}
+
+constexpr Module kModule{.version = version, .make_communicator = make_communicator};
+
+}  // namespace
+}  // namespace weft::nccl
+
+extern "C" __attribute__((visibility("default"))) const weft::nccl::Module* weft_nccl_module(int version) {
+  return version == weft::nccl::kModuleVersion ? &weft::nccl::kModule : nullptr;
+}

@@ -1,0 +1,100 @@
+// parallel/nccl/marks.cpp: the table, the words, and what they say.
+#include "parallel/nccl/marks.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "parallel/nccl/check.h"
+#include "tensor/error.h"
+
+namespace weft::nccl {
+namespace {
+
+constexpr int64_t kRing = 4096;      // collectives outside graphs that may be under way at once
+constexpr int64_t kCaptured = 4096;  // in graphs; more of them run unseen by the watchdog
+
+enum Word { kOutside, kInGraphs, kNumWords };
+
+uint32_t load(const uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status == cudaStreamCaptureStatusActive;
+}
+
+}  // namespace
+
+std::string describe(const Collective& c) {
+  return fmt::format("{} of {} bytes{}, rank {} of a group of {}", c.name, c.bytes,
+                     c.step < 0 ? "" : fmt::format(" in step {}", c.step), c.rank, c.size);
+}
+
+Marks::Marks() : ring_(kRing) {
+  std::vector<uint32_t> numbers(kRing + 2 * kCaptured);
+  std::iota(numbers.begin(), numbers.end(), 1u);
+  const size_t bytes = numbers.size() * sizeof(uint32_t);
+  void *table = nullptr, *words = nullptr;
+  check(cudaMalloc(&table, bytes), "cudaMalloc");
+  table_ = static_cast<uint32_t*>(table);
+  check(cudaMemcpy(table_, numbers.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  check(cudaHostAlloc(&words, kNumWords * sizeof(uint32_t), cudaHostAllocDefault), "cudaHostAlloc");
+  words_ = static_cast<uint32_t*>(words);
+  std::fill_n(words_, kNumWords, 0u);
+  captured_.reserve(kCaptured);
+}
+
+Marks::~Marks() {
+  cudaFree(table_);
+  cudaFreeHost(words_);
+}
+
+// Calls of CUDA may wait for a stream that hangs: none is made under the lock, which the watchdog needs.
+
+void Marks::begin(const Collective& collective, cudaStream_t stream) {
+  capturing_ = is_capturing(stream);
+  if (capturing_) {
+    if (num_captured() == kCaptured) return;
+    {
+      const std::lock_guard lock(mutex_);
+      captured_.push_back(collective);
+    }
+    return mark(&words_[kInGraphs], kRing + 2 * (num_captured() - 1), stream);
+  }
+  if (num_issued_ - num_ended() == kRing - 1) check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  const std::lock_guard lock(mutex_);
+  ring_[static_cast<size_t>(num_issued_++ % kRing)] = collective;
+}
+
+void Marks::end(cudaStream_t stream) {
+  if (capturing_) return mark(&words_[kInGraphs], kRing + 2 * (num_captured() - 1) + 1, stream);
+  mark(&words_[kOutside], (num_issued_ - 1) % kRing, stream);
+}
+
+std::optional<Collective> Marks::unfinished() const {
+  const std::lock_guard lock(mutex_);
+  const int64_t ended = num_ended();
+  if (ended < num_issued_) return ring_[static_cast<size_t>(ended % kRing)];
+  const uint32_t mark = load(words_[kInGraphs]);
+  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, one more when it has ended
+  if (mark == 0 || place % 2 == 1) return {};
+  Collective replayed = captured_[static_cast<size_t>(place / 2)];
+  replayed.step = step_;  // not that of the capture
+  return replayed;
+}
+
+uint64_t Marks::position() const { return uint64_t{load(words_[kOutside])} << 32 | load(words_[kInGraphs]); }
+
+int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, so the mark tells them apart
+  const uint32_t mark = load(words_[kOutside]);
+  if (mark == 0) return 0;
+  const int64_t behind = (num_issued_ - mark) % kRing;
+  return num_issued_ - (behind + kRing) % kRing;
+}
+
+void Marks::mark(uint32_t* word, int64_t table_index, cudaStream_t stream) {
+  check(cudaMemcpyAsync(word, table_ + table_index, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
+        "cudaMemcpyAsync");
+}
+
+}  // namespace weft::nccl

@@ -1,0 +1,21 @@
+// parallel/nccl/module.h: what libweft_nccl.so gives to the program, under one name.
+#pragma once
+
+#include <memory>
+
+#include "parallel/nccl.h"
+
+namespace weft::nccl {
+
+struct Module {
+  int (*version)() = nullptr;  // ncclGetVersion: 22809 is 2.28.9
+  std::unique_ptr<Communicator> (*make_communicator)(Context& ctx, Communicator& host, NcclLimits limits) = nullptr;
+};
+
+// const Module* weft_nccl_module(int version). nullptr: another version's program asks.
+inline constexpr int kModuleVersion = 1;
+inline constexpr const char* kModuleFile = "libweft_nccl.so";
+inline constexpr const char* kModuleEntry = "weft_nccl_module";
+using ModuleEntry = const Module* (*)(int version);
+
+}  // namespace weft::nccl

@@ -1,0 +1,60 @@
+// parallel/nccl/stream.cpp: the communication stream's beginning and end.
+#include "parallel/nccl/stream.h"
+
+#include <exception>
+#include <utility>
+
+namespace weft::nccl {
+
+std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclLimits limits) {
+  auto stream = std::dynamic_pointer_cast<CommunicationStream>(ctx.watch());
+  if (!stream) {
+    stream = std::make_shared<CommunicationStream>(static_cast<cudaStream_t>(ctx.runtime().stream()), limits);
+    ctx.set_watch(stream);
+  }
+  return stream;
+}
+
+CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
+    : computation_(computation),
+      limits_(limits),
+      comms_(limits.collective),
+      watchdog_(std::in_place, comms_, marks_, limits) {
+  nccl::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+}
+
+// What is still enqueued writes marks: it ends first. Nothing of it can hang, since a watchdog that found something
+// leaves when all is aborted.
+CommunicationStream::~CommunicationStream() {
+  watchdog_.reset();
+  cudaStreamSynchronize(stream_);
+  cudaStreamSynchronize(computation_);  // graphs
+  cudaStreamDestroy(stream_);
+}
+
+ncclComm_t CommunicationStream::connect(const ncclUniqueId& id, int size, int rank) {
+  check();
+  return comms_.connect(id, size, rank);
+}
+
+void CommunicationStream::disconnect(ncclComm_t comm) noexcept {
+  if (watchdog_->failed()) return;  // all are aborted
+  try {
+    nccl::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    check();
+    comms_.finish(comm);
+  } catch (const Overdue&) {
+    fail(ErrorKind::peer, overdue_text("the end of a communicator", limits_.collective));
+  } catch (const std::exception& e) {
+    fail(ErrorKind::peer, e.what());
+  }
+}
+
+std::unique_ptr<Event> CommunicationStream::take_event() {
+  if (idle_events_.empty()) return std::make_unique<Event>();
+  std::unique_ptr<Event> event = std::move(idle_events_.back());
+  idle_events_.pop_back();
+  return event;
+}
+
+}  // namespace weft::nccl

@@ -1,0 +1,81 @@
+// parallel/nccl/stream.h: the communication stream of a Context: collectives beside the computation, in one order, and
+// watched.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "parallel/nccl/comms.h"
+#include "parallel/nccl/marks.h"
+#include "parallel/nccl/watchdog.h"
+
+namespace weft::nccl {
+
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  ~Event() { cudaEventDestroy(handle_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(cudaStream_t stream) { check(cudaEventRecord(handle_, stream), "cudaEventRecord"); }
+  void hold(cudaStream_t stream) { check(cudaStreamWaitEvent(stream, handle_, 0), "cudaStreamWaitEvent"); }
+
+ private:
+  cudaEvent_t handle_ = nullptr;
+};
+
+class CommunicationStream final : public Context::Watch {
+ public:
+  // That of a Context; the first caller has it made, and it lives as long as somebody holds it.
+  static std::shared_ptr<CommunicationStream> of(Context& ctx, NcclLimits limits);
+
+  CommunicationStream(cudaStream_t computation, NcclLimits limits);
+  ~CommunicationStream() override;
+
+  void set_step(int64_t step) { marks_.set_step(step); }
+  void check() override { watchdog_->check(); }
+
+  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // throws Overdue too
+  void disconnect(ncclComm_t comm) noexcept;                       // behind what is enqueued
+  void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
+  const NcclLimits& limits() const { return limits_; }
+
+  // Enqueues what enqueue(stream) asks NCCL for behind everything that the computation has enqueued; `done` comes
+  // behind it.
+  template <typename Enqueue>
+  void run(Collective collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
+    check();
+    collective.step = marks_.step();
+    try {
+      ready_.record(computation_);
+      ready_.hold(stream_);
+      marks_.begin(collective, stream_);
+      comms_.call(comm, [&] { return enqueue(stream_); });
+      marks_.end(stream_);
+      done.record(stream_);
+    } catch (const Overdue&) {
+      fail(ErrorKind::peer, overdue_text(describe(collective), limits_.collective));
+    } catch (const Error& e) {
+      fail(e.kind(), fmt::format("{}: {}", describe(collective), e.what()));
+    }
+    check();
+  }
+  void join(Event& done) { done.hold(computation_); }  // what the computation enqueues from here on comes behind it
+  cudaStream_t computation() const { return computation_; }
+
+  std::unique_ptr<Event> take_event();
+  void give_back(std::unique_ptr<Event> event) { idle_events_.push_back(std::move(event)); }
+
+ private:
+  const cudaStream_t computation_;
+  const NcclLimits limits_;
+  cudaStream_t stream_ = nullptr;
+  Event ready_;
+  std::vector<std::unique_ptr<Event>> idle_events_;
+  Marks marks_;
+  Comms comms_;
+  std::optional<Watchdog> watchdog_;  // its thread uses the others
+};
+
+}  // namespace weft::nccl
