@@ -16,6 +16,7 @@ ADAM = dict(beta1=0.9, beta2=0.98, eps=1e-9)
 LEARNING_RATE, SMOOTHING, SEED = 1e-4, 0.1, 1
 MODELS = {
     "base": dict(width=512, layers=6, feed_forward=2048, heads=8),
+    "big": dict(width=1024, layers=6, feed_forward=4096, heads=16),
     "small": dict(width=256, layers=3, feed_forward=1024, heads=8),
 }
 KINDS = {"eager": "written for speed", "module": "nn.Transformer", "compile": "torch.compile, one code for all shapes",
@@ -48,9 +49,9 @@ def result_of(steps, measured, model, corpus):
 
 
 class Weft:
-    def __init__(self, program, packed, corpus, work, dropout):
+    def __init__(self, program, packed, corpus, work, dropout, device="cpu"):
         self.program, self.packed, self.corpus, self.work = program, packed, corpus, work
-        self.dropout = dropout_rates(dropout)
+        self.dropout, self.device = dropout_rates(dropout), device
 
     def shape(self, model_name, rows, blocks):
         model = MODELS[model_name]
@@ -69,7 +70,7 @@ class Weft:
                 "schedule.warmup": 0, "schedule.lr": LEARNING_RATE, "train.label_smoothing": SMOOTHING,
                 "train.seed": SEED, "train.precision": precision, "train.steps": warmup + steps,
                 "train.output": f"{folder}/run", "train.validate_every": 0, "train.save_every": 0,
-                "train.keep_best": "loss"}
+                "train.keep_best": "loss", "device": self.device}
             command = [self.program, "train", "--config", config, *(f"--{k}={v}" for k, v in options.items())]
             environment = {"OMP_NUM_THREADS": str(threads)}
             if ranks > 1:
@@ -119,8 +120,8 @@ def environments(python):
 class PyTorch:
     """One interpreter's PyTorch. A variant: kind, attention, micro-batches a step, environment."""
 
-    def __init__(self, name, python, arrays, corpus, work, dropout):
-        self.name, self.python, self.arrays, self.corpus = name, str(python), arrays, corpus
+    def __init__(self, name, python, arrays, corpus, work, dropout, device="cpu"):
+        self.name, self.python, self.arrays, self.corpus, self.device = name, str(python), arrays, corpus, device
         self.dropout, self.version, self.cache = dropout_rates(dropout), None, work / "compiled"
         self.settings = environments(python)
 
@@ -128,12 +129,13 @@ class PyTorch:
         return dict(MODELS[model_name], **ADAM, arrays=str(self.arrays), vocabulary=self.corpus["vocabulary"],
                     kind=variant["kind"], attention=variant["attention"], micro=variant["micro"], precision=precision,
                     tokens=tokens, steps=steps, warmup=warmup, threads=cores(), lr=LEARNING_RATE, smoothing=SMOOTHING,
-                    seed=SEED, dropout=self.dropout, profile=profile)
+                    seed=SEED, dropout=self.dropout, profile=profile, device=self.device)
 
     def run(self, variant, model_name, precision, *, tokens, steps, warmup, profile=False, limit=3600):
         spec = self.pytorch_spec(variant, model_name, precision, tokens, steps, warmup, profile)
         environment = {"OMP_NUM_THREADS": str(cores()), "TORCHINDUCTOR_CACHE_DIR": str(self.cache),
-                       "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+                       "TORCHINDUCTOR_COMPILE_THREADS": str(cores() if self.device == "cuda" else 1),
+                       "PYTHONDONTWRITEBYTECODE": "1",
                        **self.settings[variant["environment"]]}
         output, measured = run_measured([self.python, BENCH / "pytorch_step.py", json.dumps(spec)], environment, limit)
         found = json.loads(output.splitlines()[-1])

@@ -33,6 +33,12 @@ class Batch:
         self.num_target, self.num_source = len(self.rows), int((self.source >= 0).sum())
         self.mask = (self.source >= 0)[:, None, None, :] if self.num_source < self.source.numel() else None
 
+    def to(self, device):
+        for name, value in vars(self).items():
+            if isinstance(value, torch.Tensor):
+                setattr(self, name, value.to(device))
+        return self
+
 
 class Reference(module_of_the_documentation()):
     """nn.Transformer itself, with the loss."""
@@ -92,7 +98,7 @@ class Lean(Reference):
         else:
             scores = torch.matmul(q * q.shape[-1]**-0.5, k.transpose(-1, -2))
             if causal:
-                hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+                hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
                 scores = scores.masked_fill(hidden, -math.inf)
             elif mask is not None:
                 scores = scores.masked_fill(~mask, -math.inf)

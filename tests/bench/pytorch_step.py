@@ -59,7 +59,8 @@ def choose_steps(arrays, spec):
     count = spec["steps"] * spec["micro"]
     chosen = [buckets[int((i + 0.5) * len(buckets) / count)] for i in range(count)]
     random.Random(spec["seed"]).shuffle(chosen)
-    batches = [Batch([sentence("source", p) for p in b], [sentence("target", p) for p in b]) for b in chosen]
+    batches = [Batch([sentence("source", p) for p in b], [sentence("target", p) for p in b]).to(spec["device"])
+               for b in chosen]
     return [batches[i:i + spec["micro"]] for i in range(0, count, spec["micro"])]
 
 
@@ -73,7 +74,8 @@ def new_optimizer(model, spec):
 
 class Trainer:
     def __init__(self, spec):
-        self.model = new_model(spec, lean=spec["kind"] != "module").train()
+        self.model = new_model(spec, lean=spec["kind"] != "module").train().to(spec["device"])
+        self.finish = torch.cuda.synchronize if spec["device"] == "cuda" else lambda: None
         self.smoothing = spec["smoothing"]
         if isinstance(self.model, Lean):
             self.model.attention = spec["attention"]
@@ -83,7 +85,7 @@ class Trainer:
         self.optimizer, self.adam = new_optimizer(self.model, spec)
         self.precision = contextlib.nullcontext
         if spec["precision"] == "bf16":
-            self.precision = lambda: torch.autocast("cpu", dtype=torch.bfloat16)
+            self.precision = lambda: torch.autocast(spec["device"], dtype=torch.bfloat16)
 
     def step(self, batches):
         begin = time.perf_counter()
@@ -95,6 +97,7 @@ class Trainer:
             loss.backward()
             total += loss.item()
         self.optimizer.step()
+        self.finish()
         return {"seconds": time.perf_counter() - begin, "target_tokens": tokens, "loss": total,
                 "source_tokens": sum(b.num_source for b in batches),
                 "target_rows": sum(b.target.numel() for b in batches),

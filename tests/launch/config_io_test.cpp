@@ -90,7 +90,7 @@ RunConfig unusual_config() {
   for (Field& field : fields) {
     const std::string before = field.get();
     for (const char* candidate : {"false", "true", "gelu", "pre", "halves", "xavier", "cosine", "output", "loss",
-                                  "bf16", "0.1234567890123456", "77"}) {
+                                  "bf16", "cpu", "mpi", "0.1234567890123456", "77"}) {
       try {
         field.set(candidate);
       } catch (const Error&) {
@@ -114,6 +114,15 @@ TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
 
 TEST(ConfigIo, WritesEachFieldsSentence) {
   EXPECT_NE(to_cfg({}).find("[train]\n# optimizer steps to train in all\nsteps = 100000\n"), std::string::npos);
+}
+
+TEST(ConfigIo, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
+  RunConfig config;
+  apply_cfg("device = cpu\n[model]\nwidth = 64\n", "a.cfg", config);
+  EXPECT_EQ(config.device, DeviceChoice::cpu);
+  const std::string text = to_cfg(config);
+  EXPECT_NE(text.find("\ndevice = cpu\n\n[model]\n"), std::string::npos) << text;
+  EXPECT_EQ(cfg_error("device = gpu\n"), "a.cfg:1: device = 'gpu': give one of auto, cpu, cuda");
 }
 
 TEST(ConfigIo, ExplainsEveryFieldUnderItsName) {

@@ -44,12 +44,12 @@ class Exchange : public ::testing::Test {
     config.model.resolve(1);
     ParamStore params(0, 1);
     const Transformer model(config.model, params, /*num_sinusoids=*/1);
-    params.allocate(Device::cpu);
+    params.allocate();
     Context ctx;
     params.initialize(ctx, /*seed=*/3);
     const auto alone = make_single_communicator();
     const TrainState state{.step = 40, .model = ModelForm::of(config.model)};
-    checkpoint_ = save_checkpoint(folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
+    checkpoint_ = save_checkpoint(ctx, folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
                                   {{"model", "", params.values()}}, state.to_json(),
                                   {.config = to_cfg(config), .copied_files = {tokenizer_}});
   }

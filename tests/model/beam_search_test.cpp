@@ -11,6 +11,7 @@
 #include <random>
 
 #include "tensor/error.h"
+#include "tests/support/device_group.h"
 
 namespace weft {
 namespace {
@@ -21,13 +22,15 @@ using Results = std::vector<std::vector<Hypothesis>>;
 struct SmallModel {
   explicit SmallModel(Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300,
                       NormPosition norm = NormPosition::post)
-      : tp(group),
-        params(group.rank(), group.size()),
+      : device_group(ctx, group),
+        tp(*device_group),
+        params(group.rank(), group.size(), DType::f32, ctx.device()),
         model(config(vocabulary, norm, group.size()), params, max_positions) {
-    params.allocate(Device::cpu);
+    params.allocate();
     params.initialize(ctx, /*seed=*/7);
-    const Tensor values = params.values();  // larger than initial values: predictions that differ clearly
-    for (int64_t i = 0; i < values.numel(); ++i) values.ptr<float>()[i] *= 2;
+    testing::change(ctx, params.values(), [](std::vector<float>& values) {
+      for (float& x : values) x *= 2;  // larger than initial values: predictions that differ clearly
+    });
   }
   static ModelConfig config(int64_t vocabulary, NormPosition norm, int64_t tp) {
     ModelConfig c{.width = 24, .heads = 2, .feed_forward = 40, .encoder_layers = 2, .decoder_layers = 2};
@@ -49,11 +52,11 @@ struct SmallModel {
     for (const Pieces& t : targets) builder.add(source, t);
     const Block block = builder.finish(0);
     Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const Tensor nll = model.row_nll(p, block);
+    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
     std::vector<std::vector<double>> rows(targets.size());
     for (size_t i = 0; i < targets.size(); ++i)
       for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
-        rows[i].push_back(-static_cast<double>(nll.ptr<float>()[row]));
+        rows[i].push_back(-static_cast<double>(nll[static_cast<size_t>(row)]));
     return rows;
   }
   double log_prob(const Pieces& source, const Pieces& target) {
@@ -61,8 +64,9 @@ struct SmallModel {
     return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
   }
 
-  Arena arena{size_t{32} << 20};
-  Context ctx;
+  Context ctx{testing::test_device()};
+  Arena arena{size_t{32} << 20, testing::test_device()};
+  testing::DeviceGroup device_group;
   TensorParallel tp;
   ParamStore params;
   Transformer model;
@@ -286,7 +290,7 @@ TEST_F(BeamSearchTest, RefusesWhatMakesNoSense) {
   SmallModel m(*alone_);
   EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 0}), Error);
   EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 2, .nbest = 3}), Error);
-  for (int64_t i = 0; i < m.params.numel(); ++i) m.params.values().ptr<float>()[i] = std::nanf("");
+  ops::fill(m.ctx, {.x = m.params.values(), .value = std::nanf("")});
   try {
     m.search(random_requests(1, 23), {});
     FAIL() << "a diverged model was used";

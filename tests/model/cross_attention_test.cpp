@@ -24,7 +24,7 @@ Weights weights_of(SmallModel& m, const Choice& choice, const Block& block = thr
   Pass p = m.pass(0, /*training=*/false);
   const Tensor y = m.model->cross_attention(p, block, choice);
   EXPECT_EQ(y.shape, (Shape{20, 6}));
-  return values(y);
+  return to_host<float>(m.ctx, y);
 }
 
 struct Alone {  // one rank's model: 2 layers of 4 heads
@@ -35,9 +35,11 @@ struct Alone {  // one rank's model: 2 layers of 4 heads
   void scale_queries(int layer, int head, float factor) {
     for (const char* part : {"weight", "bias"}) {  // [N, K, D], [N, K]
       const Tensor& q = m.params.find(fmt::format("decoder.{}.cross_attention.q.{}", layer, part))->value;
-      const int64_t per_head = q.numel() / q.dim(0);
-      for (int64_t i = 0; i < q.numel(); ++i)
-        if (head < 0 || i / per_head == head) q.ptr<float>()[i] *= factor;
+      const auto per_head = static_cast<size_t>(q.numel() / q.dim(0));
+      change(m.ctx, q, [&](std::vector<float>& values) {
+        for (size_t i = 0; i < values.size(); ++i)
+          if (head < 0 || i / per_head == static_cast<size_t>(head)) values[i] *= factor;
+      });
     }
   }
 };

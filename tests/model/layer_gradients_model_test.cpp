@@ -5,6 +5,7 @@
 #include <span>
 
 #include "model/transformer.h"
+#include "tests/support/block_loss.h"
 #include "tests/support/double_gradients.h"
 
 namespace weft::testing {
@@ -32,10 +33,10 @@ void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double
   bench.allocate();
   const Block block = block_of(layout, config);
   const double scale = 0.25;
-  const BlockLoss sums = model.loss_and_gradients(bench.pass(), block, smoothing, scale, nullptr);
-  float loss = static_cast<float>(sums.loss), weight = static_cast<float>(scale);
+  const BlockLoss sums =
+      sum_of(bench.pass().ctx, model.loss_and_gradients(bench.pass(), block, smoothing, scale, nullptr));
   bench.expect_gradients(
-      Tensor(&loss, {1}), Tensor(&weight, {1}), {}, 1e-5,
+      bench.floats(1, 1, {static_cast<float>(sums.loss)}), bench.floats(1, 1, {static_cast<float>(scale)}), {}, 1e-5,
       [&](const DoubleModel& m, const std::vector<Matrix>&) { return Doubles{m.loss(block, smoothing)}; });
 }
 

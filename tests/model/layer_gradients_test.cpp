@@ -193,8 +193,9 @@ TEST(LayerGradients, OfOutputProjectionAndSmoothedLoss) {
       const float scale = 0.5f;
       const double smoothing = vocabulary == 2 ? 0 : 0.1;
       const Tensor x = bench.random(rows, config.width), logits = bench.space(rows, vocabulary);
-      const Tensor d_x = bench.space(rows, config.width), d_losses = bench.space(rows, 1);
-      for (size_t i = 0; i < targets.size(); ++i) d_losses.ptr<float>()[i] = targets[i] < 0 ? 0 : scale;
+      std::vector<float> scales;
+      for (int32_t target : targets) scales.push_back(target < 0 ? 0 : scale);
+      const Tensor d_x = bench.space(rows, config.width), d_losses = bench.floats(rows, 1, scales);
       output.forward(bench.pass(), x, logits);
       const RowLoss losses = cross_entropy(bench.pass(), output, logits, bench.ints(targets), smoothing, scale, true);
       output.backward(bench.pass(), /*d_logits=*/logits, x, d_x);

@@ -22,12 +22,12 @@ const Param& side(const SmallModel& m, const char* name) {
 double loss_of_step(SmallModel& m, const Block& block) {
   ops::fill(m.ctx, {.x = m.params.grads()});
   Pass p = m.pass();
-  return m.model->loss_and_gradients(p, block, 0.1, 1, nullptr).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, block, 0.1, 1, nullptr)).loss;
 }
 
-double norm_of_row(const Tensor& table, int64_t row) {
+double norm_of_row(SmallModel& m, const Tensor& table, int64_t row) {
   double sum = 0;
-  for (int64_t c = 0; c < table.cols(); ++c) sum += std::pow(table.ptr<float>()[row * table.cols() + c], 2);
+  for (float x : to_host<float>(m.ctx, table.slice_rows(row, 1))) sum += std::pow(x, 2);
   return std::sqrt(sum);
 }
 
@@ -43,13 +43,14 @@ TEST(LearnedPositions, AreTwoWholeTablesOfTheirOwnSize) {
 TEST(LearnedPositions, StartAsNormalVariatesThatDifferBetweenTheSides) {
   const auto alone = make_single_communicator();
   SmallModel m(learned_config(400), *alone, 5);
-  const Tensor source = side(m, "source").value, target = side(m, "target").value;
+  const std::vector<float> source = to_host<float>(m.ctx, side(m, "source").value),
+                           target = to_host<float>(m.ctx, side(m, "target").value);
   double sum = 0, squares = 0, product = 0;
-  for (int64_t i = 0; i < source.numel(); ++i) {
-    const double x = source.ptr<float>()[i], y = target.ptr<float>()[i];
+  for (size_t i = 0; i < source.size(); ++i) {
+    const double x = source[i], y = target[i];
     sum += x, squares += x * x, product += x * y;
   }
-  const auto n = static_cast<double>(source.numel());
+  const auto n = static_cast<double>(source.size());
   EXPECT_NEAR(sum / n, 0, 0.02);
   EXPECT_NEAR(squares / n, 1.0 / 12, 0.005);
   EXPECT_NEAR(product / n, 0, 0.005);
@@ -63,8 +64,8 @@ TEST(LearnedPositions, GetAGradientInEachRowThatASentenceReachesAndInNoOther) {
   builder.add({8, 9}, {3});
   loss_of_step(m, builder.finish(0));
   for (int64_t row = 0; row < 9; ++row) {
-    EXPECT_EQ(norm_of_row(side(m, "source").grad, row) > 0, row < 4) << row;
-    EXPECT_EQ(norm_of_row(side(m, "target").grad, row) > 0, row < 6) << row;
+    EXPECT_EQ(norm_of_row(m, side(m, "source").grad, row) > 0, row < 4) << row;
+    EXPECT_EQ(norm_of_row(m, side(m, "target").grad, row) > 0, row < 6) << row;
   }
 }
 
@@ -75,8 +76,8 @@ TEST(LearnedPositions, TakeNothingFromUnusedRows) {
     BlockBuilder builder(rows, rows);
     builder.add({3, 4, 5}, {6, 7});
     loss_of_step(m, builder.finish(0));
-    return std::pair{gather(m.params, *alone, true).at("source_positions.weight"),
-                     gather(m.params, *alone, true).at("target_positions.weight")};
+    return std::pair{gather(m.ctx, m.params, *alone, true).at("source_positions.weight"),
+                     gather(m.ctx, m.params, *alone, true).at("target_positions.weight")};
   };
   const auto full = run(4), padded = run(40);
   EXPECT_LT(relative_error(padded.first, full.first), 1e-6);
@@ -89,11 +90,11 @@ TEST(LearnedPositions, EqualSinusoidsWhenTheyHoldTheSameNumbers) {
   sinusoids.positions = Positions::halves;
   const Block block = random_blocks(sinusoids, 1, 30, 34, 8, 2).front();
   SmallModel fixed(sinusoids, *alone, 5), learned(learned_config(9), *alone, 5);
-  for (const char* name : {"source", "target"})
-    for (int64_t row = 0; row < 9; ++row)
-      for (int64_t col = 0; col < 12; ++col)
-        side(learned, name).value.ptr<float>()[row * 12 + col] =
-            static_cast<float>(sinusoid(PositionLayout::halves, row, col, 12));
+  std::vector<float> sinusoids_of_rows;
+  for (int64_t row = 0; row < 9; ++row)
+    for (int64_t col = 0; col < 12; ++col)
+      sinusoids_of_rows.push_back(static_cast<float>(sinusoid(PositionLayout::halves, row, col, 12)));
+  for (const char* name : {"source", "target"}) put(learned.ctx, sinusoids_of_rows, side(learned, name).value);
   EXPECT_EQ(loss_of_step(learned, block), loss_of_step(fixed, block));
 }
 

@@ -10,12 +10,12 @@ namespace {
 
 using Sentence = std::vector<int32_t>;
 
-void adam_step(SmallModel& m, std::vector<float>& first, std::vector<float>& second, int64_t step) {
+void adam_step(SmallModel& m, const Buffer& first, const Buffer& second, int64_t step) {
   const int64_t n = m.params.numel();
   ops::adam(m.ctx, {.param = m.params.values(),
                     .grad = m.params.grads(),
-                    .m = Tensor(first.data(), {n}),
-                    .v = Tensor(second.data(), {n}),
+                    .m = first.tensor({n}),
+                    .v = second.tensor({n}),
                     .lr = 2e-3f,
                     .step = step});
 }
@@ -31,12 +31,13 @@ TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   BlockBuilder builder(26, 26);
   for (int i = 0; i < 2; ++i) builder.add(sources[i], targets[i]);
   const Block block = builder.finish(0);
-  std::vector<float> first(static_cast<size_t>(m.params.numel())), second = first;
+  const size_t bytes = m.params.values().bytes();
+  const Buffer first(bytes, test_device()), second(bytes, test_device());
   double loss = 0;
   for (int64_t step = 1; step <= 150; ++step) {
     ops::fill(m.ctx, {.x = m.params.grads()});
     Pass p = m.pass();
-    loss = m.model->loss_and_gradients(p, block, 0, 1.0 / 26, nullptr).loss / 26;
+    loss = sum_of(m.ctx, m.model->loss_and_gradients(p, block, 0, 1.0 / 26, nullptr)).loss / 26;
     adam_step(m, first, second, step);
   }
   EXPECT_LT(loss, 0.05);

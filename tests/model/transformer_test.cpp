@@ -13,7 +13,7 @@ namespace {
 
 double loss_of(SmallModel& m, const Block& block, double smoothing) {
   Pass p = m.pass();
-  return m.model->loss_and_gradients(p, block, smoothing, 1, nullptr).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, block, smoothing, 1, nullptr)).loss;
 }
 
 // Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v.
@@ -23,20 +23,21 @@ void check_gradients(const ModelConfig& config) {
   const Block block = random_blocks(config, 1, 30, 34, 9, 2).front();
   ops::fill(m.ctx, {.x = m.params.grads()});
   loss_of(m, block, 0.1);
-  const auto gradients = gather(m.params, *world, true);
+  const auto gradients = gather(m.ctx, m.params, *world, true);
   for (const Param& param : m.params.params()) {
     const std::vector<float>& g = gradients.at(param.spec.name);
-    float* w = param.value.ptr<float>();
-    const std::vector<float> kept(w, w + g.size());
+    const std::vector<float> kept = to_host<float>(m.ctx, param.value);
     double norm = 0;
     for (float x : g) norm += static_cast<double>(x) * x;
     norm = std::sqrt(norm);
     ASSERT_GT(norm, 0) << param.spec.name;
     const double h = 5e-3;  // along the gradient itself: the derivative is its norm
     const auto shifted = [&](double sign) {
-      for (size_t i = 0; i < g.size(); ++i) w[i] = static_cast<float>(kept[i] + sign * h * g[i] / norm);
+      std::vector<float> moved = kept;
+      for (size_t i = 0; i < g.size(); ++i) moved[i] = static_cast<float>(kept[i] + sign * h * g[i] / norm);
+      put(m.ctx, moved, param.value);
       const double loss = loss_of(m, block, 0.1);
-      std::copy(kept.begin(), kept.end(), w);
+      put(m.ctx, kept, param.value);
       return loss;
     };
     const double derivative = (shifted(1) - shifted(-1)) / (2 * h);
@@ -77,7 +78,7 @@ TEST(Transformer, UnusedRowsChangeNoBit) {
     SmallModel m(config, *world, 5);
     ops::fill(m.ctx, {.x = m.params.grads()});
     const double loss = loss_of(m, b, 0.1);
-    return std::pair{loss, gather(m.params, *world, true)};
+    return std::pair{loss, gather(m.ctx, m.params, *world, true)};
   };
   EXPECT_EQ(run(block), run(other));
 }
@@ -95,8 +96,7 @@ TEST(Transformer, ASentenceDoesNotSeeItsNeighbours) {
   const Block second = builder.finish(0);
   const auto rows = [&](const Block& b) {
     Pass p = m.pass(0, false);
-    const Tensor nll = m.model->row_nll(p, b);
-    return std::vector<float>(nll.ptr<float>(), nll.ptr<float>() + 3);
+    return to_host<float>(m.ctx, m.model->row_nll(p, b).slice_rows(0, 3));
   };
   EXPECT_EQ(rows(first), rows(second));
 }
@@ -110,7 +110,8 @@ TEST(Transformer, DropoutChangesWithStepAndBlockOnly) {
   const auto loss = [&](int64_t step, int64_t index, bool training) {
     Pass p = m.pass(index, training);
     p.step = step;
-    return training ? m.model->loss_and_gradients(p, block, 0, 1, nullptr).loss : m.model->loss(p, block, 0).loss;
+    return sum_of(m.ctx, training ? m.model->loss_and_gradients(p, block, 0, 1, nullptr) : m.model->loss(p, block, 0))
+        .loss;
   };
   EXPECT_EQ(loss(1, 0, true), loss(1, 0, true));
   EXPECT_NE(loss(1, 0, true), loss(2, 0, true));
@@ -126,12 +127,12 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
   loss_of(m, block, 0.1);
 
   const TensorParallel tp(*world);
-  ParamStore params(0, 1);
+  ParamStore params(0, 1, DType::f32, test_device());
   ModelConfig resolved = config;
   resolved.resolve(1);
   Transformer model(resolved, params, 1);
-  Context dry(Device::cpu, /*dry_run=*/true);
-  Arena measuring;
+  Context dry(test_device(), /*dry_run=*/true);
+  Arena measuring(test_device());
   Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
   BlockBuilder builder(30, 34);
   builder.add({}, {});

@@ -1,7 +1,8 @@
 // tests/parallel/communicator_cases.h: what every communicator must do, as functions that throw where it does not.
 //
-// The same cases run in a group of one, on thread ranks (communicator_test.cpp) and under mpirun (mpi_check.cpp). Each
-// compares bit by bit with the direct computation in rank order, so all communicators give the same bits.
+// The same cases run in a group of one, on thread ranks (communicator_test.cpp), under mpirun (mpi_check.cpp), and over
+// NCCL (nccl_check.cpp, tests/emulation/nccl). Each compares bit by bit with the direct computation in rank order, so
+// all communicators give the same bits; but for NCCL, whose sums are made in its own order.
 #pragma once
 
 #include <fmt/format.h>
@@ -67,12 +68,29 @@ void expect_bits(const std::vector<T>& got, const std::vector<T>& wanted, const 
   }
 }
 
+inline bool sums_in_rank_order = true;  // of the communicator at hand
+
+// Of the inputs from `first` on: the same bits, or in another order the same within rounding.
+template <typename T>
+void expect_sum(const std::vector<T>& got, int size, int64_t first, const std::string& what) {
+  const auto n = static_cast<int64_t>(got.size());
+  const std::vector<T> wanted = rank_order_sum<T>(size, n, first);
+  if (sums_in_rank_order || std::is_integral_v<T>) return expect_bits(got, wanted, what);
+  for (int64_t i = 0; i < n; ++i) {
+    T magnitude = 0;
+    for (int r = 0; r < size; ++r) magnitude += std::abs(input<T>(r, first + i));
+    const T bound = static_cast<T>(size) * std::numeric_limits<T>::epsilon() * magnitude;
+    const T x = got[static_cast<size_t>(i)], y = wanted[static_cast<size_t>(i)];
+    expect(std::abs(x - y) <= bound, fmt::format("{}: element {} of {} is {}, not {}", what, i, n, x, y));
+  }
+}
+
 template <typename T>
 void all_reduce_sum_of(Communicator& group) {
   for (const int64_t n : kLengths) {
     std::vector<T> x = inputs<T>(group.rank(), n);
     group.all_reduce(view(x));
-    expect_bits(x, rank_order_sum<T>(group.size(), n), fmt::format("sum of {} {}", n, name_of(DTypeOf<T>::value)));
+    expect_sum(x, group.size(), 0, fmt::format("sum of {} {}", n, name_of(DTypeOf<T>::value)));
   }
 }
 
@@ -90,10 +108,20 @@ void all_reduce_max_of(Communicator& group) {
   }
 }
 
-inline void all_reduce_sums_in_rank_order(Communicator& group) {
+inline void all_reduce_sums(Communicator& group) {
   all_reduce_sum_of<float>(group);
   all_reduce_sum_of<double>(group);
   all_reduce_sum_of<int32_t>(group);
+}
+
+inline void every_rank_has_the_same_sum(Communicator& group) {
+  for (const int64_t n : kLengths) {
+    std::vector<float> x = inputs<float>(group.rank(), n), all(static_cast<size_t>(n * group.size())), wanted;
+    group.all_reduce(view(x));
+    group.all_gather(view(x), Tensor(all.data(), {group.size(), n}));
+    for (int r = 0; r < group.size(); ++r) wanted.insert(wanted.end(), x.begin(), x.end());
+    expect_bits(all, wanted, fmt::format("sums of {} on all ranks", n));
+  }
 }
 
 inline void all_reduce_finds_the_maximum(Communicator& group) {
@@ -128,7 +156,7 @@ inline void reduce_scatter_sums_each_ranks_part(Communicator& group) {
   for (const int64_t n : kLengths) {
     std::vector<float> x = inputs<float>(group.rank(), n * group.size()), y(static_cast<size_t>(n));
     group.reduce_scatter(Tensor(x.data(), {group.size(), n}), view(y));
-    expect_bits(y, rank_order_sum<float>(group.size(), n, group.rank() * n), fmt::format("reduce_scatter to {}", n));
+    expect_sum(y, group.size(), group.rank() * n, fmt::format("reduce_scatter to {}", n));
     expect_bits(x, inputs<float>(group.rank(), n * group.size()), "reduce_scatter's input");
   }
 }
@@ -158,7 +186,7 @@ inline void started_all_reduces_overlap(Communicator& group) {
     for (auto work = pending.rbegin(); work != pending.rend(); ++work) (*work)->poll();
     for (const auto& work : pending) work->wait();
     for (size_t i = 0; i < x.size(); ++i) {
-      expect_bits(x[i], rank_order_sum<float>(group.size(), kLengths[i]), "start_all_reduce");
+      expect_sum(x[i], group.size(), 0, "start_all_reduce");
     }
   }
 }
@@ -179,6 +207,12 @@ inline void split_orders_by_key(Communicator& group) {
   const auto alone = half->split(half->rank(), 0);
   expect(alone->size() == 1 && alone->sum(5.0) == 5.0, "split of a split");
   group.barrier();
+}
+
+inline void ranks_of_one_host_stay_together(Communicator& group) {  // the tests' ranks are all on one
+  const auto host = group.split_by_host();
+  expect(host->size() == group.size() && host->rank() == group.rank(), "split by host");
+  expect(host->sum(1.0) == group.size(), "a sum over a host's ranks");
 }
 
 inline void host_values_and_strings(Communicator& group) {
@@ -235,7 +269,8 @@ struct CommunicatorCase {
 inline void PrintTo(const CommunicatorCase& one, std::ostream* out) { *out << one.name; }  // GoogleTest's name for it
 
 inline const std::vector<CommunicatorCase> kCommunicatorCases = {
-    {"AllReduceSumsInRankOrder", all_reduce_sums_in_rank_order},
+    {"AllReduceSums", all_reduce_sums},
+    {"EveryRankHasTheSameSum", every_rank_has_the_same_sum},
     {"AllReduceFindsTheMaximum", all_reduce_finds_the_maximum},
     {"ANanIsTheMaximumEverywhere", a_nan_is_the_maximum_everywhere},
     {"AllGatherKeepsRankOrder", all_gather_keeps_rank_order},
@@ -243,6 +278,7 @@ inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"BroadcastReachesAllFromAnyRoot", broadcast_reaches_all_from_any_root},
     {"StartedAllReducesOverlap", started_all_reduces_overlap},
     {"SplitOrdersByKey", split_orders_by_key},
+    {"RanksOfOneHostStayTogether", ranks_of_one_host_stay_together},
     {"HostValuesAndStrings", host_values_and_strings},
     {"AgreeStopsAllOrNone", agree_stops_all_or_none},
 };

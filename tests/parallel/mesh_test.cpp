@@ -12,6 +12,7 @@ TEST(ResolveGrid, FillsInTheDataParallelRanks) {
   EXPECT_EQ(resolve_grid({.dp = 0, .tp = 1}, 6).dp, 6);
   EXPECT_EQ(resolve_grid({.dp = 0, .tp = 3}, 6).dp, 2);
   EXPECT_EQ(resolve_grid({.dp = 2, .tp = 3}, 6).tp, 3);
+  EXPECT_TRUE(resolve_grid({.share_gpu = true}, 6).share_gpu);
 }
 
 std::string refusal(ParallelConfig wanted, int ranks) {
@@ -44,6 +45,7 @@ TEST(Mesh, TensorParallelRanksAreNeighbours) {
     EXPECT_EQ(mesh.tp().sum(world.rank()), mesh.dp().rank() * 4 + 1);  // the neighbour: 2d and 2d + 1
     EXPECT_EQ(mesh.dp().sum(world.rank()), 6 + mesh.tp().rank() * 3);  // t, t + 2, t + 4
     EXPECT_EQ(&mesh.world(), &world);
+    EXPECT_EQ(mesh.device(), Device::cpu);
   });
 }
 

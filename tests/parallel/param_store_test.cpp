@@ -28,7 +28,7 @@ void declare_model(ParamStore& store) {
 ParamStore store_of(int tp_rank, int tp_size) {
   ParamStore store(tp_rank, tp_size);
   declare_model(store);
-  store.allocate(Device::cpu);
+  store.allocate();
   return store;
 }
 
@@ -107,7 +107,7 @@ TEST(ParamStore, InitialValuesFollowTheirSpec) {
 TEST(ParamStore, ValuesDependOnNamesNotOnTheOrderOfDeclaration) {
   ParamStore one(0, 1);
   one.declare({.name = "bias", .shape = {kHeads}, .init = InitSpec::normal(0.5f)});
-  one.allocate(Device::cpu);
+  one.allocate();
   Context ctx;
   one.initialize(ctx, 42);
   const float* values = one.params()[0].value.ptr<float>();
@@ -138,7 +138,7 @@ TEST(ParamStore, HandlesStayValidAndKnowTheirShapeBeforeMemoryExists) {
   for (int i = 0; i < 100; ++i) store.declare({.name = fmt::format("b{}", i), .shape = {4}});
   EXPECT_EQ(first->value.shape, Shape({2, 4}));
   EXPECT_EQ(first->value.data, nullptr);
-  store.allocate(Device::cpu);
+  store.allocate();
   EXPECT_EQ(first, store.find("w"));
   EXPECT_NE(first->value.data, nullptr);
   EXPECT_EQ(first->begin, 2);
@@ -167,7 +167,7 @@ TEST(ParamStore, RefusesMoreThanTheMachinesMemoryWithTheNumbers) {
   ParamStore store(0, 1);
   store.declare({.name = "w", .shape = {1 << 20, 1 << 20}});
   try {
-    store.allocate(Device::cpu);
+    store.allocate();
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::usage);

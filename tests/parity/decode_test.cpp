@@ -9,11 +9,9 @@ namespace {
 
 constexpr double kTolerance = 1e-5;
 
-Tensor view(std::vector<int32_t>& v) { return Tensor(v.data(), {static_cast<int64_t>(v.size())}, DType::i32); }
-
-struct Rows {  // begin and end of each sentence's rows, held for Segments
+struct Rows {  // begin and end of each sentence's rows
   std::vector<int32_t> begin, end;
-  Segments segments() { return {.begin = view(begin), .end = view(end)}; }
+  Segments segments(Pass& p) const { return {.begin = upload(p, begin), .end = upload(p, end)}; }
 };
 Rows rows_of(const std::vector<int32_t>& offsets) {
   return {{offsets.begin(), offsets.end() - 1}, {offsets.begin() + 1, offsets.end()}};
@@ -29,18 +27,19 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
         model_(config_, *world_, /*seed=*/1),
         slots_(block_.num_sentences()),
         state_(model_.ctx, *model_.model, model_.tp, slots_, kLongest, static_cast<int64_t>(block_.source.size())) {
-    put(weights_, model_.params);
+    put(model_.ctx, weights_, model_.params);
     std::vector<int32_t> ids = block_.source;
     for (size_t i = static_cast<size_t>(block_.source_tokens()); i < ids.size(); ++i) ids[i] = -1;
-    Rows sentences = rows_of(block_.source_offsets);
     Pass p = model_.pass(0, /*training=*/false);
-    model_.model->start_decoding(p, view(ids), view(block_.source_positions), sentences.segments(), state_);
+    model_.model->start_decoding(p, upload(p, ids), upload(p, block_.source_positions),
+                                 rows_of(block_.source_offsets).segments(p), state_);
   }
 
   // The logits of every target row, each made by one step over all sentences that are that long.
   std::vector<float> logits_by_steps() {
     std::vector<float> all(static_cast<size_t>(block_.target_tokens() * config_.target_vocabulary));
-    Rows sources = rows_of(block_.source_offsets), queries, keys;
+    const Rows sources = rows_of(block_.source_offsets);
+    Rows queries, keys;
     const auto num_slots = static_cast<size_t>(slots_);
     for (int32_t step = 0; step < kLongest; ++step) {
       std::vector<int32_t> ids(num_slots, -1), positions(num_slots, step), cache_rows(num_slots), row(num_slots);
@@ -60,15 +59,16 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
       Pass p = model_.pass(0, /*training=*/false);
       p.arena.reset();
       const Tensor logits = p.arena.tensor({slots_, config_.target_vocabulary});
-      model_.model->decode_step(p, view(ids), view(positions),
-                                {.cache_rows = view(cache_rows),
-                                 .queries = queries.segments(),
-                                 .self_keys = keys.segments(),
-                                 .cross_keys = sources.segments()},
+      model_.model->decode_step(p, upload(p, ids), upload(p, positions),
+                                {.cache_rows = upload(p, cache_rows),
+                                 .queries = queries.segments(p),
+                                 .self_keys = keys.segments(p),
+                                 .cross_keys = sources.segments(p)},
                                 state_, logits);
+      const std::vector<float> got = to_host<float>(model_.ctx, logits);
       for (size_t i = 0; i < num_slots; ++i)
         if (row[i] >= 0)
-          std::copy_n(logits.ptr<float>() + static_cast<int64_t>(i) * logits.cols(), logits.cols(),
+          std::copy_n(got.begin() + static_cast<int64_t>(i) * logits.cols(), logits.cols(),
                       all.begin() + row[i] * logits.cols());
     }
     return all;
@@ -105,8 +105,10 @@ TEST_P(PytorchDecoding, CachesKeysAndValuesOfTheSameEncoderOutput) {
     }
     const KeyValueCache& cache = state_.blocks[static_cast<size_t>(layer)].cross;
     const auto real = static_cast<int64_t>(rows);
-    expect_close_in_norm(values(cache.k.slice_rows(0, real)), k, kTolerance, 0, (name + "keys").c_str());
-    expect_close_in_norm(values(cache.v.slice_rows(0, real)), v, kTolerance, 0, (name + "values").c_str());
+    expect_close_in_norm(to_host<float>(model_.ctx, cache.k.slice_rows(0, real)), k, kTolerance, 0,
+                         (name + "keys").c_str());
+    expect_close_in_norm(to_host<float>(model_.ctx, cache.v.slice_rows(0, real)), v, kTolerance, 0,
+                         (name + "values").c_str());
   }
 }
 

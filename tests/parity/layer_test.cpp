@@ -15,44 +15,45 @@ constexpr double kTolerance = 1e-5;
 
 class PytorchLayer : public ::testing::TestWithParam<const char*> {
  protected:
-  PytorchLayer() : file_("pytorch_layers.h5", GetParam()), config_(config_of(file_)), params_(0, 1) {}
+  PytorchLayer()
+      : file_("pytorch_layers.h5", GetParam()), config_(config_of(file_)), params_(0, 1, DType::f32, test_device()) {}
 
   void set_up(const std::string& prefix) {  // after the block is declared
-    params_.allocate(Device::cpu);
-    put(parameters_of(file_, "weights", config_, prefix), params_);
+    params_.allocate();
+    put(ctx_, parameters_of(file_, "weights", config_, prefix), params_);
   }
   Tensor rows(const std::string& dataset) {
     const Doubles values = file_.numbers(dataset);
     const Tensor t = arena_.tensor({static_cast<int64_t>(values.size()) / config_.width, config_.width});
-    std::copy(values.begin(), values.end(), t.ptr<float>());
+    put(ctx_, std::vector<float>(values.begin(), values.end()), t);
     return t;
   }
   Segments segments(const std::string& dataset) {
     const std::vector<int32_t> lengths = file_.integers(dataset);
     const auto count = static_cast<int64_t>(lengths.size());
+    std::vector<int32_t> sums(lengths.size() + 1);
+    std::partial_sum(lengths.begin(), lengths.end(), sums.begin() + 1);
     const Tensor offsets = arena_.tensor({count + 1}, DType::i32);
-    offsets.ptr<int32_t>()[0] = 0;
-    std::partial_sum(lengths.begin(), lengths.end(), offsets.ptr<int32_t>() + 1);
+    put(ctx_, sums, offsets);
     return {.begin = offsets.slice_rows(0, count), .end = offsets.slice_rows(1, count)};
   }
   void expect_same(const Tensor& got, const std::string& dataset) {
-    expect_close_in_norm(values(got), file_.numbers(dataset), kTolerance, 0, dataset.c_str());
+    expect_close_in_norm(to_host<float>(ctx_, got), file_.numbers(dataset), kTolerance, 0, dataset.c_str());
   }
   void expect_same_gradients(const std::string& prefix) {
     const auto want = parameters_of(file_, "gradients", config_, prefix);
     ASSERT_EQ(params_.params().size(), want.size());
     for (const auto& [name, gradient] : want) {
-      const Tensor& got = params_.find(name)->grad;
-      expect_close_in_norm(values(got.with_shape({got.numel()})), gradient, kTolerance, 0,
-                           ("gradient of " + name).c_str());
+      const std::vector<float> got = to_host<float>(ctx_, params_.find(name)->grad);
+      expect_close_in_norm(got, gradient, kTolerance, 0, ("gradient of " + name).c_str());
     }
   }
 
   ReferenceFile file_;
   ModelConfig config_;
   ParamStore params_;
-  Context ctx_;
-  Arena arena_{1 << 20};
+  Context ctx_{test_device()};
+  Arena arena_{1 << 20, test_device()};
   std::unique_ptr<Communicator> world_ = make_single_communicator();
   TensorParallel tp_{*world_};
   Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .training = true};

@@ -71,10 +71,12 @@ inline std::map<std::string, Doubles> parameters_of(const ReferenceFile& file, c
 }
 
 // This rank's slices of the values.
-inline void put(const std::map<std::string, Doubles>& values, const ParamStore& params) {
+inline void put(Context& ctx, const std::map<std::string, Doubles>& values, const ParamStore& params) {
   for (const Param& p : params.params()) {
     const Doubles& global = values.at(p.spec.name);
-    slice_from_global(p, std::vector<float>(global.begin(), global.end()).data(), p.value.ptr<float>());
+    std::vector<float> local(static_cast<size_t>(p.numel()));
+    slice_from_global(p, std::vector<float>(global.begin(), global.end()).data(), local.data());
+    put(ctx, local, p.value);
   }
 }
 

@@ -31,21 +31,21 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
     const Mesh mesh(world, {.dp = 1, .tp = tp});
     set_num_threads(1);
     SmallModel m(config, mesh.tp(), /*seed=*/1);
-    put(initial, m.params);
-    Optimizer optimizer(m.params, options, Device::cpu);
+    put(m.ctx, initial, m.params);
+    Optimizer optimizer(m.params, options, test_device());
     Training t;
     for (int64_t step = 0; step < file.integer("steps"); ++step) {  // as Trainer::step
       const Block& block = blocks[static_cast<size_t>(step) % blocks.size()];
       const auto tokens = static_cast<double>(block.target_tokens());
       ops::fill(m.ctx, {.x = m.params.grads()});
       Pass p = m.pass();
-      t.losses.push_back(m.model->loss_and_gradients(p, block, file.number("smoothing"), 1 / tokens, nullptr).loss /
-                         tokens);
+      const RowLoss rows = m.model->loss_and_gradients(p, block, file.number("smoothing"), 1 / tokens, nullptr);
+      t.losses.push_back(sum_of(m.ctx, rows).loss / tokens);
       const GradNorm norm = optimizer.grad_norm(m.ctx, mesh);
       t.grad_norms.push_back(norm.value);
       optimizer.step(m.ctx, learning_rate(schedule, step, file.integer("steps")), norm.clip_scale(options.clip_norm));
     }
-    t.weights = gather(m.params, mesh.tp(), /*gradients=*/false);
+    t.weights = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = std::move(t);
   });
   return result;

@@ -24,15 +24,17 @@ GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp) {
     const Mesh mesh(world, {.dp = dp, .tp = tp});
     set_num_threads(1);
     SmallModel m(config, mesh.tp(), /*seed=*/1);
-    put(weights, m.params);
-    GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
+    put(m.ctx, weights, m.params);
+    const DeviceGroup data_parallel(m.ctx, mesh.dp());
+    GradSync sync(*data_parallel, m.params.grads(), /*bucket_elements=*/256);
     sync.begin();
     const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp));
     Pass p = m.pass(block.index);
-    const BlockLoss loss = m.model->loss_and_gradients(p, block, file.number("smoothing"), 1 / tokens, &sync);
+    const BlockLoss loss =
+        sum_of(m.ctx, m.model->loss_and_gradients(p, block, file.number("smoothing"), 1 / tokens, &sync));
     sync.wait();
     const BlockLoss sum{.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)};
-    auto gradients = gather(m.params, mesh.tp(), /*gradients=*/true);
+    auto gradients = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/true);
     if (world.rank() == 0) result = {.loss = sum, .gradients = std::move(gradients)};
   });
   return result;
@@ -57,11 +59,11 @@ TEST_P(PytorchTransformer, GivesEachTargetRowTheSameLikelihood) {
   const ModelConfig config = config_of(file);
   const auto world = make_single_communicator();
   SmallModel m(config, *world, /*seed=*/1);
-  put(parameters_of(file, "weights", config), m.params);
+  put(m.ctx, parameters_of(file, "weights", config), m.params);
   const Block block = block_of(file);
   Pass p = m.pass(0, /*training=*/false);
   const Tensor nll = m.model->row_nll(p, block).slice_rows(0, block.target_tokens());
-  expect_close_in_norm(values(nll), file.numbers("row_nll"), kTolerance, 0, "nll of the rows");
+  expect_close_in_norm(to_host<float>(m.ctx, nll), file.numbers("row_nll"), kTolerance, 0, "nll of the rows");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PytorchTransformer, ::testing::ValuesIn(kReferenceCases), name_of);

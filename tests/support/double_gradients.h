@@ -1,5 +1,5 @@
-// tests/support/double_gradients.h: a part of the model on the bench: its backward in f32 against central differences
-// of its plain definition in double, for every parameter and input.
+// tests/support/double_gradients.h: a part of the model on the bench: its backward in f32, on the device under test,
+// against central differences of its plain definition in double, for every parameter and input.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "model/pass.h"
 #include "parallel/param_store.h"
 #include "tests/support/compare.h"
+#include "tests/support/device.h"
 #include "tests/support/double_model.h"
 
 namespace weft::testing {
@@ -63,45 +64,47 @@ class LayerBench {
   explicit LayerBench(const ModelConfig& config, uint64_t seed = 1) : config(config), seed_(seed) {}
 
   const ModelConfig config;
-  ParamStore params{0, 1};
+  ParamStore params{0, 1, DType::f32, test_device()};
   Pass& pass() { return pass_; }
 
   void allocate() {  // after all declarations; no parameter stays at 0 or 1, no gradient begins at 0
-    params.allocate(Device::cpu);
+    params.allocate();
     for (const Param& p : params.params()) {
       const bool is_gain = p.spec.name.ends_with("norm.weight"), is_matrix = p.spec.name.ends_with(".weight");
-      for (int64_t i = 0; i < p.numel(); ++i)
-        p.value.ptr<float>()[i] = is_gain ? 1 + 0.3f * draw() : is_matrix ? 0.8f * draw() : 0.5f * draw();
+      std::vector<float> values(static_cast<size_t>(p.numel()));
+      for (float& x : values) x = is_gain ? 1 + 0.3f * draw() : is_matrix ? 0.8f * draw() : 0.5f * draw();
+      put(ctx_, values, p.value);
     }
-    std::fill_n(params.grads().ptr<float>(), params.numel(), kThere);
+    ops::fill(ctx_, {.x = params.grads(), .value = kThere});
   }
   Tensor there(int64_t rows, int64_t cols) {
-    const Tensor t = arena_.tensor({rows, cols});
-    std::fill_n(t.ptr<float>(), t.numel(), kThere);
+    const Tensor t = space(rows, cols);
+    ops::fill(ctx_, {.x = t, .value = kThere});
     return t;
   }
   Tensor random(int64_t rows, int64_t cols) {
-    const Tensor t = arena_.tensor({rows, cols});
-    for (int64_t i = 0; i < t.numel(); ++i) t.ptr<float>()[i] = draw();
+    std::vector<float> values(static_cast<size_t>(rows * cols));
+    for (float& x : values) x = draw();
+    return floats(rows, cols, values);
+  }
+  Tensor floats(int64_t rows, int64_t cols, const std::vector<float>& values) {
+    const Tensor t = space(rows, cols);
+    put(ctx_, values, t);
     return t;
   }
   Tensor ints(const std::vector<int32_t>& v) {
     const Tensor t = arena_.tensor({static_cast<int64_t>(v.size())}, DType::i32);
-    std::copy(v.begin(), v.end(), t.ptr<int32_t>());
+    put(ctx_, v, t);
     return t;
   }
   Tensor space(int64_t rows, int64_t cols) { return arena_.tensor({rows, cols}); }
-  Tensor copy(const Tensor& x) {
-    const Tensor t = arena_.like(x);
-    std::copy_n(x.ptr<float>(), x.numel(), t.ptr<float>());
-    return t;
-  }
+  Tensor copy(const Tensor& x) { return floats(x.rows(), x.cols(), to_host<float>(ctx_, x)); }
 
   // y as a function of the parameters and the inputs. Its values and, weighted with d_y, its derivatives must be what
   // forward has written to `y` and backward to the gradients. Rows without sentence have d_y = 0 and are not compared.
   using Definition = std::function<Doubles(const DoubleModel&, const std::vector<Matrix>&)>;
   void expect_gradients(const Tensor& y, const Tensor& d_y, const std::vector<Differentiated>& inputs, double relative,
-                        const Definition& definition) const {
+                        const Definition& definition) {
     DoubleParams values;
     for (const Param& p : params.params()) values[p.spec.name] = doubles(p.value);
     std::vector<Matrix> x;
@@ -149,8 +152,9 @@ class LayerBench {
   float draw() {  // uniform in (-1, 1]
     return 2 * uniform_from_bits(random_bits(seed_, drawn_++, 0, purpose_of("bench"))) - 1;
   }
-  static Doubles doubles(const Tensor& t, double there = 0) {
-    Doubles d(t.ptr<float>(), t.ptr<float>() + t.numel());
+  Doubles doubles(const Tensor& t, double there = 0) {
+    const std::vector<float> values = to_host<float>(ctx_, t);
+    Doubles d(values.begin(), values.end());
     for (double& x : d) x -= there;
     return d;
   }
@@ -171,8 +175,8 @@ class LayerBench {
   }
 
   uint64_t seed_, drawn_ = 0;
-  Context ctx_;
-  Arena arena_{size_t{4} << 20};
+  Context ctx_{test_device()};
+  Arena arena_{size_t{4} << 20, test_device()};
   std::unique_ptr<Communicator> alone_ = make_single_communicator();
   TensorParallel tp_{*alone_};
   Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .seed = 7, .step = 3, .block = 2, .training = true};
@@ -200,8 +204,8 @@ struct Side {
   }
   Tensor random_d_y(LayerBench& bench, int64_t cols) const {  // 0 in unused rows
     const Tensor d = bench.random(rows, cols);
-    const int64_t used = sentences.back().second * cols;
-    std::fill(d.ptr<float>() + used, d.ptr<float>() + d.numel(), 0.0f);
+    const int64_t used = sentences.back().second;
+    ops::fill(bench.pass().ctx, {.x = d.slice_rows(used, rows - used)});
     return d;
   }
   Place place(size_t i) const { return {static_cast<size_t>(sentences[i].first), static_cast<size_t>(rows)}; }

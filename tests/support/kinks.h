@@ -16,7 +16,7 @@ inline double nearest_kink(ModelConfig config, const std::vector<Block>& blocks)
   if (config.activation != Activation::relu) return nearest;
   config.resolve(1);
   const auto alone = make_single_communicator();
-  SmallModel m(config, *alone, kSmallModelSeed, /*arena_bytes=*/0);
+  SmallModel m(config, *alone, kSmallModelSeed, /*arena_bytes=*/0, DType::f32, Device::cpu);
   DoubleParams params;
   for (const Param& p : m.params.params())
     params[p.spec.name] = Doubles(p.value.ptr<float>(), p.value.ptr<float>() + p.numel());

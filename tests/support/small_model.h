@@ -1,5 +1,5 @@
-// tests/support/small_model.h: small models, random blocks, and loss with gathered gradients on any dp x tp grid of
-// thread ranks.
+// tests/support/small_model.h: small models on the device under test, random blocks, and loss with gathered gradients
+// on any dp x tp grid of thread ranks.
 #pragma once
 
 #include <map>
@@ -9,6 +9,8 @@
 
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "tests/support/block_loss.h"
+#include "tests/support/device_group.h"
 
 namespace weft::testing {
 
@@ -55,11 +57,15 @@ struct GridResult {
 // One rank's model with everything it needs.
 struct SmallModel {
   SmallModel(ModelConfig config, Communicator& tp_group, uint64_t seed, size_t arena_bytes = 64 << 20,
-             DType storage = DType::f32)
-      : tp(tp_group), params(tp_group.rank(), tp_group.size(), storage), arena(arena_bytes) {
+             DType storage = DType::f32, Device device = test_device())
+      : ctx(device),
+        group(ctx, tp_group),
+        tp(*group),
+        params(tp_group.rank(), tp_group.size(), storage, device),
+        arena(arena_bytes, device) {
     config.resolve(tp_group.size());
     model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
-    params.allocate(Device::cpu);
+    params.allocate();
     params.initialize(ctx, seed);
     shift_parameters();
   }
@@ -71,7 +77,9 @@ struct SmallModel {
       for (size_t i = 0; i < shift.size(); ++i)
         shift[i] = 0.2f * uniform_from_bits(random_bits(3, i, 0, purpose_of(p.spec.name))) - 0.1f;
       slice_from_global(p, shift.data(), local.data());
-      for (size_t i = 0; i < local.size(); ++i) p.value.ptr<float>()[i] += local[i];
+      change(ctx, p.value, [&](std::vector<float>& values) {
+        for (size_t i = 0; i < local.size(); ++i) values[i] += local[i];
+      });
     }
     params.round_values(ctx);
   }
@@ -80,22 +88,26 @@ struct SmallModel {
   }
 
   Context ctx;
+  DeviceGroup group;
   TensorParallel tp;
   ParamStore params;
   Arena arena;
   std::unique_ptr<Transformer> model;
 };
 
-inline std::map<std::string, std::vector<float>> gather(const ParamStore& params, Communicator& tp, bool gradients) {
+// Of parameters on ctx's device; `tp` carries the host's values.
+inline std::map<std::string, std::vector<float>> gather(Context& ctx, const ParamStore& params, Communicator& tp,
+                                                        bool gradients) {
   std::map<std::string, std::vector<float>> result;
   for (const Param& p : params.params()) {
-    const Tensor& local = gradients ? p.grad : p.value;
-    std::vector<float> all(static_cast<size_t>(local.numel() * tp.size()));
-    tp.all_gather(local.with_shape({local.numel()}), Tensor(all.data(), {tp.size(), local.numel()}));
+    std::vector<float> local = to_host<float>(ctx, gradients ? p.grad : p.value);
+    const int64_t numel = p.numel();
+    std::vector<float> all(static_cast<size_t>(numel * tp.size()));
+    tp.all_gather(Tensor(local.data(), {numel}), Tensor(all.data(), {tp.size(), numel}));
     std::vector<float>& global = result[p.spec.name];
     global.resize(static_cast<size_t>(p.spec.shape.numel()));
     for (int r = 0; r < (p.spec.tp_dim < 0 ? 1 : tp.size()); ++r)
-      slice_to_global(p.spec, r, tp.size(), all.data() + r * local.numel(), global.data());
+      slice_to_global(p.spec, r, tp.size(), all.data() + r * numel, global.data());
   }
   return result;
 }
@@ -109,22 +121,24 @@ inline double loss_scale_of(DType storage) { return storage == DType::f16 ? 1024
 inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block>& blocks, const Mesh& mesh,
                               double smoothing, DType storage = DType::f32) {
   SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20, storage);
-  GradSync sync(mesh.dp(), m.params.grads(), /*bucket_elements=*/256);
+  const DeviceGroup dp(m.ctx, mesh.dp());
+  GradSync sync(*dp, m.params.grads(), /*bucket_elements=*/256);
   sync.begin();
   double tokens = 0;
   for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
   const size_t share = blocks.size() / static_cast<size_t>(mesh.dp().size());
   const size_t first = share * static_cast<size_t>(mesh.dp().rank());
   const double loss_scale = loss_scale_of(storage);
-  BlockLoss loss;
+  const LossTotal total(m.ctx.device());
   for (size_t i = first; i < first + share; ++i) {
     Pass p = m.pass(blocks[i].index);
-    loss += m.model->loss_and_gradients(p, blocks[i], smoothing, loss_scale / tokens,
-                                        i + 1 == first + share ? &sync : nullptr);
+    total.add(m.ctx, m.model->loss_and_gradients(p, blocks[i], smoothing, loss_scale / tokens,
+                                                 i + 1 == first + share ? &sync : nullptr));
   }
   sync.wait();
+  const BlockLoss loss = total.read(m.ctx);
   GridResult result{.loss = {.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)},
-                    .gradients = gather(m.params, mesh.tp(), /*gradients=*/true)};
+                    .gradients = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/true)};
   for (auto& [name, gradient] : result.gradients)
     for (float& x : gradient) x /= static_cast<float>(loss_scale);
   return result;

@@ -16,6 +16,12 @@ struct Case {
   bool dropout = false;
 };
 
+Ranges consecutive(int32_t count, int32_t rows) {
+  Ranges ranges;
+  for (int32_t i = 0; i < count; ++i) ranges.emplace_back(i * rows, (i + 1) * rows);
+  return ranges;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"one token", 1, 1, 1, 1, {{0, 1}}, {{0, 1}}},
@@ -36,6 +42,7 @@ const std::vector<Case>& cases() {
       {"head size beyond two vectors", 3, 3, 1, 40, {{0, 3}}, {{0, 3}}},
       {"heads of one column, unused rows at the end", 8, 8, 3, 1, {{0, 3}, {3, 5}}, {{0, 3}, {3, 5}}, true, true},
       {"no sentence", 3, 2, 1, 2, {}, {}},
+      {"more sentences than a GPU's warp has lanes", 70, 70, 1, 2, consecutive(35, 2), consecutive(35, 2)},
       {"scattered keys", 3, 30, 2, 3, {{0, 1}, {1, 2}, {2, 3}}, {{20, 28}, {0, 3}, {10, 15}}},
   };
   return all;

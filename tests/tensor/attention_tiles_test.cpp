@@ -1,8 +1,9 @@
-// tests/tensor/attention_tiles_test.cpp: bf16 attention against its definition in double, sentence by sentence; where
-// the processor has AMX, with it.
+// tests/tensor/attention_tiles_test.cpp: bf16 and f16 attention against its definition in double, sentence by sentence;
+// where the device has tiles for such products (AMX, tensor cores), with them.
 //
-// What becomes a product's factor is rounded to bf16 on the way, so results are compared in norm: each rounding adds
-// about 2^-9 / sqrt(3) of it, whatever the length, as errors of a sum's terms grow like the sum of random terms itself.
+// What becomes a product's factor is rounded on the way, so results are compared in norm: each rounding adds about
+// 2^-9 / sqrt(3) of it in bf16, and 2^-12 / sqrt(3) in f16, whatever the length, as errors of a sum's terms grow like
+// the sum of random terms itself.
 #include <fmt/format.h>
 
 #include "tensor/half.h"
@@ -12,7 +13,8 @@ namespace weft::testing {
 namespace {
 
 using Ranges = std::vector<std::pair<int32_t, int32_t>>;
-constexpr double kForward = 0x1p-8, kBackward = 0x1p-7;
+double forward_tolerance(DType storage) { return storage == DType::bf16 ? 0x1p-8 : 0x1p-11; }
+double backward_tolerance(DType storage) { return 2 * forward_tolerance(storage); }
 
 struct Case {
   const char* name;
@@ -42,22 +44,29 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-struct Halves {  // a bf16 matrix, NaN in the rows of no sentence, and what it holds
+struct Halves {  // a matrix in halves, NaN in the rows of no sentence, and what it holds
   Buffer buffer;
   Tensor tensor;
-  Halves(Shape shape) : buffer(static_cast<size_t>(shape.numel()) * 2), tensor(buffer.tensor(shape, DType::bf16)) {
+  Halves(DType storage, Shape shape)
+      : buffer(static_cast<size_t>(shape.numel()) * 2), tensor(buffer.tensor(shape, storage)) {
     std::memset(tensor.data, 0xFF, tensor.bytes());
   }
   void fill(Workspace& w, const Ranges& rows) {
     const Tensor x = w.random(tensor.shape);
     for (const auto& [begin, end] : rows)
-      for (int64_t i = begin * tensor.row_stride; i < end * tensor.row_stride; ++i)
-        tensor.ptr<BFloat16>()[i] = from_float<BFloat16>(x.ptr<float>()[i]);
+      for (int64_t i = begin * tensor.row_stride; i < end * tensor.row_stride; ++i) set(i, x.ptr<float>()[i]);
+  }
+  void set(int64_t i, float x) {
+    if (tensor.dtype == DType::bf16)
+      tensor.ptr<BFloat16>()[i] = from_float<BFloat16>(x);
+    else
+      tensor.ptr<Float16>()[i] = from_float<Float16>(x);
   }
 };
 
 double value(const Tensor& t, int64_t row, int64_t col) {
-  return static_cast<double>(to_float(t.ptr<BFloat16>()[row * t.row_stride + col]));
+  const int64_t i = row * t.row_stride + col;
+  return t.dtype == DType::bf16 ? to_float(t.ptr<BFloat16>()[i]) : to_float(t.ptr<Float16>()[i]);
 }
 
 int64_t rows_of(const Ranges& ranges) { return ranges.back().second + 3; }
@@ -71,14 +80,14 @@ struct Problem {
   Dropout dropout;
   float scale;
 
-  explicit Problem(const Case& of)
+  Problem(DType storage, const Case& of)
       : c(of),
-        q({rows_of(c.q), c.heads * c.size}),
-        kv({rows_of(c.k), 2 * c.heads * c.size}),
-        y(q.tensor.shape),
-        d_y(q.tensor.shape),
-        d_q(q.tensor.shape),
-        d_kv(kv.tensor.shape),
+        q(storage, {rows_of(c.q), c.heads * c.size}),
+        kv(storage, {rows_of(c.k), 2 * c.heads * c.size}),
+        y(storage, q.tensor.shape),
+        d_y(storage, q.tensor.shape),
+        d_q(storage, q.tensor.shape),
+        d_kv(storage, kv.tensor.shape),
         lse(w.nans({c.heads, rows_of(c.q)})),
         q_rows(segments(c.q)),
         k_rows(segments(c.k)),
@@ -183,10 +192,14 @@ HeadReference reference(const Problem& run, size_t sentence, int64_t head) {
   return r;
 }
 
-TEST(AttentionTiles, MatchTheDefinition) {
+class AttentionTiles : public ::testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Halves, AttentionTiles, ::testing::Values(DType::bf16, DType::f16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(AttentionTiles, MatchTheDefinition) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    Problem run(c);
+    Problem run(GetParam(), c);
     run.forward();
     run.backward();
     for (size_t sentence = 0; sentence < c.q.size(); ++sentence) {
@@ -199,10 +212,10 @@ TEST(AttentionTiles, MatchTheDefinition) {
           // rows.
           expect_close_in_norm(head_of(got, rows[sentence], head * c.size, c.size), doubles, tol, 2, what);
         };
-        close(run.y.tensor, c.q, want.y, kForward, "y");
-        close(run.d_q.tensor, c.q, want.d_q, kBackward, "d_q");
-        close(run.d_k(), c.k, want.d_k, kBackward, "d_k");
-        close(run.d_v(), c.k, want.d_v, kBackward, "d_v");
+        close(run.y.tensor, c.q, want.y, forward_tolerance(GetParam()), "y");
+        close(run.d_q.tensor, c.q, want.d_q, backward_tolerance(GetParam()), "d_q");
+        close(run.d_k(), c.k, want.d_k, backward_tolerance(GetParam()), "d_k");
+        close(run.d_v(), c.k, want.d_v, backward_tolerance(GetParam()), "d_v");
         const float* lse = run.lse.ptr<float>() + head * run.lse.row_stride + c.q[sentence].first;
         for (size_t i = 0; i < want.lse.size(); ++i) EXPECT_NEAR(lse[i], want.lse[i], tolerance(c.size, 4)) << i;
       }
@@ -210,8 +223,8 @@ TEST(AttentionTiles, MatchTheDefinition) {
   }
 }
 
-TEST(AttentionTiles, OfUnusedRowsAreZero) {
-  Problem run(cases()[0]);
+TEST_P(AttentionTiles, OfUnusedRowsAreZero) {
+  Problem run(GetParam(), cases()[0]);
   run.forward();
   run.backward();
   for (const Tensor& t : {run.y.tensor, run.d_q.tensor, run.d_k(), run.d_v()})
@@ -219,10 +232,10 @@ TEST(AttentionTiles, OfUnusedRowsAreZero) {
       for (int64_t col = 0; col < t.cols(); ++col) ASSERT_EQ(value(t, row, col), 0) << row << ", " << col;
 }
 
-TEST(AttentionTiles, WriteNothingBeside) {
+TEST_P(AttentionTiles, WriteNothingBeside) {
   const Case inner{"one head of two", 1, 24, false, {{0, 20}}, {{0, 20}}};
-  Problem run(inner);
-  Halves wide({23, 48});
+  Problem run(GetParam(), inner);
+  Halves wide(GetParam(), {23, 48});
   auto a = run.forward_arguments();
   a.y = wide.tensor.slice_cols(0, 24);
   ops::attention_forward(run.w.ctx, a);
@@ -230,10 +243,10 @@ TEST(AttentionTiles, WriteNothingBeside) {
     for (int64_t col = 24; col < 48; ++col) ASSERT_TRUE(std::isnan(value(wide.tensor, row, col))) << row << ", " << col;
 }
 
-TEST(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
+TEST_P(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
   const Case early{"early", 2, 40, true, {{0, 45}}, {{0, 45}}},
       late{"late", 2, 40, true, {{0, 9}, {60, 105}}, {{0, 9}, {60, 105}}};
-  Problem a(early), b(late);
+  Problem a(GetParam(), early), b(GetParam(), late);
   for (const auto& [from, to] : {std::pair{&a.q, &b.q}, {&a.kv, &b.kv}, {&a.d_y, &b.d_y}})
     std::memcpy(to->tensor.slice_rows(60, 45).data, from->tensor.data, from->tensor.slice_rows(0, 45).bytes());
   a.forward(), a.backward();
@@ -242,13 +255,13 @@ TEST(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
     EXPECT_EQ(std::memcmp(x->tensor.data, y->tensor.slice_rows(60, 45).data, x->tensor.slice_rows(0, 45).bytes()), 0);
 }
 
-TEST(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
+TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
   const Case causal{"causal", 2, 24, true, {{0, 50}}, {{0, 50}}};
-  Problem run(causal);
+  Problem run(GetParam(), causal);
   run.forward();
   for (int32_t row = 0; row < 50; ++row) {
     auto step = run.forward_arguments();
-    const Halves y({1, 48});
+    const Halves y(GetParam(), {1, 48});
     step.causal = false;
     step.q = run.q.tensor.slice_rows(row, 1);
     step.y = y.tensor;
@@ -260,9 +273,9 @@ TEST(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
   }
 }
 
-TEST(AttentionTiles, AreTheSameOnAnyNumberOfThreads) {
+TEST_P(AttentionTiles, AreTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([&](Workspace&) {
-    Problem run(cases()[2]);
+    Problem run(GetParam(), cases()[2]);
     run.forward();
     run.backward();
     std::string bytes;

@@ -91,12 +91,16 @@ TEST(AttentionWeights, OfNoHeadLeaveTheOutputAlone) {
   for (const float x : values(s.y)) EXPECT_EQ(x, 0);
 }
 
-TEST(AttentionWeights, RefuseHeadsAndColumnsThatAreNotThere) {
-  WeightsInputs heads, columns;
-  heads.op.first_head = 1;
-  EXPECT_THROW(ops::attention_weights(heads.w.ctx, heads.op), Error);
-  columns.op.y = columns.y.slice_cols(0, 6);
-  EXPECT_THROW(ops::attention_weights(columns.w.ctx, columns.op), Error);
+TEST(AttentionWeights, RefuseHeadsThatAreNotThere) {
+  WeightsInputs s;
+  s.op.first_head = 1;
+  EXPECT_THROW(ops::attention_weights(s.w.ctx, s.op), Error);
+}
+
+TEST(AttentionWeights, RefuseASentenceOfMoreKeysThanColumns) {
+  WeightsInputs s;
+  s.op.y = s.y.slice_cols(0, 6);
+  EXPECT_THROW(ops::attention_weights(s.w.ctx, s.op), Error);
 }
 
 TEST(AttentionWeights, AreTheSameOnAnyNumberOfThreads) {

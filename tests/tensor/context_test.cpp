@@ -1,6 +1,8 @@
 // tests/tensor/context_test.cpp: argument checks name op and field; dry runs check and compute nothing.
 #include "tensor/context.h"
 
+#include <cstdlib>
+
 #include "tensor/error.h"
 #include "tests/tensor/workspace.h"
 
@@ -50,7 +52,7 @@ TEST(Ops, RefuseSegmentsOutsideTheRows) {
 }
 
 TEST(Ops, CheckButDoNotComputeOnADryRun) {
-  Context dry(Device::cpu, true);
+  Context dry(test_device(), true);
   const Tensor x(nullptr, {3, 4}), y(nullptr, {3, 5});
   EXPECT_NO_THROW(ops::add(dry, {.x = x, .y = x}));
   EXPECT_THROW(ops::add(dry, {.x = x, .y = y}), Error);
@@ -63,7 +65,15 @@ TEST(Ops, AcceptMatricesWithoutRows) {
   EXPECT_NO_THROW(ops::gemm(w.ctx, {.a = x, .b = w.random({4, 3}), .c = c}));
 }
 
-TEST(Context, RefusesADeviceThisBuildLacks) { EXPECT_THROW(Context{Device::cuda}, Error); }
+TEST(Context, NamesTheModuleOfADeviceThatCannotBeOpened) {
+  const char* const kept = std::getenv("WEFT_CUDA_MODULE");
+  const std::string value = kept == nullptr ? "" : kept;  // empty: as if it were not set
+  setenv("WEFT_CUDA_MODULE", "/no/such/module.so", 1);
+  const std::string message = message_of([] { Context{Device::cuda}; });
+  setenv("WEFT_CUDA_MODULE", value.c_str(), 1);
+  EXPECT_TRUE(message.starts_with("the CUDA backend /no/such/module.so cannot be used: ")) << message;
+  EXPECT_TRUE(message.ends_with("; --device=cpu runs without it")) << message;
+}
 
 TEST(Ops, FailWithinTheFramesOfTheirCaller) {
   const ErrorFrame frame("while a test looks on");

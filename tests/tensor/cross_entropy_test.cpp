@@ -140,6 +140,36 @@ TEST(SoftmaxStats, NeedNoTargetsForDecoding) {
   }
 }
 
+TEST(SoftmaxStats, OfALongRowAreThoseInDouble) {
+  Workspace w;
+  const int64_t cols = 5000;
+  const Tensor logits = w.random_slice(2, cols), stats = w.nans({2, 4});
+  ops::softmax_stats(w.ctx, {.logits = logits, .targets = w.ints({4999, 0}), .valid = cols, .stats = stats});
+  const Doubles x = to_doubles(logits);
+  for (int64_t r = 0; r < 2; ++r) {
+    const auto row = x.begin() + r * cols;
+    const double max = *std::max_element(row, row + cols);
+    double exps = 0, sum = 0;
+    for (int64_t c = 0; c < cols; ++c) exps += std::exp(row[c] - max), sum += row[c];
+    const float* got = stats.ptr<float>() + r * 4;
+    EXPECT_EQ(got[0], static_cast<float>(max));
+    EXPECT_NEAR(got[1], exps, 1e-5 * exps);
+    EXPECT_NEAR(got[2], sum, 1e-3);
+    EXPECT_EQ(got[3], static_cast<float>(row[r == 0 ? 4999 : 0]));
+  }
+}
+
+TEST(SoftmaxStats, LogitsOfMinusInfinityAddNothing) {  // wherever they stand
+  Workspace w;
+  for (const int64_t first : {0, 8, 24}) {
+    const Tensor logits = w.filled({1, 40}, 2), stats = w.nans({1, 4});
+    std::fill_n(logits.ptr<float>() + first, 16, -std::numeric_limits<float>::infinity());
+    ops::softmax_stats(w.ctx, {.logits = logits, .valid = 40, .stats = stats});
+    EXPECT_EQ(stats.ptr<float>()[0], 2.0f);
+    EXPECT_EQ(stats.ptr<float>()[1], 24.0f);
+  }
+}
+
 TEST(CrossEntropy, IsTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([](Workspace& w) {
     const Problem p{9, 3333, {1, 2, 3, 4, 5, 6, 7, -1, 300}, 0.1};

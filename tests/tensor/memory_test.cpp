@@ -53,6 +53,12 @@ TEST(Arena, MeasuresWhatTheRealOneUses) {
   EXPECT_EQ(real.mark(), 128u);
 }
 
+TEST(Arena, MeasuresForTheDeviceThatItIsToldOf) {
+  Arena measuring(Device::cuda);
+  EXPECT_EQ(measuring.tensor({3}).device, Device::cuda);
+  EXPECT_TRUE(measuring.measuring());
+}
+
 TEST(Arena, HandsOutAlignedDisjointTensors) {
   Arena arena(1024);
   const Tensor a = arena.tensor({3}), b = arena.tensor({3});

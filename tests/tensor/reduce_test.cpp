@@ -6,7 +6,7 @@ namespace {
 
 TEST(ColumnSum, AddsTheColumnsToWhatIsThere) {
   Workspace w;
-  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {1, 70}, {600, 1}, {300, 131}}) {
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {1, 70}, {600, 1}, {300, 131}, {3000, 9}}) {
     const Tensor x = w.random_slice(rows, cols), y = w.random({cols});
     Doubles want = to_doubles(y);
     const Doubles in = to_doubles(x);
@@ -20,13 +20,13 @@ TEST(Sum, IsExactInDouble) {
   Workspace w;
   for (int64_t n : {1, 63, 64, 65, 5000}) {
     const Tensor x = w.random({n}), sum = w.doubles({1}), squares = w.doubles({1});
-    *sum.ptr<double>() = 5;       // overwritten
+    *sum.ptr<double>() = 5;       // accumulated
     *squares.ptr<double>() = 10;  // added to
     double want = 0, want_squares = 10;
     for (double v : to_doubles(x)) want += v, want_squares += v * v;
     ops::sum(w.ctx, {.x = x, .y = sum});
     ops::sum_squares(w.ctx, {.x = x, .y = squares});
-    EXPECT_NEAR(*sum.ptr<double>(), want, 1e-11);
+    EXPECT_NEAR(*sum.ptr<double>(), 5 + want, 1e-11);
     EXPECT_NEAR(*squares.ptr<double>(), want_squares, 1e-11);
   }
 }

@@ -1,4 +1,5 @@
-// tests/tensor/workspace.h: a context and tensors for testing ops: random, given, uninitialised, column slices.
+// tests/tensor/workspace.h: a context of the device under test, and tensors on the host for testing ops: random, given,
+// uninitialised, column slices. ops::gemm(...) and the others bring them to the device and back (on_device.h).
 #pragma once
 
 #include <cstring>
@@ -10,13 +11,15 @@
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tests/support/compare.h"
+#include "tests/support/device.h"
 #include "tests/support/gradient_check.h"
+#include "tests/tensor/on_device.h"
 
 namespace weft::testing {
 
 class Workspace {
  public:
-  Context ctx;
+  Context ctx{test_device()};
 
   Tensor nans(Shape shape) { return filled(shape, std::numeric_limits<float>::quiet_NaN()); }
   Tensor zeros(Shape shape) { return filled(shape, 0.0f); }
@@ -75,7 +78,8 @@ inline std::string bytes_of(const Tensor& t) {
   return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
 }
 
-// `run` computes in a fresh workspace and returns its results' bytes; they must not depend on the number of threads.
+// `run` computes in a fresh workspace and returns its results' bytes; they must not depend on the number of threads. On
+// a GPU they must not depend on the order in which blocks and warps happen to run.
 inline void expect_same_on_any_threads(const std::function<std::string(Workspace&)>& run) {
   const int kept = num_threads();
   std::vector<std::string> results;

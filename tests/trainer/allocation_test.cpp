@@ -2,6 +2,7 @@
 // said.
 #include <gtest/gtest.h>
 
+#include "tests/support/device_group.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/memory_plan.h"
 #include "trainer/plan.h"
@@ -31,7 +32,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
   const auto world = make_single_communicator();
   for (const bool recompute : {false, true}) {
     const RunConfig c = config_of(corpus, GetParam(), recompute);
-    const Mesh mesh(*world, c.parallel);
+    const Mesh mesh(*world, c.parallel, test_rank(*world));
     Trainer trainer(c, mesh);
     Validation validation(c, mesh, trainer);
     trainer.step();
@@ -50,8 +51,8 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   const TextCorpus corpus(/*num_pairs=*/200);
   const auto world = make_single_communicator();
   const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
-  const Mesh mesh(*world, c.parallel);
-  const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()));
+  const Mesh mesh(*world, c.parallel, test_rank(*world));
+  const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()), mesh.own());
   Trainer trainer(c, mesh);
   Validation validation(c, mesh, trainer);
   EXPECT_EQ(trainer.context().scratch_bytes(), plan.scratch);

@@ -40,13 +40,13 @@ ModelConfig model_config(int64_t vocabulary) {
 Values train_to_turn_around(int64_t vocabulary) {
   Values trained;
   const auto alone = make_single_communicator();
-  const Mesh mesh(*alone, {.dp = 1, .tp = 1});
+  const Mesh mesh(*alone, {.dp = 1, .tp = 1}, test_rank(*alone));
   RandomModel m(model_config(vocabulary), mesh, kPositions);
   m.params.initialize(m.ctx, /*seed=*/3);
   const int64_t n = m.params.numel();
-  std::vector<float> first(static_cast<size_t>(n)), second = first;
+  const Buffer first(m.params.values().bytes(), test_device()), second(m.params.values().bytes(), test_device());
   std::mt19937 random(1);
-  Arena arena(size_t{64} << 20);
+  Arena arena(size_t{64} << 20, test_device());
   for (int64_t step = 1; step <= 150; ++step) {
     BlockBuilder builder(256, 256);
     for (int64_t rows = 0;;) {
@@ -60,13 +60,12 @@ Values train_to_turn_around(int64_t vocabulary) {
     m.model->loss_and_gradients(p, builder.finish(0), 0.1, 1.0 / 256, nullptr);
     ops::adam(m.ctx, {.param = m.params.values(),
                       .grad = m.params.grads(),
-                      .m = Tensor(first.data(), {n}),
-                      .v = Tensor(second.data(), {n}),
+                      .m = first.tensor({n}),
+                      .v = second.tensor({n}),
                       .lr = 3e-3f,
                       .step = step});
   }
-  for (const Param& p : m.params.params())
-    trained[p.spec.name].assign(p.value.ptr<float>(), p.value.ptr<float>() + p.numel());
+  for (const Param& p : m.params.params()) trained[p.spec.name] = to_host<float>(m.ctx, p.value);
   return trained;
 }
 
@@ -103,10 +102,13 @@ class DecodingInvariance : public ::testing::Test {
     std::vector<NBest> result;
     run_thread_ranks(way.dp * way.tp, [&](Communicator& world) {
       set_num_threads(way.threads);
-      const Mesh mesh(world, {.dp = way.dp, .tp = way.tp});
+      const Mesh mesh(world, {.dp = way.dp, .tp = way.tp}, test_rank(world));
       RandomModel m(model_config(tokenizer_->size()), mesh, kPositions);
-      for (const Param& p : m.params.params())
-        slice_from_global(p, trained_->at(p.spec.name).data(), p.value.ptr<float>());
+      for (const Param& p : m.params.params()) {
+        std::vector<float> local(static_cast<size_t>(p.numel()));
+        slice_from_global(p, trained_->at(p.spec.name).data(), local.data());
+        put(m.ctx, local, p.value);
+      }
       Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config, way.batch);
       const std::vector<NBest> found = translator.translate_pieces(sources);
       if (world.rank() == 0) result = found;

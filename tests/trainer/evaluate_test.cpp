@@ -100,13 +100,14 @@ TEST(ValidationLoss, IsTheMeanOverAllRanksBlocks) {
         Block block = builder.finish(static_cast<int64_t>(i / 8));
         if (block.index % mesh.dp().size() == mesh.dp().rank()) blocks.push_back(block);
       }
-      Arena arena(size_t{8} << 20);
+      Arena arena(size_t{8} << 20, testing::test_device());
       Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp};
-      const LossSums plain = validation_loss(p, *m.model, blocks, 0, mesh.dp());
+      const LossTotal total(testing::test_device());
+      const LossSums plain = validation_loss(p, *m.model, blocks, 0, total, mesh.dp());
       EXPECT_EQ(plain.tokens, tokens);
       EXPECT_NEAR(plain.nll(), expected / static_cast<double>(tokens), 1e-4);
       EXPECT_NEAR(plain.loss(), plain.nll(), 1e-5);
-      EXPECT_NE(validation_loss(p, *m.model, blocks, 0.1, mesh.dp()).loss(), plain.loss());
+      EXPECT_NE(validation_loss(p, *m.model, blocks, 0.1, total, mesh.dp()).loss(), plain.loss());
     });
   }
 }

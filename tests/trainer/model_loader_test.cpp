@@ -25,8 +25,9 @@ class ModelLoaderTest : public ::testing::Test {
     config_.model = testing::small_model_config(tokenizer.size());
     on_grid(1, 1, [&](const Mesh& mesh) {
       RandomModel m(config_.model, mesh, /*max_positions=*/1024);
-      step_folder_ = save_checkpoint(folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
-                                     {{"step", 40}}, {.config = "", .copied_files = {tokenizer_file}});
+      step_folder_ =
+          save_checkpoint(m.ctx, folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
+                          {{"step", 40}}, {.config = "", .copied_files = {tokenizer_file}});
       expected_ = Translator(m.ctx, *m.model, m.tp, mesh, tokenizer, tokenizer, config_.decode).translate(lines_);
     });
   }

@@ -17,30 +17,32 @@ namespace {
 
 constexpr Precision kAuto = Precision::automatic, kF32 = Precision::f32, kBf16 = Precision::bf16, kF16 = Precision::f16;
 
+constexpr HalfInstructions kHasNone, kHasBf16{.bf16 = true}, kHasBoth{.bf16 = true, .f16 = true};
+
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(ChoosePrecision, AutoIsBf16WhereTheProcessorsHaveIt) {
-  EXPECT_EQ(choose_precision(kAuto, /*has_bf16=*/true, "").precision, kBf16);
-  EXPECT_EQ(choose_precision(kAuto, /*has_bf16=*/false, "").precision, kF32);
-  EXPECT_EQ(choose_precision(kAuto, true, "").remark, "");
-  EXPECT_EQ(choose_precision(kAuto, false, "").remark, "");
+  EXPECT_EQ(choose_precision(kAuto, kHasBf16, "").precision, kBf16);
+  EXPECT_EQ(choose_precision(kAuto, kHasNone, "").precision, kF32);
+  EXPECT_EQ(choose_precision(kAuto, kHasBf16, "").remark, "");
+  EXPECT_EQ(choose_precision(kAuto, kHasNone, "").remark, "");
 }
 
 TEST(ChoosePrecision, ARunGoesOnInWhatItWasTrainedIn) {
-  for (const bool has_bf16 : {true, false})
+  for (const HalfInstructions has : {kHasBf16, kHasNone})
     for (const char* before : {"f32", "bf16", "f16"})
-      EXPECT_EQ(choose_precision(kAuto, has_bf16, before).precision, precision_named(before)) << before;
-  EXPECT_EQ(choose_precision(kAuto, true, "bf16").remark, "");
-  EXPECT_TRUE(holds(choose_precision(kAuto, true, "f32").remark, "goes on in f32"));
-  EXPECT_TRUE(holds(choose_precision(kAuto, true, "f32").remark, "--train.precision=bf16"));
-  EXPECT_TRUE(holds(choose_precision(kAuto, false, "bf16").remark, "--train.precision=f32"));
+      EXPECT_EQ(choose_precision(kAuto, has, before).precision, precision_named(before)) << before;
+  EXPECT_EQ(choose_precision(kAuto, kHasBf16, "bf16").remark, "");
+  EXPECT_TRUE(holds(choose_precision(kAuto, kHasBf16, "f32").remark, "goes on in f32"));
+  EXPECT_TRUE(holds(choose_precision(kAuto, kHasBf16, "f32").remark, "--train.precision=bf16"));
+  EXPECT_TRUE(holds(choose_precision(kAuto, kHasNone, "bf16").remark, "--train.precision=f32"));
 }
 
 TEST(ChoosePrecision, AForcedOneIsTakenAndAChangeIsSaid) {
-  for (const bool has_bf16 : {true, false})
+  for (const HalfInstructions has : {kHasBf16, kHasNone})
     for (const Precision forced : {kF32, kBf16, kF16})
       for (const char* before : {"", "f32", "bf16", "f16"}) {
-        const PrecisionChoice choice = choose_precision(forced, has_bf16, before);
+        const PrecisionChoice choice = choose_precision(forced, has, before);
         EXPECT_EQ(choice.precision, forced);
         const bool changes = *before && precision_named(before) != forced;
         EXPECT_EQ(holds(choice.remark, "the run was trained in "), changes) << choice.remark;
@@ -48,9 +50,10 @@ TEST(ChoosePrecision, AForcedOneIsTakenAndAChangeIsSaid) {
 }
 
 TEST(ChoosePrecision, SaysWhatIsSlow) {
-  EXPECT_TRUE(holds(choose_precision(kBf16, /*has_bf16=*/false, "").remark, "--train.precision=f32 is faster"));
-  EXPECT_EQ(choose_precision(kBf16, /*has_bf16=*/true, "").remark, "");
-  EXPECT_TRUE(holds(choose_precision(kF16, true, "").remark, "bf16 or f32 are faster"));
+  EXPECT_TRUE(holds(choose_precision(kBf16, kHasNone, "").remark, "--train.precision=f32 is faster"));
+  EXPECT_EQ(choose_precision(kBf16, kHasBf16, "").remark, "");
+  EXPECT_TRUE(holds(choose_precision(kF16, kHasBf16, "").remark, "bf16 or f32 are faster"));
+  EXPECT_EQ(choose_precision(kF16, kHasBoth, "").remark, "");
 }
 
 TEST(ChoosePrecision, OneProcessorWithoutInstructionsDecidesForAll) {

@@ -30,15 +30,15 @@ Numbers train(const TextCorpus& corpus, int tp, NormPosition norm, Precision pre
     c.train.output = corpus.path() + "/run";
     c.train.precision = precision, c.train.recompute = recompute;
     c = resolve(c, world.size());
-    const Mesh mesh(world, c.parallel);
+    const Mesh mesh(world, c.parallel, test_rank(world));
     Trainer trainer(c, mesh);
     Numbers mine;
     for (int i = 0; i < 4; ++i) {
       const StepReport report = trainer.step();
       mine.losses.push_back(report.loss), mine.norms.push_back(report.grad_norm);
     }
-    mine.gradients = gather(trainer.params(), mesh.tp(), /*gradients=*/true);
-    mine.parameters = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+    mine.gradients = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/true);
+    mine.parameters = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = std::move(mine);
   });
   return result;
@@ -70,7 +70,7 @@ TEST(Recompute, TakesLessThanAThirdOfTheBaseModelsActivations) {
   const TensorParallel tp(*world);
   const auto bytes = [&](bool recompute) {
     c.train.recompute = recompute;
-    Context dry(Device::cpu, /*dry_run=*/true);
+    Context dry(test_device(), /*dry_run=*/true);
     return arena_bytes(c, tp, dry);
   };
   EXPECT_LT(3 * bytes(true), bytes(false)) << bytes(true) << " and " << bytes(false);

@@ -39,6 +39,18 @@ int run(const RunConfig& config) {
   return run_training(config, *world, [](const RunConfig& c) { return c.train.fresh ? "fresh" : "not fresh"; });
 }
 
+// What the run keeps of a configuration that names a device and shares it.
+RunConfig kept(RunConfig c) {
+  const auto world = make_single_communicator();
+  c.device = DeviceChoice::cpu, c.parallel.share_gpu = true;
+  RunConfig kept = c;
+  run_training(c, *world, [&](const RunConfig& said) {
+    kept = said;
+    return "";
+  });
+  return kept;
+}
+
 std::vector<int64_t> logged(const RunConfig& c, const char* field) {
   std::vector<int64_t> steps;
   for (const auto& record : read_event_log(c.train.output + "/log.jsonl"))
@@ -77,6 +89,16 @@ TEST(Run, BestPointsToTheLastStepIfThatIsTheBest) {
   EXPECT_EQ(run(c), 0);
   EXPECT_EQ(target(c, "latest"), "step-00000006");
   EXPECT_EQ(target(c, "best"), "step-00000006");  // six steps from nothing: each validation is better
+}
+
+TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 1;
+  const RunConfig config = kept(c);
+  EXPECT_EQ(config.device, DeviceChoice::automatic);
+  EXPECT_FALSE(config.parallel.share_gpu);
+  EXPECT_EQ(config.parallel.dp, 1);
 }
 
 TEST(Run, StopsWhenPatienceIsOut) {

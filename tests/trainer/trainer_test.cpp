@@ -6,98 +6,17 @@
 #include <cmath>
 #include <mutex>
 
-#include "tests/support/small_model.h"
-#include "tests/support/text_corpus.h"
-#include "trainer/plan.h"
+#include "tests/support/small_run.h"
 
 namespace weft::testing {
 namespace {
-
-RunConfig run_config(const TextCorpus& corpus) {
-  RunConfig c;
-  c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48, c.model.encoder_layers = c.model.decoder_layers = 2;
-  c.model.dropout = 0.1;
-  c.data.train = corpus.folder();
-  c.batch.rows = 96, c.batch.blocks = 4, c.batch.page = 8, c.batch.window = 4;
-  c.optimizer.clip_norm = 1, c.optimizer.weight_decay = 0.01;
-  c.schedule.lr = 3e-3, c.schedule.warmup = 10;
-  c.train.output = corpus.path() + "/run";
-  c.train.precision = Precision::f32;
-  return c;
-}
-
-struct Trained {
-  std::vector<double> losses;
-  std::map<std::string, std::vector<float>> params;
-};
-
-struct Part {  // of a run: from a checkpoint or the start, for some steps, to a checkpoint or nowhere
-  int dp = 1, tp = 1, steps = 20;
-  std::string from = "", to = "";
-  Precision precision = Precision::f32;
-};
-
-Trained train(const TextCorpus& corpus, const Part& part) {
-  Trained result;
-  run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
-    RunConfig config = run_config(corpus);
-    config.parallel = {.dp = part.dp, .tp = part.tp};
-    config.train.precision = part.precision;
-    config = resolve(config, world.size());
-    const Mesh mesh(world, config.parallel);
-    Trainer trainer(config, mesh);
-    TrainState state;
-    if (!part.from.empty()) trainer.load(part.from, state);
-    std::vector<double> losses;
-    for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
-    trainer.update(state);
-    if (!part.to.empty()) trainer.save(part.to, state, "");
-    auto params = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
-    if (world.rank() == 0) result = {std::move(losses), std::move(params)};
-  });
-  return result;
-}
-
-// A constant added to all keys changes no softmax, so the true gradient of a key's bias is zero; Adam turns its
-// rounding noise into whole steps, which no loss can see. What a grid must reproduce is everything else.
-bool is_key_bias(const std::string& name, size_t i, size_t numel) {
-  if (name.ends_with(".qkv.bias")) return i >= numel / 3 && i < 2 * numel / 3;
-  return name.ends_with(".kv.bias") && i < numel / 2;
-}
-
-double relative_error(const Trained& a, const Trained& b) {  // over all parameters together
-  double difference = 0, norm = 0;
-  for (const auto& [name, x] : b.params) {
-    const std::vector<float>& y = a.params.at(name);
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (is_key_bias(name, i, x.size())) continue;
-      difference += std::pow(static_cast<double>(x[i]) - y[i], 2);
-      norm += std::pow(static_cast<double>(x[i]), 2);
-    }
-  }
-  return std::sqrt(difference / norm);
-}
 
 const TextCorpus& corpus() {
   static const TextCorpus text(/*num_pairs=*/300);
   return text;
 }
 
-void expect_equal_to_rounding(const Trained& a, const Trained& b, size_t first = 0) {
-  for (size_t i = 0; i < a.losses.size(); ++i)
-    EXPECT_NEAR(a.losses[i], b.losses[first + i], 1e-5 * b.losses[first + i]) << "step " << first + i;
-  EXPECT_LT(relative_error(a, b), 1e-4);
-}
-
-void expect_within(double band, const std::vector<double>& got, const std::vector<double>& want, size_t first = 0) {
-  for (size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[first + i], band * want[first + i]) << "step " << first + i;
-}
-
 constexpr Precision kHalves[] = {Precision::bf16, Precision::f16};
-// How far the loss of a step in halves may be from the same step's in f32, and on another grid: four to five times what
-// was seen.
-constexpr double kBandToF32 = 0.005, kBandOfGrids = 0.002;
 
 TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
   const Trained one = train(corpus(), {});
@@ -187,13 +106,13 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
       config.parallel = {.dp = dp, .tp = tp};
       config.train.precision = Precision::f16;
       config = resolve(config, world.size());
-      const Mesh mesh(world, config.parallel);
+      const Mesh mesh(world, config.parallel, test_rank(world));
       Trainer trainer(config, mesh);
       TrainState state;
       trainer.update(state);
       state.loss_scale.value = 0x1p30;
       trainer.load(trainer.save(folder.path(), state, ""), state);
-      const auto before = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+      const auto before = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
       int skipped = 0;
       StepReport r = trainer.step();
       for (; r.skipped && skipped < 40; r = trainer.step()) {
@@ -202,7 +121,7 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
         EXPECT_TRUE(std::isfinite(r.loss));
       }
       trainer.update(state);
-      const auto after = gather(trainer.params(), mesh.tp(), /*gradients=*/false);
+      const auto after = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
       const std::lock_guard lock(reporting);
       EXPECT_GT(skipped, 0);
       EXPECT_TRUE(std::isfinite(r.grad_norm));
@@ -220,7 +139,7 @@ TEST(Training, RefusesToGoOnWithAnotherOrderOfSentences) {
   config.train.seed = 2;
   const auto world = make_single_communicator();
   config = resolve(config, 1);
-  const Mesh mesh(*world, config.parallel);
+  const Mesh mesh(*world, config.parallel, test_rank(*world));
   Trainer trainer(config, mesh);
   TrainState state;
   try {

@@ -14,6 +14,7 @@
 #include "data/train_tokenizer.h"
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "tests/support/device_group.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/run_config.h"
 
@@ -50,15 +51,20 @@ inline ModelConfig small_model_config(int64_t vocabulary) {
 
 struct RandomModel {  // one rank's
   RandomModel(ModelConfig config, const Mesh& mesh, int64_t max_positions = 200)
-      : tp(mesh.tp()), params(mesh.tp().rank(), mesh.tp().size()) {
+      : ctx(mesh.device()),
+        group(ctx, mesh.tp()),
+        tp(*group),
+        params(mesh.tp().rank(), mesh.tp().size(), DType::f32, mesh.device()) {
     config.resolve(mesh.tp().size());
     model = std::make_unique<Transformer>(config, params, max_positions);
-    params.allocate(Device::cpu);
+    params.allocate();
     params.initialize(ctx, /*seed=*/11);
-    const Tensor values = params.values();
-    for (int64_t i = 0; i < values.numel(); ++i) values.ptr<float>()[i] *= 2;  // predictions that differ clearly
+    change(ctx, params.values(), [](std::vector<float>& values) {
+      for (float& x : values) x *= 2;  // predictions that differ clearly
+    });
   }
   Context ctx;
+  DeviceGroup group;
   TensorParallel tp;
   ParamStore params;
   std::unique_ptr<Transformer> model;
@@ -68,7 +74,7 @@ struct RandomModel {  // one rank's
 inline void on_grid(int dp, int tp, const std::function<void(const Mesh&)>& body) {
   run_thread_ranks(dp * tp, [&](Communicator& world) {
     set_num_threads(1);
-    body(Mesh(world, {.dp = dp, .tp = tp}));
+    body(Mesh(world, {.dp = dp, .tp = tp}, test_rank(world)));
   });
 }
 

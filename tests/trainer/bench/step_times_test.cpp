@@ -99,7 +99,7 @@ TEST(StepTimes, AStepThatIsLookedAtGivesTheSameBits) {
     std::vector<double> losses;
     for (int i = 0; i < 3; ++i) losses.push_back(trainer.step_on(step).loss);
     EXPECT_EQ(trace.calls.empty(), !traced_too);
-    return std::pair(losses, gather(trainer.params(), mesh.tp(), /*gradients=*/false));
+    return std::pair(losses, gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false));
   };
   EXPECT_EQ(run(true), run(false));
 }

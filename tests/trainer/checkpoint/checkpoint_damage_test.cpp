@@ -145,8 +145,9 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
       run_thread_ranks(4, [&](Communicator& world) {
         const Mesh mesh(world, {.dp = 2, .tp = 2});
         Model model(mesh.tp().rank(), 2);
-        const std::string said = error_of(
-            ErrorKind::io, [&] { save_checkpoint(folder.path(), 2, mesh, model.params, model.buffers(), kState, {}); });
+        const std::string said = error_of(ErrorKind::io, [&] {
+          save_checkpoint(model.ctx, folder.path(), 2, mesh, model.params, model.buffers(), kState, {});
+        });
         const std::lock_guard lock(mutex);
         EXPECT_TRUE(message.empty() || message == said) << message << " / " << said;
         message = said;

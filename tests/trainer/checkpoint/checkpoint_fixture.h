@@ -50,7 +50,7 @@ struct Model {
     params.declare({.name = "qkv", .shape = {3, 4, 2, width}, .tp_dim = 1, .init = {}});
     params.declare({.name = "out.weight", .shape = {width, 8}, .tp_dim = 1, .init = {}});
     params.declare({.name = "norm.scale", .shape = {5}, .init = {}});
-    params.allocate(Device::cpu);
+    params.allocate();
     for (std::vector<float>* moment : {&m, &v}) moment->assign(static_cast<size_t>(params.numel()), 0.0f);
   }
 
@@ -78,6 +78,7 @@ struct Model {
     return all;
   }
 
+  Context ctx;
   ParamStore params;
   std::vector<float> m, v;
 };
@@ -98,13 +99,13 @@ inline void save(const std::string& root, int64_t step, const SaveOptions& optio
     model.fill(options.seed);
     if (options.before) options.before(world, model);
     const nlohmann::json state = world.rank() == 0 ? kState : nlohmann::json();  // rank 0's is what counts
-    save_checkpoint(root, step, mesh, model.params, model.buffers(), state,
+    save_checkpoint(model.ctx, root, step, mesh, model.params, model.buffers(), state,
                     {.config = "[train]\nsteps = 3\n", .copied_files = options.copied_files});
   });
 }
 
 inline nlohmann::json load(const std::string& folder, Model& model) {
-  return load_checkpoint(folder, model.params, model.buffers());
+  return load_checkpoint(model.ctx, folder, model.params, model.buffers());
 }
 
 // The message of the Error that `action` ends in; its kind is checked.

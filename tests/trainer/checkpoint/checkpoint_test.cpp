@@ -95,7 +95,7 @@ TEST(Checkpoint, LoadsTheModelWithoutTheOptimizer) {
   const Folder folder;
   save(folder.path(), 1, {.seed = 5});
   Model loaded(0, 1), expected(0, 1);
-  load_checkpoint(folder / "step-00000001", loaded.params, {loaded.buffers()[0]});
+  load_checkpoint(loaded.ctx, folder / "step-00000001", loaded.params, {loaded.buffers()[0]});
   expected.fill(5);
   EXPECT_EQ(0, memcmp(loaded.params.values().data, expected.params.values().data, expected.params.values().bytes()));
   EXPECT_EQ(loaded.m[0], 0.0f);
@@ -118,10 +118,13 @@ TEST(Checkpoint, AnotherModelIsRefusedByNameAndNothingIsLoaded) {
     if (p.spec.name != "qkv") fewer.declare(p.spec);
   }
   more.declare({.name = "new.bias", .shape = {3}, .init = {}});
-  more.allocate(Device::cpu);
-  fewer.allocate(Device::cpu);
+  more.allocate();
+  fewer.allocate();
+  Context ctx;
   const auto load_into = [&](ParamStore& params) {
-    return error_of(ErrorKind::checkpoint, [&] { load_checkpoint(step, params, {{"model", "", params.values()}}); });
+    return error_of(ErrorKind::checkpoint, [&] {
+      load_checkpoint(ctx, step, params, {{"model", "", params.values()}});
+    });
   };
   const std::string missing = load_into(more), extra = load_into(fewer);
   EXPECT_TRUE(holds(missing, "'new.bias' is missing") && holds(missing, "model.safetensors")) << missing;
@@ -160,7 +163,7 @@ TEST(Checkpoint, AStateThatJsonCannotHoldIsRefused) {
     Model model(0, 1);
     const nlohmann::json state = {{"best", std::numeric_limits<double>::quiet_NaN()}};
     error_of(ErrorKind::internal,
-             [&] { save_checkpoint(folder.path(), 1, mesh, model.params, model.buffers(), state, {}); });
+             [&] { save_checkpoint(model.ctx, folder.path(), 1, mesh, model.params, model.buffers(), state, {}); });
   });
   EXPECT_TRUE(names_in(folder.path()).empty());
 }

@@ -29,7 +29,7 @@ struct Weights {  // a model without an arena
     c.resolve(1);
     config = c;
     const Transformer model(config, params, /*num_sinusoids=*/1);
-    params.allocate(Device::cpu);
+    params.allocate();
     if (seed == 0) return;
     for (const Param& p : params.params())  // what lies between them for alignment stays zero
       for (int64_t i = p.offset; i < p.offset + p.numel(); ++i) data()[i] = std::sin(seed + static_cast<float>(i));

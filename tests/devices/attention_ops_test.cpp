@@ -1,0 +1,137 @@
+// tests/devices/attention_ops_test.cpp: attention forward and backward, and its probabilities, over random packings.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/devices/op_comparison.h"
+
+namespace weft::testing {
+namespace {
+
+// In halves the factors of products are rounded on the way, perhaps on both devices: see attention_tiles_test.cpp.
+Agreement of_attention(DType storage, int64_t length) {
+  return {.sums = tolerance(length, 2), .in_norm = storage == DType::bf16 ? 0x1p-7 : 0x1p-10};
+}
+
+// Sentences one behind the other, of none to many rows, with unused rows between and at the end.
+struct Side {
+  ops::Segments segments;
+  int64_t rows = 0;
+};
+Side random_side(RandomArguments& r, int64_t sentences) {
+  std::vector<int32_t> begin, end;
+  int64_t row = 0, longest = 0;
+  for (int64_t i = 0; i < sentences; ++i) {
+    const int64_t length = r.one_of<int64_t>({0, 1, 2, 7, 16, 33, 64, 80});
+    row += r.coin() ? 0 : r.from(1, 3);
+    begin.push_back(static_cast<int32_t>(row));
+    end.push_back(static_cast<int32_t>(row += length));
+    longest = std::max(longest, length);
+  }
+  return {{r.ints(begin), r.ints(end), r.coin() ? longest : 0}, row + r.from(1, 9)};
+}
+
+struct Arguments {
+  Side q, k;
+  int64_t heads, width;
+  weft::ops::AttentionForward forward;
+
+  explicit Arguments(RandomArguments& r) {
+    const int64_t sentences = r.from(1, 4);
+    const int64_t head_size = r.one_of<int64_t>({3, 8, 16, 17, 32, 64, 80, 128});
+    const bool is_self = r.coin();
+    q = random_side(r, sentences), k = is_self ? q : random_side(r, sentences);
+    heads = r.from(1, 3), width = heads * head_size;
+    forward = {.q = r.matrix(q.rows, width),
+               .k = r.matrix(k.rows, width),
+               .v = r.matrix(k.rows, width),
+               .q_rows = q.segments,
+               .k_rows = k.segments,
+               .y = r.matrix(q.rows, width),
+               .lse = r.floats({heads, q.rows}),
+               .heads = heads,
+               .causal = is_self && r.coin(),
+               .scale = 2 / std::sqrt(static_cast<float>(head_size))};
+  }
+  int64_t length() const { return width / heads + k.rows; }
+};
+
+void compare_attention_forward(RandomArguments& r, OpComparison& devices) {
+  Arguments a(r);
+  if (r.coin()) a.forward.lse = Tensor();
+  expect_same_dropping(devices, weft::ops::attention_forward, a.forward, {r, a.heads * a.q.rows, a.k.rows},
+                       of_attention(r.storage, a.length()));
+}
+
+void compare_attention_backward(RandomArguments& r, OpComparison& devices) {
+  Arguments a(r);
+  const StatefulDropout dropout(r, a.heads * a.q.rows, a.k.rows);
+  a.forward.dropout = dropout.on_cpu;
+  weft::ops::attention_forward(devices.cpu(), a.forward);
+  const weft::ops::AttentionForward& f = a.forward;
+  expect_same_dropping(devices, weft::ops::attention_backward,
+                       {.q = f.q,
+                        .k = f.k,
+                        .v = f.v,
+                        .q_rows = f.q_rows,
+                        .k_rows = f.k_rows,
+                        .y = f.y,
+                        .lse = f.lse,
+                        .d_y = r.matrix(a.q.rows, a.width),
+                        .d_q = r.matrix(a.q.rows, a.width),
+                        .d_k = r.matrix(a.k.rows, a.width),
+                        .d_v = r.matrix(a.k.rows, a.width),
+                        .heads = a.heads,
+                        .causal = f.causal,
+                        .scale = f.scale},
+                       dropout, of_attention(r.storage, 2 * a.length()));
+}
+
+void compare_attention_weights(RandomArguments& r, OpComparison& devices) {
+  Arguments a(r);
+  a.forward.causal = false;
+  weft::ops::attention_forward(devices.cpu(), a.forward);
+  const int64_t first = r.from(0, a.heads - 1);
+  devices.expect_same(weft::ops::attention_weights,
+                      {.q = a.forward.q,
+                       .k = a.forward.k,
+                       .q_rows = a.forward.q_rows,
+                       .k_rows = a.forward.k_rows,
+                       .lse = a.forward.lse,
+                       .heads = a.heads,
+                       .first_head = first,
+                       .num_heads = r.from(0, a.heads - first),
+                       .scale = a.forward.scale,
+                       .factor = 0.5f,
+                       .y = r.matrix(a.q.rows, 80 + r.from(0, 9), DType::f32)},
+                      of_attention(r.storage, a.length()));
+}
+
+constexpr OpCase kCases[] = {
+    {"attention_forward", compare_attention_forward},
+    {"attention_backward", compare_attention_backward},
+    {"attention_weights", compare_attention_weights},
+};
+
+class AttentionOps : public ::testing::TestWithParam<OpCase> {};
+TEST_P(AttentionOps, AreTheSameOnBothDevices) { compare_on_many_arguments(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Random, AttentionOps, ::testing::ValuesIn(kCases), name_of);
+
+// A GPU's kernels are compiled for heads of up to 128 columns: a dry run, which makes the plan, says so.
+TEST(AttentionOfWideHeads, IsRefusedByADryRun) {
+  Context dry(Device::cuda, /*dry_run=*/true);
+  const auto tensor = [](Shape shape, DType dtype) { return Tensor(nullptr, shape, dtype, Device::cuda); };
+  const Tensor rows = tensor({5, 129}, DType::bf16);
+  const weft::ops::Segments one{tensor({1}, DType::i32), tensor({1}, DType::i32)};
+  try {
+    weft::ops::attention_forward(dry, {.q = rows, .k = rows, .v = rows, .q_rows = one, .k_rows = one, .y = rows});
+    FAIL() << "attended";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    EXPECT_STREQ(
+        e.what(),
+        "attention heads have 129 columns, but at most 128 on a GPU; train with more heads or a smaller width");
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

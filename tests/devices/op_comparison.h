@@ -1,0 +1,149 @@
+// tests/devices/op_comparison.h: one op with the same arguments on the CPU and on the GPU: what it writes must agree.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "tensor/half.h"
+#include "tests/devices/random_arguments.h"
+#include "tests/support/compare.h"
+#include "tests/tensor/on_device.h"
+
+namespace weft::testing {
+
+// The i-th element from t's first on, in memory.
+inline double element(const Tensor& t, const std::byte* bytes, size_t i) {
+  const auto read = [&](auto zero) {
+    std::memcpy(&zero, bytes + i * sizeof(zero), sizeof(zero));
+    return zero;
+  };
+  switch (t.dtype) {
+    case DType::f32:
+      return read(float());
+    case DType::bf16:
+      return to_float(read(BFloat16()));
+    case DType::f16:
+      return to_float(read(Float16()));
+    case DType::f64:
+      return read(double());
+    case DType::i32:
+      return read(int32_t());
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+inline double unit_of(DType t) {  // the relative spacing of neighbours
+  return t == DType::bf16 ? 0x1p-7 : t == DType::f16 ? 0x1p-10 : t == DType::f32 ? 0x1p-23 : 0;
+}
+
+// How far an op's results on two devices may be apart. Arithmetic is f32 on both, so that sums differ by `sums` (see
+// tolerance() in compare.h), and what is stored may be rounded to neighbours, `units` of spacing apart. Where factors
+// of products are rounded on the way, results are compared in norm.
+struct Agreement {
+  double sums = tolerance(1);
+  double units = 1;
+  double in_norm = 0;          // > 0: of tensors in halves, relative
+  bool dropped_alike = false;  // what is exactly 0 on one device is so on the other
+};
+
+class OpComparison {
+ public:
+  OpComparison(Context& cpu, Context& gpu) : cpu_(cpu), gpu_(gpu) {}
+
+  // `on_gpu`: the same arguments, some perhaps in a step's state instead.
+  template <typename Arguments>
+  void expect_same(void (*op)(Context&, const Arguments&), Arguments on_cpu, Arguments on_gpu,
+                   const Agreement& agreement) {
+    const OpTensors all = tensors(on_cpu);
+    const std::vector<Bytes> before = contents(all);
+    op(cpu_, on_cpu);
+    const std::vector<Bytes> want = contents(all);
+    for (size_t i = 0; i < all.size(); ++i) std::copy(before[i].begin(), before[i].end(), bytes_at(*all[i]));
+    run_on_device(gpu_, on_gpu, op);
+    const std::vector<Bytes> got = contents(all);
+    for (size_t i = 0; i < all.size() && !::testing::Test::HasFatalFailure(); ++i) {
+      SCOPED_TRACE("tensor " + std::to_string(i) + " of the arguments");
+      if (!is_scratch(on_cpu, all[i])) compare(*all[i], got[i], want[i], agreement);
+    }
+  }
+  template <typename Arguments>
+  void expect_same(void (*op)(Context&, const Arguments&), const Arguments& a, const Agreement& agreement = {}) {
+    expect_same(op, a, a, agreement);
+  }
+  Context& cpu() { return cpu_; }
+
+ private:
+  using Bytes = std::vector<std::byte>;
+  static std::byte* bytes_at(const Tensor& t) { return static_cast<std::byte*>(t.data); }
+  static std::vector<Bytes> contents(const OpTensors& all) {
+    std::vector<Bytes> bytes;
+    for (const Tensor* t : all) bytes.emplace_back(bytes_at(*t), bytes_at(*t) + extent(*t));
+    return bytes;
+  }
+  template <typename Arguments>
+  static bool is_scratch(Arguments& a, const Tensor* t) {
+    if constexpr (requires { a.partial; }) return t == &a.partial;
+    return false;
+  }
+
+  static void compare(const Tensor& t, const Bytes& got, const Bytes& want, const Agreement& agreement) {
+    const size_t size = size_of(t.dtype), cols = t.empty() ? 1 : static_cast<size_t>(t.cols());
+    const size_t stride = t.rank() == 2 ? static_cast<size_t>(t.row_stride) : cols;
+    std::vector<double> all_got, all_want;
+    for (size_t i = 0; i * size < want.size(); ++i) {
+      if (stride > 0 && i % stride >= cols) {  // between the rows of a column slice
+        ASSERT_EQ(std::memcmp(got.data() + i * size, want.data() + i * size, size), 0) << "beside row " << i / stride;
+        continue;
+      }
+      all_got.push_back(element(t, got.data(), i)), all_want.push_back(element(t, want.data(), i));
+    }
+    const bool halves = t.dtype == DType::bf16 || t.dtype == DType::f16;
+    if (halves && agreement.in_norm > 0)  // sums that cancel keep the rounding of terms that other rows have whole
+      return expect_close_in_norm(all_got, all_want, agreement.in_norm, /*floor=*/2);
+    for (size_t i = 0; i < all_want.size(); ++i) {
+      const double g = all_got[i], w = all_want[i];
+      if (g == w || (std::isnan(g) && std::isnan(w))) continue;  // infinities too
+      const double allowed =
+          t.dtype == DType::i32 ? 0 : agreement.units * unit_of(t.dtype) * std::max(std::abs(w), 1e-3) + agreement.sums;
+      ASSERT_LE(std::abs(g - w), allowed) << "element " << i << ": " << g << " instead of " << w;
+      if (agreement.dropped_alike) {
+        ASSERT_EQ(g == 0, w == 0) << "element " << i;
+      }
+    }
+  }
+
+  Context &cpu_, &gpu_;
+};
+
+// Of ops that drop elements: each device is told in its own way which.
+template <typename Arguments>
+void expect_same_dropping(OpComparison& devices, void (*op)(Context&, const Arguments&), Arguments a,
+                          const StatefulDropout& dropout, const Agreement& agreement) {
+  Arguments on_gpu = a;
+  a.dropout = dropout.on_cpu, on_gpu.dropout = dropout.on_gpu;
+  devices.expect_same(op, a, on_gpu, agreement);
+}
+
+struct OpCase {
+  const char* op;
+  void (*run)(RandomArguments& r, OpComparison& devices);
+};
+inline std::string name_of(const ::testing::TestParamInfo<OpCase>& info) { return info.param.op; }
+
+inline void compare_on_many_arguments(const OpCase& c) {
+  constexpr uint64_t kDraws = 12;
+  Context cpu(Device::cpu), gpu(Device::cuda);
+  OpComparison devices(cpu, gpu);
+  for (const DType storage : {DType::f32, DType::bf16, DType::f16}) {
+    for (uint64_t seed = 1; seed <= kDraws; ++seed) {
+      SCOPED_TRACE(std::string(c.op) + " in " + weft::name_of(storage) + ", seed " + std::to_string(seed));
+      RandomArguments r(seed, storage);
+      c.run(r, devices);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace weft::testing

@@ -1,0 +1,159 @@
+// tests/devices/product_ops_test.cpp: products, sums, look-ups, losses and what decoding asks for.
+#include "tests/devices/op_comparison.h"
+
+namespace weft::testing {
+namespace {
+
+void compare_gemm(RandomArguments& r, OpComparison& devices) {
+  const int64_t m = r.rows(), n = r.cols(), k = r.one_of<int64_t>({1, 8, 31, 64, 300});
+  const bool trans_a = r.coin(), trans_b = r.coin();
+  const Tensor c = r.matrix(m, n, r.coin() ? DType::f32 : r.storage), bias = r.maybe(r.floats({n}));
+  // A GPU's library takes the bias rounded as c is; it is below 1.
+  const double bias_rounding = bias.empty() ? 0 : unit_of(c.dtype) / 4;
+  devices.expect_same(weft::ops::gemm,
+                      {.a = trans_a ? r.matrix(k, m) : r.matrix(m, k),
+                       .b = trans_b ? r.matrix(n, k) : r.matrix(k, n),
+                       .c = c,
+                       .trans_a = trans_a,
+                       .trans_b = trans_b,
+                       .bias = bias,
+                       .accumulate = r.coin()},
+                      {.sums = tolerance(k) + bias_rounding});
+}
+
+void compare_column_sum(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.one_of<int64_t>({1, 5, 70, 700}), cols = r.cols();
+  devices.expect_same(weft::ops::column_sum, {.x = r.matrix(rows, cols), .y = r.floats({cols})},
+                      {.sums = 2 * tolerance(rows)});  // either may be off by one: they add in orders of their own
+}
+
+void compare_sum(RandomArguments& r, OpComparison& devices) {
+  devices.expect_same(weft::ops::sum, {.x = r.floats({r.one_of<int64_t>({1, 33, 5000})}), .y = r.doubles(5)},
+                      {.sums = 1e-11});
+}
+
+void compare_sum_squares(RandomArguments& r, OpComparison& devices) {
+  devices.expect_same(weft::ops::sum_squares, {.x = r.floats({r.one_of<int64_t>({1, 33, 5000})}), .y = r.doubles(5)},
+                      {.sums = 1e-11});
+}
+
+void compare_embedding_forward(RandomArguments& r, OpComparison& devices) {
+  const int64_t vocabulary = r.one_of<int64_t>({1, 40}), rows = r.rows(), cols = r.cols(), first = r.from(0, 5);
+  devices.expect_same(weft::ops::embedding_forward,
+                      {.ids = r.ids(rows, -1, first + vocabulary + 2),
+                       .table = r.matrix(vocabulary, cols),
+                       .first_id = first,
+                       .scale = 3,
+                       .y = r.matrix(rows, cols, r.one_of({DType::f32, DType::bf16, DType::f16}))});
+}
+
+void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
+  const int64_t vocabulary = r.one_of<int64_t>({1, 40}), cols = r.cols(), first = r.from(0, 5);
+  const int64_t rows = r.one_of<int64_t>({1, 33, 300, 1500});
+  devices.expect_same(weft::ops::embedding_backward,
+                      {.ids = r.ids(rows, -1, first + vocabulary + 2),
+                       .d_y = r.matrix(rows, cols),
+                       .first_id = first,
+                       .scale = 3,
+                       .d_table = r.floats({vocabulary, cols})},
+                      {.sums = tolerance(rows, 3)});
+}
+
+void compare_add_positions(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols();
+  const Tensor x = r.matrix(rows, cols, r.coin() ? DType::f32 : r.storage);
+  expect_same_dropping(devices, weft::ops::add_positions,
+                       {.x = x,
+                        .positions = r.ids(rows, 0, 8),
+                        .table = r.floats({9, cols}),
+                        .y = x.dtype == r.storage && r.coin() ? x : r.matrix(rows, cols)},
+                       {r, rows, cols}, {.dropped_alike = true});
+}
+
+void compare_softmax_stats(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols(), first = r.from(0, 9);
+  devices.expect_same(weft::ops::softmax_stats,
+                      {.logits = r.matrix(rows, cols, r.storage, 4),
+                       .targets = r.maybe(r.ids(rows, -1, first + cols + 3)),
+                       .first_id = first,
+                       .valid = r.from(0, cols),
+                       .stats = r.floats({rows, 4})},
+                      {.sums = tolerance(cols, 4)});
+}
+
+void compare_cross_entropy(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols(), valid = r.from(1, cols), first = r.from(0, 1) * cols;
+  const Tensor logits = r.matrix(rows, cols, r.storage, 4), targets = r.ids(rows, -1, first + valid - 1);
+  const Tensor stats = r.floats({1, rows, 4});
+  weft::ops::softmax_stats(
+      devices.cpu(),
+      {.logits = logits, .targets = targets, .first_id = first, .valid = valid, .stats = stats.with_shape({rows, 4})});
+  weft::ops::CrossEntropy on_cpu{.logits = logits,
+                                 .targets = targets,
+                                 .stats = stats,
+                                 .first_id = first,
+                                 .valid = valid,
+                                 .vocabulary = first + valid + r.from(0, 3),
+                                 .smoothing = r.coin() ? 0.1f : 0.0f,
+                                 .grad_scale = 0.5f,
+                                 .backward = r.coin(),
+                                 .loss = r.floats({rows}),
+                                 .nll = r.floats({rows})};
+  weft::ops::CrossEntropy on_gpu = on_cpu;
+  if (r.coin()) {
+    StepState& state = r.state();
+    state.loss_scale = 8, on_gpu.state = &state, on_cpu.grad_scale *= 8;
+  }
+  devices.expect_same(weft::ops::cross_entropy, on_cpu, on_gpu, {.sums = tolerance(cols, 4)});
+}
+
+void compare_gather_rows(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols(), picked = r.rows();
+  devices.expect_same(weft::ops::gather_rows,
+                      {.x = r.matrix(rows, cols), .rows = r.ids(picked, 0, rows - 1), .y = r.matrix(picked, cols)},
+                      {.sums = 0, .units = 0});
+}
+
+void compare_scatter_rows(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols(), first = r.from(0, 3);
+  std::vector<int32_t> to;  // distinct, backwards
+  for (int64_t i = rows; i > 0; --i) to.push_back(static_cast<int32_t>(first + i));
+  devices.expect_same(weft::ops::scatter_rows,
+                      {.x = r.matrix(rows, cols), .rows = r.ints(to), .y = r.matrix(first + rows + 2, cols)},
+                      {.sums = 0, .units = 0});
+}
+
+void compare_top_k(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols(), k = r.from(1, 8), valid = r.from(k, cols);
+  const Tensor x = r.matrix(rows, cols, DType::f16, 8),
+               coarse = r.matrix(rows, cols);  // f16 of size 8: ties are common
+  weft::ops::cast(devices.cpu(), {.x = x, .y = coarse});
+  devices.expect_same(weft::ops::top_k,
+                      {.x = coarse,
+                       .valid = valid,
+                       .values = r.floats({rows, k}),
+                       .columns = r.ids(rows * k, 0, 0).with_shape({rows, k})},
+                      {.sums = 0, .units = 0});
+}
+
+constexpr OpCase kCases[] = {
+    {"gemm", compare_gemm},
+    {"column_sum", compare_column_sum},
+    {"sum", compare_sum},
+    {"sum_squares", compare_sum_squares},
+    {"embedding_forward", compare_embedding_forward},
+    {"embedding_backward", compare_embedding_backward},
+    {"add_positions", compare_add_positions},
+    {"softmax_stats", compare_softmax_stats},
+    {"cross_entropy", compare_cross_entropy},
+    {"gather_rows", compare_gather_rows},
+    {"scatter_rows", compare_scatter_rows},
+    {"top_k", compare_top_k},
+};
+
+class ProductOps : public ::testing::TestWithParam<OpCase> {};
+TEST_P(ProductOps, AreTheSameOnBothDevices) { compare_on_many_arguments(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Random, ProductOps, ::testing::ValuesIn(kCases), name_of);
+
+}  // namespace
+}  // namespace weft::testing

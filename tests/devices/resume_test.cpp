@@ -1,0 +1,55 @@
+// tests/devices/resume_test.cpp: a run that was begun on one device goes on on the other: checkpoints hold the same
+// numbers, and training goes on as if it had never moved, to rounding.
+#include "tests/support/small_run.h"
+
+namespace weft::testing {
+namespace {
+
+struct Move {
+  const char* name;
+  Device from, to;
+};
+constexpr Move kMoves[] = {{"gpu_to_cpu", Device::cuda, Device::cpu}, {"cpu_to_gpu", Device::cpu, Device::cuda}};
+
+class ResumeAcrossDevices : public ::testing::TestWithParam<Move> {
+ protected:
+  static const TextCorpus& corpus() {
+    static const TextCorpus text(/*num_pairs=*/200);
+    return text;
+  }
+  // Six steps on one device, six on the other, on a grid of tp ranks.
+  static Trained moved(const Move& move, int tp, Precision precision) {
+    const TemporaryFolder folder;
+    const Trained before =
+        train(corpus(), {.tp = tp, .steps = 6, .to = folder.path(), .precision = precision, .device = move.from});
+    Part rest{.tp = tp, .steps = 0, .from = folder / "step-00000006", .precision = precision, .device = move.to};
+    EXPECT_EQ(train(corpus(), rest).params, before.params) << "the same numbers, before another step";
+    rest.steps = 6;
+    Trained result = train(corpus(), rest);
+    result.losses.insert(result.losses.begin(), before.losses.begin(), before.losses.end());
+    return result;
+  }
+};
+
+TEST_P(ResumeAcrossDevices, GoesOnAsIfItHadStayed) {
+  for (const int tp : {1, 2}) {
+    SCOPED_TRACE(fmt::format("tp {}", tp));
+    const Trained stayed = train(corpus(), {.steps = 12, .device = Device::cpu});
+    EXPECT_LT(stayed.losses.back(), stayed.losses.front());
+    expect_equal_to_rounding(moved(GetParam(), tp, Precision::f32), stayed);
+  }
+}
+
+TEST_P(ResumeAcrossDevices, GoesOnInHalvesToo) {
+  for (const Precision precision : {Precision::bf16, Precision::f16}) {
+    SCOPED_TRACE(name_of(storage_of(precision)));
+    const Trained stayed = train(corpus(), {.steps = 12, .precision = precision, .device = Device::cpu});
+    expect_within(kBandOfGrids, moved(GetParam(), 1, precision).losses, stayed.losses);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Moves, ResumeAcrossDevices, ::testing::ValuesIn(kMoves),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,42 @@
+// tests/emulation/nccl/background.cpp: when the thread works, and when it does not.
+#include "tests/emulation/nccl/background.h"
+
+#include <chrono>
+
+#include "tests/emulation/device.h"
+
+namespace weft::emulation {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{2};  // longer than between two looks of somebody who waits for a stream
+
+}  // namespace
+
+Background::Background() {
+  thread_ = std::thread([this] { run(); });
+}
+
+Background::~Background() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void Background::run() {
+  uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kPatience, [&] { return closing_; })) {
+    lock.unlock();
+    if (*activity_ == seen) {
+      while (advance()) {
+      }
+    }
+    seen = *activity_;
+    lock.lock();
+  }
+}
+
+}  // namespace weft::emulation

@@ -1,0 +1,52 @@
+// tests/emulation/nccl/member.h: one rank's part of an emulated NCCL communicator.
+#pragma once
+
+#include <nccl.h>
+
+#include <atomic>
+#include <string>
+
+#include "tests/emulation/nccl/segment.h"
+
+namespace weft::emulation {
+
+class Member {
+ public:
+  Member(const std::string& segment_name, int rank, int size);  // on the calling thread's device
+
+  ncclResult_t connect();  // ncclSuccess when all ranks have come, ncclInProgress before
+  void abort();            // its collectives end, without results
+  void leave();            // it will not meet the others any more
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int device() const { return shared(rank_).device; }
+  bool aborted() const { return aborted_; }
+  ncclResult_t error() const { return error_; }
+  void fail(ncclResult_t error, const std::string& text);  // asynchronously; the first one counts
+
+  // For its collectives, which are done one at a time.
+  RankState& shared(int rank) const { return segment_.rank(rank); }
+  std::byte* deposit(int rank) const { return segment_.deposit(rank); }
+  bool all_reached(uint64_t stage);  // false for ever, and an error, where one has left before
+  void count_collective();           // fails where the test's fault is due
+
+  uint64_t num_pieces = 0;  // that it has done
+
+ private:
+  ncclResult_t check_ranks();
+
+  Segment segment_;
+  const int rank_, size_;
+  int faulty_collective_ = -1, num_collectives_ = 0;
+  std::atomic<bool> aborted_ = false;
+  std::atomic<ncclResult_t> error_ = ncclSuccess;
+};
+
+int emulated_version();
+
+// For ncclGetLastError, which gives the process' last one.
+void set_last_error(const std::string& text);
+const char* last_error();
+
+}  // namespace weft::emulation

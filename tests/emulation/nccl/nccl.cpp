@@ -1,0 +1,225 @@
+// tests/emulation/nccl/nccl.cpp: NCCL's calls for the emulated device, of non-blocking communicators.
+//
+// Stricter than NCCL, so that mistakes show: tensors must lie in memory of the communicator's device, all calls on a
+// communicator come one at a time and name one stream, and what a call enqueues is on the stream only when
+// ncclCommGetAsyncError has told so.
+#include <nccl.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "tests/emulation/device.h"
+#include "tests/emulation/nccl/background.h"
+#include "tests/emulation/nccl/collective.h"
+
+struct ncclComm {
+  enum class State { connecting, ready, issuing, finishing };
+
+  std::shared_ptr<weft::emulation::Background> background;
+  std::shared_ptr<weft::emulation::Member> member;  // its collectives hold it too
+  State state = State::connecting;
+  std::function<cudaError_t()> issue;
+  cudaStream_t stream = nullptr;
+  std::atomic<bool> in_call = false;
+};
+
+namespace weft::emulation {
+namespace {
+
+ncclResult_t refuse(ncclResult_t result, const std::string& text) {
+  set_last_error(text);
+  return result;
+}
+
+// One call of a communicator; in no other one at the same time.
+template <typename Call>
+ncclResult_t in_call(ncclComm_t comm, const Call& call) {
+  if (comm == nullptr) return refuse(ncclInvalidArgument, "there is no communicator");
+  if (comm->in_call.exchange(true)) {
+    comm->member->fail(ncclInvalidUsage, "two threads call NCCL on one communicator at once");
+    return ncclInvalidUsage;
+  }
+  ncclResult_t result;
+  try {
+    result = call();
+  } catch (const std::exception& e) {
+    result = refuse(ncclSystemError, e.what());
+  }
+  comm->in_call = false;
+  return result;
+}
+
+std::shared_ptr<Background> shared_background() {
+  static std::mutex mutex;
+  static std::weak_ptr<Background> existing;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Background> background = existing.lock();
+  if (!background) existing = background = std::make_shared<Background>();
+  return background;
+}
+
+// What was asked for is done when somebody asks for the state, and known to be done when he asks again.
+ncclResult_t next_state(ncclComm& comm) {
+  using State = ncclComm::State;
+  if (comm.member->error() != ncclSuccess) return comm.member->error();
+  switch (comm.state) {
+    case State::connecting: {
+      const ncclResult_t result = comm.member->connect();
+      if (result == ncclSuccess) comm.state = State::ready;
+      return result;
+    }
+    case State::issuing: {
+      const cudaError_t status = std::exchange(comm.issue, nullptr)();
+      comm.state = State::ready;
+      if (status != cudaSuccess) comm.member->fail(ncclUnhandledCudaError, cudaGetErrorString(status));
+      return ncclInProgress;
+    }
+    case State::finishing:
+      if (comm.member.use_count() == 1) return ncclSuccess;
+      advance();  // a collective or a graph that holds one is still there
+      return ncclInProgress;
+    case State::ready:
+      return ncclSuccess;
+  }
+  return ncclInternalError;
+}
+
+ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t from_parts, void* to, size_t to_parts,
+                    cudaStream_t stream) {
+  return in_call(comm, [&] {
+    Member& member = *comm->member;
+    if (member.error() != ncclSuccess) return member.error();
+    if (comm->state != ncclComm::State::ready)
+      return refuse(ncclInvalidArgument, "the communicator is used before its last call is done");
+    if (call.count == 0) return ncclSuccess;
+    const size_t bytes = call.count * size_of(static_cast<ncclDataType_t>(call.type));
+    if (!is_device_memory(from, from_parts * bytes, member.device()) ||
+        !is_device_memory(to, to_parts * bytes, member.device()))
+      return refuse(ncclInvalidArgument, "a tensor does not lie in the device's memory");
+    if (comm->stream != nullptr && comm->stream != stream)
+      return refuse(ncclInvalidUsage, "a communicator's collectives are on different streams");
+    comm->stream = stream;
+    const auto collective = std::make_shared<Collective>(comm->member, call, from, to);
+    comm->issue = [stream, collective, activity = comm->background->activity()] {
+      return enqueue_polled(stream, [collective, activity] {
+        ++*activity;
+        return collective->poll();
+      });
+    };
+    comm->state = ncclComm::State::issuing;
+    return ncclInProgress;
+  });
+}
+
+}  // namespace
+}  // namespace weft::emulation
+
+using namespace weft::emulation;
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = emulated_version();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  try {
+    const std::string name = Segment::create();
+    std::strncpy(id->internal, name.c_str(), sizeof id->internal - 1);
+    return ncclSuccess;
+  } catch (const std::exception& e) {
+    return refuse(ncclSystemError, e.what());
+  }
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  constexpr const char* kTexts[] = {"no error",       "unhandled cuda error",      "system error",
+                                    "internal error", "invalid argument",          "invalid usage",
+                                    "remote error",   "NCCL operation in progress"};
+  return kTexts[result];
+}
+
+const char* ncclGetLastError(ncclComm_t) { return last_error(); }
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int num_ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  if (config == nullptr || config->blocking != 0)
+    return refuse(ncclInvalidArgument, "the emulated NCCL has non-blocking communicators only");
+  if (num_ranks < 1 || num_ranks > kMaxRanks || rank < 0 || rank >= num_ranks)
+    return refuse(ncclInvalidArgument, "no such rank");
+  try {
+    auto made = std::make_unique<ncclComm>();
+    made->background = shared_background();
+    made->member = std::make_shared<Member>(id.internal, rank, num_ranks);
+    *comm = made.release();
+    return ncclInProgress;
+  } catch (const std::exception& e) {
+    return refuse(ncclSystemError, e.what());
+  }
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  return in_call(comm, [&] {
+    *state = next_state(*comm);
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return in_call(comm, [&] {
+    if (comm->state != ncclComm::State::ready)
+      return refuse(ncclInvalidArgument, "finalized before the last call is done");
+    comm->state = ncclComm::State::finishing;
+    return ncclInProgress;
+  });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  comm->member->leave();
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (comm->in_call) {
+    std::fputs("ncclCommAbort while another thread calls NCCL\n", stderr);
+    std::abort();
+  }
+  comm->member->abort();
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+
+ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  const Call call{.kind = Kind::all_reduce, .type = type, .op = op, .count = count};
+  return submit(comm, call, from, 1, to, 1, stream);
+}
+
+ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  const size_t parts = comm == nullptr ? 1 : static_cast<size_t>(comm->member->size());
+  return submit(comm, {.kind = Kind::all_gather, .type = type, .count = count}, from, 1, to, parts, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  const size_t parts = comm == nullptr ? 1 : static_cast<size_t>(comm->member->size());
+  const Call call{.kind = Kind::reduce_scatter, .type = type, .op = op, .count = count};
+  return submit(comm, call, from, parts, to, 1, stream);
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  const Call call{.kind = Kind::broadcast, .type = type, .root = root, .count = count};
+  return submit(comm, call, from, 1, to, 1, stream);
+}

@@ -1,0 +1,78 @@
+// tests/parallel/nccl_check.cpp: the shared communicator cases over NCCL under mpirun, a line for each; exit status 0
+// if all hold. On a GPU as on the emulated device, which the environment puts in its place.
+//
+// One argument: "share": all ranks use the first GPU. "leave": the last rank fails while the others wait for their
+// device. "deaf": the others never come, and rank 0 does not look at its device: its process must be ended. "versions":
+// only connects.
+#include <cstdio>
+#include <exception>
+#include <future>
+#include <string>
+
+#include "parallel/mpi_session.h"
+#include "parallel/nccl.h"
+#include "tests/parallel/communicator_cases.h"
+#include "tests/parallel/on_device.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+
+void run_cases(Context& ctx, Communicator& world) {
+  testing::sums_in_rank_order = false;
+  testing::OnDevice on_device(ctx, world);
+  for (const testing::CommunicatorCase& one : testing::nccl_cases()) {
+    try {
+      one.run(on_device);
+    } catch (const std::exception& e) {
+      throw std::runtime_error(fmt::format("{}: {}", one.name, e.what()));
+    }
+    world.barrier();
+    if (world.rank() == 0) fmt::print("ok  {}  {} ranks\n", one.name, world.size());
+  }
+}
+
+void reduce_and_wait(Context& ctx, Communicator& world, bool waits) {
+  const Buffer x(4 * sizeof(float), ctx.device());
+  world.set_step(7);
+  world.all_reduce(x.tensor({4}));
+  if (waits) ctx.synchronize();
+}
+
+void wait_for_ever() { std::promise<void>().get_future().wait(); }
+
+void check(const MpiSession& session, Communicator& host, const std::string& what) {
+  const int count = num_devices(Device::cuda);
+  if (what == "share") share_one_gpu();
+  use_device(Device::cuda, what == "share" ? 0 : session.local_rank() % count);
+  Context ctx(Device::cuda);
+  const NcclLimits deaf{.collective = milliseconds(200), .notice = milliseconds(100)};
+  const auto world = make_nccl_communicator(ctx, host, what == "deaf" ? deaf : NcclLimits{});
+  const bool is_last = world->rank() == world->size() - 1;
+  if (what == "leave") {
+    if (is_last) fail(ErrorKind::data, "this rank gives up");
+    reduce_and_wait(ctx, *world, true);
+  } else if (what == "deaf") {
+    if (world->rank() == 0) reduce_and_wait(ctx, *world, false);
+    wait_for_ever();
+  } else if (what != "versions") {
+    run_cases(ctx, *world);
+  }
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  weft::MpiSession session;
+  try {
+    const auto host = session.world();
+    weft::check(session, *host, argc > 1 ? argv[1] : "");
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "FAILED  rank {}: {}\n", session.rank(), e.what());
+    std::fflush(stderr);
+    session.abort(1);
+  }
+}

@@ -1,0 +1,100 @@
+// tests/support/small_run.h: parts of a small training run, from checkpoint to checkpoint, on any grid and device; and
+// how alike two of them are.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/small_model.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/plan.h"
+#include "trainer/trainer.h"
+
+namespace weft::testing {
+
+inline RunConfig run_config(const TextCorpus& corpus) {
+  RunConfig c;
+  c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48, c.model.encoder_layers = c.model.decoder_layers = 2;
+  c.model.dropout = 0.1;
+  c.data.train = corpus.folder();
+  c.batch.rows = 96, c.batch.blocks = 4, c.batch.page = 8, c.batch.window = 4;
+  c.optimizer.clip_norm = 1, c.optimizer.weight_decay = 0.01;
+  c.schedule.lr = 3e-3, c.schedule.warmup = 10;
+  c.train.output = corpus.path() + "/run";
+  c.train.precision = Precision::f32;
+  return c;
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::map<std::string, std::vector<float>> params;
+};
+
+struct Part {  // of a run: from a checkpoint or the start, for some steps, to a checkpoint or nowhere
+  int dp = 1, tp = 1, steps = 20;
+  std::string from = "", to = "";
+  Precision precision = Precision::f32;
+  Device device = test_device();
+};
+
+inline Trained train(const TextCorpus& corpus, const Part& part) {
+  Trained result;
+  run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
+    RunConfig config = run_config(corpus);
+    config.parallel = {.dp = part.dp, .tp = part.tp};
+    config.train.precision = part.precision;
+    config = resolve(config, world.size());
+    const Mesh mesh(world, config.parallel, rank_on(part.device, world));
+    Trainer trainer(config, mesh);
+    TrainState state;
+    if (!part.from.empty()) trainer.load(part.from, state);
+    std::vector<double> losses;
+    for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
+    trainer.update(state);
+    if (!part.to.empty()) trainer.save(part.to, state, "");
+    auto params = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+    if (world.rank() == 0) result = {std::move(losses), std::move(params)};
+  });
+  return result;
+}
+
+// A constant added to all keys changes no softmax, so the true gradient of a key's bias is zero; Adam turns its
+// rounding noise into whole steps, which no loss can see. What a grid must reproduce is everything else.
+inline bool is_key_bias(const std::string& name, size_t i, size_t numel) {
+  if (name.ends_with(".qkv.bias")) return i >= numel / 3 && i < 2 * numel / 3;
+  return name.ends_with(".kv.bias") && i < numel / 2;
+}
+
+inline double relative_error(const Trained& a, const Trained& b) {  // over all parameters together
+  double difference = 0, norm = 0;
+  for (const auto& [name, x] : b.params) {
+    const std::vector<float>& y = a.params.at(name);
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (is_key_bias(name, i, x.size())) continue;
+      difference += std::pow(static_cast<double>(x[i]) - y[i], 2);
+      norm += std::pow(static_cast<double>(x[i]), 2);
+    }
+  }
+  return std::sqrt(difference / norm);
+}
+
+inline void expect_within(double band, const std::vector<double>& got, const std::vector<double>& want,
+                          size_t first = 0) {
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], want[first + i], band * want[first + i]) << "step " << first + i;
+}
+
+inline void expect_equal_to_rounding(const Trained& a, const Trained& b, size_t first = 0) {
+  expect_within(1e-5, a.losses, b.losses, first);
+  EXPECT_LT(relative_error(a, b), 1e-4);
+}
+
+// How far the loss of a step in halves may be from the same step's in f32, and on another grid: four to five times what
+// was seen.
+inline constexpr double kBandToF32 = 0.005, kBandOfGrids = 0.002;
+
+}  // namespace weft::testing

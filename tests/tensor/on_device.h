@@ -1,0 +1,106 @@
+// tests/tensor/on_device.h: ops on host tensors, whatever device the context is of: the ops::gemm(...) of these tests.
+//
+// On the CPU it is the op itself. For a GPU the tensors' bytes go to device memory, the op runs there, and all bytes
+// come back, so that a test fills and reads its tensors on the host. Tensors that overlap (in-place use, parts of a
+// fused tensor) overlap alike there, and each lies as far from an aligned address as it does on the host.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "tensor/error.h"
+#include "tensor/memory.h"
+#include "tests/tensor/op_tensors.h"
+
+namespace weft::testing {
+
+class DeviceCopies {
+ public:
+  // Points the tensors at copies of their bytes on ctx's device; a dry run has neither memory nor copies.
+  DeviceCopies(Context& ctx, const OpTensors& tensors) : ctx_(ctx) {
+    if (!ctx.dry_run()) copy(tensors);
+    for (Tensor* t : tensors) {
+      if (t->empty()) continue;
+      t->device = ctx.device();
+      t->data = extent(*t) == 0 || ctx.dry_run() ? nullptr : address_of(t->data);
+    }
+  }
+  void bring_back() {
+    for (const Range& r : ranges_) {
+      std::vector<std::byte> all(r.lead + r.bytes());
+      ctx_.runtime().download(r.memory.data(), all.data(), all.size());
+      require(std::all_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(r.lead),
+                          [](std::byte b) { return b == kUntouched; }),
+              ErrorKind::internal, "an op wrote before the first byte of its tensors");
+      std::copy(all.begin() + static_cast<std::ptrdiff_t>(r.lead), all.end(), r.begin);
+    }
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static constexpr std::byte kUntouched{0xFF};  // of every float a NaN
+
+  struct Range {  // of host memory, and its copy, `lead` bytes into its own memory, which ends where the range does
+    std::byte *begin, *end;
+    size_t lead = 0;
+    Buffer memory;
+    size_t bytes() const { return static_cast<size_t>(end - begin); }
+  };
+
+  void copy(const OpTensors& tensors) {
+    std::vector<std::pair<std::byte*, std::byte*>> spans;
+    for (const Tensor* t : tensors) {
+      auto* const begin = static_cast<std::byte*>(t->data);
+      if (begin != nullptr && extent(*t) > 0) spans.emplace_back(begin, begin + extent(*t));
+    }
+    std::sort(spans.begin(), spans.end());
+    for (const auto& [begin, end] : spans) {
+      if (!ranges_.empty() && begin < ranges_.back().end)
+        ranges_.back().end = std::max(ranges_.back().end, end);
+      else
+        ranges_.push_back({begin, end});
+    }
+    for (Range& r : ranges_) {
+      r.lead = reinterpret_cast<size_t>(r.begin) % kAlignment;
+      std::vector<std::byte> all(r.lead, kUntouched);
+      all.insert(all.end(), r.begin, r.end);
+      r.memory = Buffer(all.size(), ctx_.device());
+      ctx_.runtime().upload(all.data(), r.memory.data(), all.size());
+    }
+  }
+  void* address_of(void* host) const {
+    auto* const p = static_cast<std::byte*>(host);
+    for (const Range& r : ranges_)
+      if (r.begin <= p && p < r.end) return static_cast<std::byte*>(r.memory.data()) + r.lead + (p - r.begin);
+    return nullptr;
+  }
+
+  Context& ctx_;
+  std::vector<Range> ranges_;
+};
+
+template <typename Arguments>
+void run_on_device(Context& ctx, Arguments a, void (*op)(Context&, const Arguments&)) {
+  if (ctx.device() == Device::cpu) return op(ctx, a);
+  DeviceCopies copies(ctx, tensors(a));
+  std::vector<Buffer> memory;
+  for (const StepState** state : states(a)) {
+    if (*state == nullptr) continue;
+    memory.emplace_back(sizeof(StepState), ctx.device());
+    ctx.runtime().upload(*state, memory.back().data(), sizeof(StepState));
+    *state = static_cast<const StepState*>(memory.back().data());
+  }
+  op(ctx, a);
+  copies.bring_back();
+}
+
+namespace ops {  // hides weft::ops's functions within weft::testing; types and constants are found there as ever
+using namespace weft::ops;
+#define WEFT_OP_ON_DEVICE(function, Arguments) \
+  inline void function(Context& ctx, const weft::ops::Arguments& a) { run_on_device(ctx, a, &weft::ops::function); }
+WEFT_OPS(WEFT_OP_ON_DEVICE)
+#undef WEFT_OP_ON_DEVICE
+}  // namespace ops
+
+}  // namespace weft::testing
