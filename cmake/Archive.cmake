@@ -1,0 +1,32 @@
+# The relocatable archive: the programs with what a bare node lacks, made by CPack from install rules: launch/archive.
+#
+# Three components go into one folder, in this order: weft (all that `cmake --install` installs), tests where CPack is given
+# -D WEFT_ARCHIVE_TESTS=ON, and node: pages and configurations of the tree, mpirun, and what ArchiveNode.cmake gathers.
+set(node COMPONENT node EXCLUDE_FROM_ALL)
+install(DIRECTORY configs docs DESTINATION . ${node})
+install(FILES README.md DESTINATION . ${node})
+foreach(name mpirun orted)
+  install(PROGRAMS launch/mpirun.sh DESTINATION bin RENAME ${name} ${node})
+endforeach()
+install(CODE "set(weft_mpirun \"${MPIEXEC_EXECUTABLE}\")" ${node})
+install(SCRIPT cmake/ArchiveNode.cmake ${node})
+
+# What must be built before CPack can install it.
+add_custom_target(archive_programs DEPENDS weft)
+add_custom_target(archive_tests DEPENDS ${weft_archive_tests})
+foreach(module weft_cuda weft_nccl)
+  if(TARGET ${module})
+    add_dependencies(archive_programs ${module})
+  endif()
+endforeach()
+
+set(CPACK_GENERATOR TXZ)
+set(CPACK_THREADS 0)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_PACKAGE_NAME weft)
+string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" system)
+set(CPACK_PACKAGE_FILE_NAME weft-${PROJECT_VERSION}-${system})
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/ArchiveComponents.cmake)
+set(CPACK_WEFT_BUILD ${PROJECT_BINARY_DIR})
+include(CPack)

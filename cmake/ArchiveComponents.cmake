@@ -1,0 +1,10 @@
+# What goes into the archive, as CPack reads it when it runs: build folder, project, component, place; of each.
+set(CPACK_INSTALL_CMAKE_PROJECTS "")
+set(components weft node)
+if(WEFT_ARCHIVE_TESTS)
+  set(components weft tests node)
+  string(APPEND CPACK_PACKAGE_FILE_NAME "-tests")
+endif()
+foreach(component IN LISTS components)
+  list(APPEND CPACK_INSTALL_CMAKE_PROJECTS "${CPACK_WEFT_BUILD}" weft ${component} /)
+endforeach()

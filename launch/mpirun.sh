@@ -1,0 +1,16 @@
+#!/bin/sh
+# The archive's bin/mpirun and bin/orted: Open MPI's, told where the archive lies.
+program=$(readlink -f "$0")
+OPAL_PREFIX=${program%/bin/*}
+PMIX_PKGLIBDIR=$OPAL_PREFIX/lib/pmix
+PMIX_PKGDATADIR=$OPAL_PREFIX/share/pmix
+export OPAL_PREFIX PMIX_PKGLIBDIR PMIX_PKGDATADIR
+if [ "${program##*/}" = orted ]; then
+  exec "$OPAL_PREFIX/libexec/orted" "$@"
+fi
+
+# Where there is no ssh, Open MPI starts nothing, not even on this machine, unless it is told to do without.
+if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
+  export OMPI_MCA_plm="${OMPI_MCA_plm:-^rsh}"
+fi
+exec "$OPAL_PREFIX/bin/orterun" "$@"

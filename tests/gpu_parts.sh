@@ -1,0 +1,189 @@
+# tests/gpu_parts.sh: the parts of tests/gpu, each a function part_NAME that fails by its status, and what they share.
+#
+# A part runs in the folder work/ beside the report. It says in one line what it found by `note`, or why it cannot run by
+# `cannot`; it may leave PART.json and, for the report, PART.md.part.
+# shellcheck shell=bash disable=SC2154,SC2034,SC2016  # variables of tests/gpu; used there; marks of code in markdown
+
+top=$(readlink -f "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..")
+if [ -x "$top/bin/weft" ]; then bin=$top/bin lib=$top/lib mpirun=$top/bin/mpirun; else bin=$top/build lib=$top/build mpirun=mpirun; fi
+weft=$bin/weft
+for module in WEFT_CUDA_MODULE WEFT_NCCL_MODULE; do  # parts run in another folder
+  [[ ${!module:-} != */* ]] || export $module="$(readlink -f "${!module}")"
+done
+cuda_module=${WEFT_CUDA_MODULE:-$lib/libweft_cuda.so} nccl_module=${WEFT_NCCL_MODULE:-$lib/libweft_nccl.so}
+cannot_run=77 emulated="the emulated device: its speed means nothing"
+
+declare -A part_limit part_about
+part_names=()
+describe() {  # describe NAME SECONDS TEXT
+  part_names+=("$1")
+  part_limit[$1]=$2
+  part_about[$1]=$3
+}
+describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
+describe grids 120 "2 and 4 ranks on one GPU: 30 steps on dp x tp grids with the losses of one rank, by staged MPI and by NCCL"
+describe learning 180 "training on the GPU in f32 and in bf16 with the losses of the CPU in f32 (compare_losses)"
+describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
+describe big 60 "weft bench of configs/big.cfg"
+describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
+describe racecheck 120 "compute-sanitizer on the op tests: races in shared memory"
+describe initcheck 120 "compute-sanitizer on the op tests: reads of what nobody wrote"
+describe pytorch 240 "steps of base and big on the same sentences: Weft, PyTorch eager, PyTorch compiled"
+
+note() { printf '%s\n' "$*" >>"$part.note"; }
+cannot() { note "$*"; exit "$cannot_run"; }
+needs_program() { [ -x "$bin/$1" ] || cannot "$bin/$1 is not there: build the tests (launch/build), or launch/archive --tests"; }
+mpi() {  # mpi RANKS COMMAND...: also as root, and on fewer cores than ranks
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
+    "$mpirun" --quiet -n "$1" --oversubscribe --bind-to none "${@:2}"
+}
+
+# The first of these folders with a library of that name.
+folder_with() {
+  local name=$1 folder
+  for folder in "${@:2}"; do
+    if [ -e "$folder/$name" ]; then echo "$folder"; return; fi
+  done
+}
+# CUDA's libraries where the loader does not look by itself: the toolkit's folder, or what pip installed for PyTorch.
+find_cuda_libraries() {
+  local places=(/usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib) name folder
+  mapfile -t -O ${#places[@]} places < <("$python" -c '
+import glob, site
+for folder in site.getsitepackages():
+    print(*glob.glob(folder + "/nvidia/*/lib"), sep="\n")' 2>/dev/null || true)
+  for name in $(ldd "$cuda_module" "$nccl_module" 2>/dev/null | sed -nE 's/^\t([^ ]*) => not found$/\1/p' | sort -u); do
+    folder=$(folder_with "$name" "${places[@]}")
+    if [ -n "$folder" ]; then export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder; fi
+  done
+}
+is_emulated() { ! ldd "$cuda_module" 2>/dev/null | grep -q libcudart; }
+# What Weft says where it cannot use the GPU; fails where it can.
+refusal_of_the_device() {
+  local said
+  [ -x "$weft" ] || { echo "no program at $weft: launch/build makes it"; return; }
+  said=$("$weft" bench --device=cuda --seconds 0 --model.width=16 --model.heads=1 --model.feed_forward=16 --model.encoder_layers=1 \
+    --model.decoder_layers=1 --batch.rows=128 --vocabulary 32 2>&1 >/dev/null) && return 1
+  tail -n 1 <<<"$said"
+}
+
+# A filter of GoogleTest: all tests of a program but those that device_filters.txt leaves out for these reasons.
+all_but() {  # all_but FOLDER REASON...
+  awk -v folder="$1" -v reasons=" ${*:2} " '
+    $1 == folder && index(reasons, " " $2 " ") { left_out = left_out separator $3; separator = ":" }
+    END { print "-" left_out }' "$top/tests/device_filters.txt"
+}
+passed_tests() { sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p'; }
+part_ops() {
+  local folder status=0
+  for folder in tensor devices; do
+    needs_program ${folder}_tests
+    WEFT_TEST_DEVICE=cuda "$bin/${folder}_tests" --gtest_brief=1 --gtest_filter="$(all_but $folder host)" | tee $folder.tests || status=1
+  done
+  note "$(cat tensor.tests devices.tests | passed_tests | awk '{ n += $1 } END { print n + 0 }') tests passed"
+  return $status
+}
+
+sanitize() {  # sanitize TOOL OPTION...
+  local sanitizer status=0
+  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
+  ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
+  needs_program tensor_tests
+  WEFT_TEST_DEVICE=cuda "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" --gtest_brief=1 \
+    --gtest_filter="$(all_but tensor host slow)" | tee sanitized || status=1
+  note "$(passed_tests <sanitized) tests passed; $(sed -nE 's/^=+ ((ERROR|RACECHECK) SUMMARY: .*)/\1/p' sanitized | tail -n 1)"
+  return $status
+}
+part_memcheck() { sanitize memcheck; }
+part_racecheck() { sanitize racecheck; }
+part_initcheck() { sanitize initcheck; }
+
+# What is trained on: Multi30k's text if it was given, else the language of make_grammar. Sets $config.
+make_corpus() {
+  local ending=''
+  config=$top/configs/grammar.cfg
+  if [ -n "$text" ]; then
+    config=$top/configs/multi30k.cfg
+    [ -e "$text/train.en" ] || ending=.gz
+    [ -e corpus/manifest.json ] ||
+      "$weft" pack --quiet --source "$text/train.en$ending" --target "$text/train.de$ending" --output corpus --vocab-size 8000
+  elif [ ! -e corpus/manifest.json ]; then
+    needs_program make_grammar
+    "$bin/make_grammar" grammar
+    "$weft" pack --quiet --source grammar/train.en --target grammar/train.de --output corpus --vocab-size 800
+  fi
+}
+corpus_name() { if [ -n "$text" ]; then echo "Multi30k"; else echo "the language of make_grammar"; fi; }
+training() {  # training RUN OPTION...: sets $command
+  rm -rf "$1"
+  command=("$weft" train --config "$config" --data.train=corpus --data.valid= --train.validate_every=0 --train.save_every=0
+    --train.keep_best=loss --train.output="$1" "${@:2}")
+}
+compare_losses() { "$top/tests/learning/compare_losses" "$@"; }
+
+# 30 steps on grids, or as few as --steps says.
+grid_steps() { echo $((steps < 30 ? steps : 30)); }
+on_grid() {  # on_grid WAY GRID: the losses are those of one rank
+  local dp=${2%x*} tp=${2#*x}
+  training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
+    --parallel.communication="$1" --parallel.share_gpu=true
+  mpi $((dp * tp)) "${command[@]}" && compare_losses "$1-$2" alone 0.001 5
+}
+part_grids() {
+  local way grid failed=() count=0
+  make_corpus
+  training alone --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4
+  "${command[@]}"
+  for way in mpi nccl; do
+    if [ $way = nccl ] && [ ! -e "$nccl_module" ]; then
+      note "NCCL left out: no $nccl_module;"
+      continue
+    fi
+    for grid in 2x1 1x2 2x2 1x4; do
+      count=$((count + 1))
+      on_grid $way $grid || failed+=("$way $grid")
+    done
+  done
+  note "$count grids against one rank; failed: ${failed[*]:-none}"
+  [ ${#failed[@]} -eq 0 ]
+}
+
+part_learning() {
+  local on_cpu
+  make_corpus
+  training cpu --device=cpu --train.precision=f32 --train.steps="$steps"
+  "${command[@]}" 2>cpu.log &
+  on_cpu=$!
+  for precision in f32 bf16; do
+    training gpu-$precision --device=cuda --train.precision=$precision --train.steps="$steps"
+    "${command[@]}" || { kill $on_cpu; return 1; }
+  done
+  wait $on_cpu || { tail -n 5 cpu.log; return 1; }
+  local f32 bf16 status=0
+  f32=$(compare_losses gpu-f32 cpu 0.002 25) || status=1
+  bf16=$(compare_losses gpu-bf16 cpu 0.01 25) || status=1
+  printf '%s\n' "$f32" "$bf16"
+  note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16")"
+  return $status
+}
+
+# As tables for people, then once more as JSON.
+bench() {  # bench NAME
+  ! is_emulated || cannot "$emulated"
+  local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 8000)
+  "$weft" "${options[@]}" --seconds 15 >"$1.txt"
+  "$weft" "${options[@]}" --seconds 10 --json >"$1.json"
+  printf '## weft bench of configs/%s.cfg\n\n```\n%s\n```\n' "$1" "$(cat "$1.txt")" >"$1.md.part"
+  note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1)"
+}
+part_base() { bench base; }
+part_big() { bench big; }
+
+part_pytorch() {
+  ! is_emulated || cannot "$emulated"
+  "$python" -c 'import torch, numpy, h5py; assert torch.cuda.is_available()' || cannot "$python has no torch that sees a GPU, numpy and h5py"
+  "$python" "$top/tests/bench/compare_gpu" --weft "$weft" --output pytorch --seconds 200
+  mv pytorch/compare_gpu.md pytorch.md.part
+  mv pytorch/compare_gpu.json pytorch.json
+  note "$(grep -c '"round"' pytorch.json) runs; $(grep -E '^\| Weft ' pytorch.md.part | awk -F '|' '{ print $3 "tok/s," $9 }' | paste -sd ';')"
+}
