@@ -17,8 +17,8 @@ int number_in(const char* variable, int otherwise) {
 
 constexpr int kKeepUsers = 0;
 
-// Open MPI looks for its plugins where it was installed. Where it was moved together with its lib/ and share/, as in the
-// archive, OPAL_PREFIX says where they are now.
+// Open MPI looks for its plugins where it was installed. Where it was moved together with its lib/ and share/, as in
+// the archive, OPAL_PREFIX says where they are now.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};

@@ -24,7 +24,7 @@ struct Weights {
 };
 
 template <typename T>
-__global__ void __launch_bounds__(kWarp * kQueriesPerBlock) attention_weights_kernel(Weights<T> a) {
+__global__ void __launch_bounds__(kWarp* kQueriesPerBlock) attention_weights_kernel(Weights<T> a) {
   const int query = static_cast<int>(blockIdx.x) * kQueriesPerBlock + static_cast<int>(threadIdx.x) / kWarp;
   if (query >= a.num_queries) return;
   for_each_sentence(a.q_rows, a.num_sentences, query, query + 1, [&](const Visit& visit) {

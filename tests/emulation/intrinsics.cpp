@@ -69,9 +69,7 @@ unsigned ballot(unsigned mask, bool predicate, Place where) {
 
 }  // namespace weft::emulation
 
-void __syncthreads(weft::emulation::Place where) {
-  weft::emulation::Executor::running().synchronize_threads(where);
-}
+void __syncthreads(weft::emulation::Place where) { weft::emulation::Executor::running().synchronize_threads(where); }
 
 void __syncwarp(unsigned mask, weft::emulation::Place where) {
   weft::emulation::Executor::running().meet(mask, nullptr, weft::emulation::nothing, "__syncwarp", where);

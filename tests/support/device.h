@@ -16,8 +16,7 @@ namespace weft::testing {
 inline Device test_device() {
   const char* const chosen = std::getenv("WEFT_TEST_DEVICE");
   const std::string_view name = chosen == nullptr ? "cpu" : chosen;
-  if (name != "cpu" && name != "cuda")
-    fail(ErrorKind::usage, fmt::format("WEFT_TEST_DEVICE is {}: cpu or cuda", name));
+  if (name != "cpu" && name != "cuda") fail(ErrorKind::usage, fmt::format("WEFT_TEST_DEVICE is {}: cpu or cuda", name));
   return name == "cuda" ? Device::cuda : Device::cpu;
 }
 

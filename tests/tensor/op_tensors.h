@@ -21,8 +21,7 @@ inline OpTensors tensors(ops::DropoutAddForward& a) { return {&a.residual, &a.x,
 inline OpTensors tensors(ops::DropoutBackward& a) { return {&a.d_y, &a.d_x}; }
 inline OpTensors tensors(ops::LayerNormForward& a) { return {&a.x, &a.gamma, &a.beta, &a.y, &a.mean, &a.rstd}; }
 inline OpTensors tensors(ops::LayerNormBackward& a) {
-  return {&a.d_y,        &a.x,   &a.gamma,   &a.mean,   &a.rstd,
-          &a.d_residual, &a.d_x, &a.d_gamma, &a.d_beta, &a.partial};
+  return {&a.d_y, &a.x, &a.gamma, &a.mean, &a.rstd, &a.d_residual, &a.d_x, &a.d_gamma, &a.d_beta, &a.partial};
 }
 inline OpTensors tensors(ops::ResidualNormForward& a) {
   return {&a.residual, &a.x, &a.bias, &a.gamma, &a.beta, &a.h, &a.y, &a.mean, &a.rstd};
