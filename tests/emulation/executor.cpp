@@ -88,6 +88,7 @@ void Executor::run_block(const Kernel& kernel, uint64_t block) {
     warp.ready = warp.meeting = warp.at_barrier = 0;
     make_ready(w, warp.lanes);
   }
+  warp_ = pick_one(ready_warps_, random_.next() >> 8);  // not the one that the last block ended with
   num_arrived_ = num_left_ = 0;
   fault_.clear();
   host_.switch_to(continuation(choose()));  // until no thread may run

@@ -22,10 +22,10 @@ class Random {
   uint64_t state_;
 };
 
-// The number of one of the ones of `bits`, which has some; `draw` decides.
+// The number of one of the ones of `bits`, which has some; `draw` decides, each is as likely.
 inline int pick_one(uint32_t bits, uint64_t draw) {
-  const int first = static_cast<int>(draw & 31u);
-  return (first + std::countr_zero(std::rotr(bits, first))) & 31;
+  for (uint64_t skipped = draw % static_cast<uint64_t>(std::popcount(bits)); skipped > 0; --skipped) bits &= bits - 1;
+  return std::countr_zero(bits);
 }
 
 // 0 .. n - 1 in another order: i -> (first + i step) mod n, step prime to n. Needs no memory, whatever the grid.
