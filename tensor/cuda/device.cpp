@@ -1,5 +1,6 @@
 // tensor/cuda/device.cpp: which GPU is used, what it is, and whether the kernels run on it.
 #include <cublasLt.h>
+#include <unistd.h>
 
 #include "tensor/cuda/runtime.h"
 #include "tensor/error.h"
@@ -37,6 +38,23 @@ void require_supported(int index) {
 
 std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
 
+std::string host_name() {
+  char name[256] = "";
+  (void)gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// CUDA calls a driver that is not there insufficient too.
+std::string why_no_device(cudaError_t status) {
+  int driver = 0, runtime = 0;
+  if (status != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
+      cudaRuntimeGetVersion(&runtime) != cudaSuccess) {
+    return cudaGetErrorString(status);
+  }
+  if (driver == 0) return "there is no NVIDIA driver";
+  return fmt::format("the NVIDIA driver is of CUDA {}, the program of {}", cuda_version(driver), cuda_version(runtime));
+}
+
 std::string cublaslt_version(size_t number) {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
@@ -56,6 +74,11 @@ int num_devices() {
   int count = 0;
   check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
   return count;
+}
+
+void fail_without_device(cudaError_t status) {
+  fail(ErrorKind::usage,
+       fmt::format("no CUDA device on {}: {}; --device=cpu runs without one", host_name(), why_no_device(status)));
 }
 
 void use_device(int index) {

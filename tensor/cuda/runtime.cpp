@@ -1,8 +1,6 @@
 // tensor/cuda/runtime.cpp: the state of one Context on a GPU, and what CUDA's errors say.
 #include "tensor/cuda/runtime.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "tensor/cuda/gemm.h"
@@ -12,12 +10,6 @@ namespace weft::cuda {
 namespace {
 
 thread_local const char* last_kernel = nullptr;
-
-std::string host_name() {
-  char name[256] = "";
-  (void)gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 // CUDA numbers what goes wrong while kernels run from here on; it surfaces in whatever is called next.
 bool is_of_a_running_kernel(cudaError_t status) {
@@ -31,10 +23,7 @@ void note_launch(const char* kernel) { last_kernel = kernel; }
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // or the next call would report it once more
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
-    fail(ErrorKind::usage, fmt::format("no CUDA device on {}: {}; --device=cpu runs without one", host_name(),
-                                       cudaGetErrorString(status)));
-  }
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
   std::string earlier;
   if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
     earlier = fmt::format(", of a kernel started before, the last of which was {}; CUDA_LAUNCH_BLOCKING=1 finds it",

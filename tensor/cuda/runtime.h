@@ -77,8 +77,9 @@ size_t footprint(size_t bytes);
 int num_devices();
 void use_device(int index);
 DeviceProperties properties();
-std::string current_device();     // "device 0, NVIDIA H200", for messages
-void require_supported_device();  // an Error if the kernels do not run on the one in use
+[[noreturn]] void fail_without_device(cudaError_t status);  // says why this machine has none
+std::string current_device();                               // "device 0, NVIDIA H200", for messages
+void require_supported_device();                            // an Error if the kernels do not run on the one in use
 
 // What each .cu and .cpp of this folder defines, and the dry run of each op, which notes scratch memory. Most have
 // none.
