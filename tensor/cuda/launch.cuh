@@ -17,7 +17,7 @@ inline constexpr int kWarp = 32;
 template <typename... Parameters, typename... Arguments>
 void launch(Context& ctx, const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             Arguments... arguments) {
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;  // nothing to do is no error
+  if (grid.x == 0 || grid.y == 0) return;  // nothing to do is no error
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;

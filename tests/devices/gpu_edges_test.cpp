@@ -1,0 +1,69 @@
+// tests/devices/gpu_edges_test.cpp: what a GPU's kernels do where the CPU refuses the arguments or has no law.
+#include <limits>
+
+#include "tensor/error.h"
+#include "tests/devices/op_comparison.h"
+
+namespace weft::testing {
+namespace {
+
+// The host does not look into a GPU's memory, so a sentence may have more keys than there are columns.
+TEST(AttentionWeightsOfAGpu, LeaveOutKeysPastTheLastColumn) {
+  constexpr int64_t kKeys = 70, kColumns = 40;
+  Context cpu(Device::cpu), gpu(Device::cuda);
+  for (const DType storage : {DType::f32, DType::bf16, DType::f16}) {
+    RandomArguments r(1, storage);
+    const Tensor q = r.matrix(2, 8), k = r.matrix(kKeys, 8), all = r.floats({2, kKeys}), wide = r.floats({2, kKeys});
+    weft::ops::AttentionWeights a{.q = q,
+                                  .k = k,
+                                  .q_rows = {r.ints({0}), r.ints({2})},
+                                  .k_rows = {r.ints({0}), r.ints({kKeys})},
+                                  .lse = r.floats({1, 2}),
+                                  .y = all};
+    std::copy_n(all.ptr<float>(), all.numel(), wide.ptr<float>());
+    const std::vector<float> before = values(wide);
+    weft::ops::attention_weights(cpu, a);
+    a.y = wide.slice_cols(0, kColumns);
+    ops::attention_weights(gpu, a);
+    expect_close(values(a.y), values(all.slice_cols(0, kColumns)), tolerance(8, 4));
+    std::vector<float> after = values(wide);
+    for (int64_t row = 0; row < 2; ++row)
+      std::copy_n(before.begin() + row * kKeys, kColumns, after.begin() + row * kKeys);
+    EXPECT_EQ(after, before) << "beside the columns";
+  }
+}
+
+TEST(TopKOfAGpu, PutsNanBehindEveryValue) {
+  Context gpu(Device::cuda);
+  RandomArguments r(1, DType::f32);
+  const Tensor x = r.floats({1, 5}), best = r.floats({1, 5}), columns = r.ids(5, 0, 0).with_shape({1, 5});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), least = -std::numeric_limits<float>::infinity();
+  std::ranges::copy(std::initializer_list<float>{nan, 1, least, -nan, 2}, x.ptr<float>());
+  ops::top_k(gpu, {.x = x, .valid = 5, .values = best, .columns = columns});
+  EXPECT_EQ(values<int32_t>(columns), (std::vector<int32_t>{4, 1, 2, 0, 3}));
+}
+
+TEST(NormOfAGpu, RefusesRowsThatNoBlockHolds) {
+  Context gpu(Device::cuda);
+  RandomArguments r(1, DType::f32);
+  constexpr int64_t kCols = 32769;
+  const Tensor x = r.floats({1, kCols}), vector = r.floats({kCols}), row = r.floats({1});
+  try {
+    ops::layer_norm_forward(gpu, {.x = x, .gamma = vector, .beta = vector, .y = x, .mean = row, .rstd = row});
+    FAIL() << "normalised";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("a norm of more than 32768 columns"), std::string::npos) << e.what();
+  }
+}
+
+TEST(ColumnSumOfAGpu, OfNoColumnsIsNothing) {
+  Context gpu(Device::cuda);
+  RandomArguments r(1, DType::f32);
+  const Tensor beside = r.floats({5, 3}), y = r.floats({1});
+  const std::vector<float> before = values(y);
+  ops::column_sum(gpu, {.x = beside.slice_cols(1, 0), .y = Tensor(y.data, {0}, DType::f32)});
+  EXPECT_EQ(values(y), before);
+}
+
+}  // namespace
+}  // namespace weft::testing
