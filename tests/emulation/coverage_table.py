@@ -1,21 +1,18 @@
 """tests/emulation/coverage_table.py: gcov's counts of our kernels as a table: lines and branches of each file, and every
 branch that was never entered.
 
-A branch is one way out of a condition: of an if, a loop, && and ||, ?:. Ways out by an exception do not count. Of a template,
-a branch is entered if any instance enters it. The instances of a line differ where a constant decides, so
-branches are told apart by how many the line has in an instance. never_entered.txt lists the branches that no test can
-enter, each with its reason.
+A branch is one way out of a condition: of an if, a loop, && and ||, ?:. Ways out by an exception do not count. Of a
+template, a branch is entered if any instance enters it. The instances of a line differ where a constant decides, so
+branches are told apart by how many the line has in an instance.
 """
 import argparse
 import collections
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
 SUFFIXES = (".cu", ".cuh")
-REASONS = pathlib.Path(__file__).with_name("never_entered.txt")
 
 
 def functions_of(gcno, source):
@@ -30,7 +27,8 @@ def functions_of(gcno, source):
             if not name.startswith("tensor/cuda/") or not name.endswith(SUFFIXES):
                 continue
             for line in file["lines"]:
-                yield name, line["line_number"], line.get("function_name", ""), line["count"], without_exceptions(line["branches"])
+                yield (name, line["line_number"], line.get("function_name", ""), line["count"],
+                       without_exceptions(line["branches"]))
 
 
 def without_exceptions(branches):
@@ -69,16 +67,6 @@ def read(objects, source):
     return files
 
 
-def reasons():
-    """[(file, pattern of a line's text, reason)] of never_entered.txt."""
-    found = []
-    for line in REASONS.read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, pattern, reason = re.split(r"  +", line, maxsplit=2)
-            found.append((name, re.compile(pattern), reason))
-    return found
-
-
 def table(files):
     rows = ["| file | lines | entered | branches | entered | in instances | entered |", "|---|--:|--:|--:|--:|--:|--:|"]
     total = [0] * 6
@@ -94,6 +82,24 @@ def table(files):
     return rows
 
 
+def never_entered(files, source):
+    """Three lists of places: branches, lines, and branches of single instances of templates."""
+    branches, lines, instances = [], [], []
+    for name in sorted(files):
+        text = (source / name).read_text().splitlines()
+        for number in sorted(files[name]):
+            where, code = f"{name}:{number}", f"`{text[number - 1].strip()}`"
+            if files[name][number].count == 0:
+                lines.append(f"{where}: {code}")
+            for (of, which), counts in sorted(files[name][number].branches.items()):
+                place = f"{where}, branch {which + 1} of {of}: {code}"
+                if not any(counts.values()):
+                    branches.append(place)
+                else:
+                    instances += [f"{place} in {function}" for function, count in counts.items() if count == 0]
+    return branches, lines, instances
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=pathlib.Path, required=True)
@@ -105,33 +111,15 @@ def main():
     files = read(args.objects, args.source)
     if not files:
         sys.exit(f"{args.objects} has no counts of tensor/cuda")
-    known = reasons()
-    used = set()
-    never, excused, single = [], [], []
-    for name in sorted(files):
-        text = (args.source / name).read_text().splitlines()
-        for number in sorted(files[name]):
-            for (of, which), counts in sorted(files[name][number].branches.items()):
-                where = f"{name}:{number}, branch {which + 1} of {of}: `{text[number - 1].strip()}`"
-                if any(counts.values()):
-                    single += [f"{where} in {function}" for function, count in counts.items() if count == 0]
-                    continue
-                reason = next((r for r in known if name.endswith(r[0]) and r[1].search(text[number - 1])), None)
-                used.add(reason)
-                if reason is None:
-                    never.append(where)
-                else:
-                    excused.append(f"{where}: {reason[2]}")
-    stale = [f"never_entered.txt: {r[0]} {r[1].pattern}: matches no branch that was not entered" for r in known if r not in used]
-
+    branches, lines, instances = never_entered(files, args.source)
     report = table(files)
-    for title, items in (("Never entered", never), ("Never entered, for a reason", excused), ("Stale reasons", stale),
-                         ("Never entered by an instance", single if args.instances else [])):
+    for title, items in (("Branches never entered", branches), ("Lines never entered", lines),
+                         ("Never entered by an instance", instances if args.instances else [])):
         if items:
             report += ["", f"{title}: {len(items)}", ""] + [f"- {item}" for item in items]
     args.output.write_text("\n".join(report) + "\n")
     print("\n".join(report))
-    sys.exit(1 if never or stale else 0)
+    sys.exit(1 if branches else 0)
 
 
 if __name__ == "__main__":
