@@ -17,7 +17,7 @@ __thread dim3 gridDim;
 namespace weft::emulation {
 namespace {
 
-constexpr uint64_t kStay = 8;  // of so many choices one leaves the warp before it has to wait
+constexpr uint64_t kStay = 8;  // of so many choices one leaves the warp before it has to wait, in every other block
 
 std::string place(Place where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
 bool same(const Place& a, const Place& b) { return a.line() == b.line() && a.column() == b.column(); }
@@ -88,7 +88,9 @@ void Executor::run_block(const Kernel& kernel, uint64_t block) {
     warp.ready = warp.meeting = warp.at_barrier = 0;
     make_ready(w, warp.lanes);
   }
-  warp_ = pick_one(ready_warps_, random_.next() >> 8);  // not the one that the last block ended with
+  const uint64_t draw = random_.next();
+  is_patient_ = draw % 2 == 0;
+  warp_ = pick_one(ready_warps_, draw >> 8);  // not the one that the last block ended with
   num_arrived_ = num_left_ = 0;
   fault_.clear();
   host_.switch_to(continuation(choose()));  // until no thread may run
@@ -124,7 +126,8 @@ void Executor::work_on(Fiber& self) {
 Executor::Thread* Executor::choose() {
   if (ready_warps_ == 0) return nullptr;
   const uint64_t draw = random_.next();
-  if ((ready_warps_ >> warp_ & 1u) == 0 || draw % kStay == 0) warp_ = pick_one(ready_warps_, draw >> 8);
+  if ((ready_warps_ >> warp_ & 1u) == 0 || (!is_patient_ && draw % kStay == 0))
+    warp_ = pick_one(ready_warps_, draw >> 8);
   Warp& warp = warps_[static_cast<size_t>(warp_)];
   const int lane = pick_one(warp.ready, draw >> 16);
   warp.ready &= ~(1u << lane);

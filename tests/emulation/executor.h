@@ -78,6 +78,7 @@ class Executor {
   std::vector<Thread> threads_;
   std::array<Warp, kMostThreads / kWarpSize> warps_;
   int num_warps_ = 0, warp_ = 0;  // the one that runs
+  bool is_patient_ = false;       // that one runs until it has to wait, and so gets far ahead of the others
   uint32_t ready_warps_ = 0;
   size_t num_arrived_ = 0, num_left_ = 0;
   Place barrier_;
