@@ -18,6 +18,7 @@ namespace {
 
 using Pieces = std::vector<int32_t>;
 using Results = std::vector<std::vector<Hypothesis>>;
+using testing::all_or_few;
 
 struct SmallModel {
   explicit SmallModel(Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300,
@@ -134,7 +135,7 @@ Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32
 TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
   for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
     SmallModel m(*alone_, 13, 300, norm);
-    const std::vector<BeamRequest> requests = random_requests(6, 13, 6);
+    const std::vector<BeamRequest> requests = random_requests(all_or_few(6, 2), 13, 6);
     const Results found = m.search(requests, {.beam = 1});
     for (size_t i = 0; i < requests.size(); ++i) {
       const Hypothesis expected = greedy_without_cache(m, requests[i], 13);
@@ -201,7 +202,7 @@ TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
 
 TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
   SmallModel m(*alone_);
-  const std::vector<BeamRequest> requests = random_requests(testing::all_or_few(40, 12), 23);
+  const std::vector<BeamRequest> requests = random_requests(all_or_few(40, 12), 23);
   const auto total = [&](int64_t beam) {
     double sum = 0;
     for (const auto& nbest : m.search(requests, {.beam = beam, .length_penalty = 0})) sum += nbest[0].score;
@@ -213,7 +214,7 @@ TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
 TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
   SmallModel m(*alone_, 50);
   const std::vector<BeamRequest> requests =
-      random_requests(testing::all_or_few(100, 20), 50);  // 100: more rows than the encoder's windows
+      random_requests(all_or_few(100, 5), 50, all_or_few(20, 8));  // 100: more rows than the encoder's windows
   for (const int64_t beam : {1, 5}) {
     const BeamOptions options{.beam = beam, .nbest = beam};
     const Results together = m.search(requests, options, 64);
@@ -227,7 +228,7 @@ TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
 
 TEST_F(BeamSearchTest, AResultDoesNotDependOnTheOrder) {
   SmallModel m(*alone_, 50);
-  const std::vector<BeamRequest> requests = random_requests(testing::all_or_few(64, 20), 50);
+  const std::vector<BeamRequest> requests = random_requests(all_or_few(64, 10), 50);
   std::vector<size_t> order(requests.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), std::mt19937(5));
