@@ -39,8 +39,7 @@ std::vector<CheckedModel> models() {
 }
 
 void refuse(const CheckedModel& model, const std::string& what, const std::vector<std::string>& names) {
-  if (!names.empty())
-    throw std::runtime_error(fmt::format("{}: {}: {}", model.name, what, fmt::join(names, "; ")));
+  if (!names.empty()) throw std::runtime_error(fmt::format("{}: {}: {}", model.name, what, fmt::join(names, "; ")));
 }
 
 void check(Communicator& world, const CheckedModel& model) {

@@ -36,7 +36,8 @@ ModelConfig model_config(int64_t vocabulary) {
   return c;
 }
 
-// On the CPU: 150 steps of Adam on blocks of new sentences of 1 to 12 pieces, the target being the source turned around.
+// On the CPU: 150 steps of Adam on blocks of new sentences of 1 to 12 pieces, the target being the source turned
+// around.
 Values train_to_turn_around(int64_t vocabulary) {
   Values trained;
   const auto alone = make_single_communicator();

@@ -57,14 +57,14 @@ testing::TemporaryFolder* TranslatorTest::folder_ = nullptr;
 Tokenizer* TranslatorTest::tokenizer_ = nullptr;
 
 TEST_F(TranslatorTest, KeepsTheOrderOfLines) {
-  const std::vector<std::string> lines = sample_lines(all_or_few(30, 8));
+  const std::vector<std::string> lines = sample_lines(all_or_few(30, 5));
   const std::vector<NBest> all = translate(lines, 1, 1, decode());
   for (const size_t i : {size_t{0}, lines.size() / 2, lines.size() - 1})
     expect_equal(translate({lines[i]}, 1, 1, decode()), {all[i]});
 }
 
 TEST_F(TranslatorTest, GivesTheSameOnEveryNumberOfDataParallelRanks) {
-  const std::vector<std::string> lines = sample_lines(all_or_few(25, 8));
+  const std::vector<std::string> lines = sample_lines(all_or_few(25, 5));
   const std::vector<NBest> alone = translate(lines, 1, 1, decode());
   expect_equal(translate(lines, 2, 1, decode()), alone);
   expect_equal(translate(lines, 3, 1, decode()), alone);
@@ -77,7 +77,7 @@ TEST_F(TranslatorTest, GivesTheSameTextOnTensorParallelRanks) {
 }
 
 TEST_F(TranslatorTest, GivesTheSameAtEveryBatchSize) {
-  const std::vector<std::string> lines = sample_lines(all_or_few(25, 8));
+  const std::vector<std::string> lines = sample_lines(all_or_few(25, 5));
   const std::vector<NBest> full = translate(lines, 1, 1, decode());
   expect_equal(translate(lines, 1, 1, decode(), 1), full);
   expect_equal(translate(lines, 1, 1, decode(), 7), full);
