@@ -19,7 +19,7 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
   c.data.train = c.data.valid = corpus.folder();
   c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
   c.train.output = corpus.path() + "/run";
-  c.train.validate_bleu = 12;
+  c.train.validate_bleu = all_or_few(12, 2);
   c.train.precision = precision, c.train.recompute = recompute;
   c.decode.beam = 3;
   use_test_device(c);
