@@ -69,6 +69,20 @@ TEST(Nccl, AStartedResultIsThereForWhatIsEnqueuedAfterWait) {
   });
 }
 
+TEST(Nccl, MemoryIsNotFreedUnderWhatWaitsForAnotherRank) {
+  std::latch enqueued(1);
+  run_gpu_ranks(2, [&](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1, 3, 5});
+    Buffer sum = floats(ctx, {0, 0, 0});
+    if (world.rank() == 1) enqueued.wait();
+    world.all_reduce(x.tensor({3}));
+    ops::add(ctx, {.x = x.tensor({3}), .y = sum.tensor({3})});
+    if (world.rank() == 0) enqueued.count_down();
+    sum = {};
+    ctx.synchronize();
+  });
+}
+
 TEST(Nccl, TwoGroupsOfOneContextShareOneOrder) {
   run_gpu_ranks(4, [](Context& ctx, Communicator& world, Communicator& host) {
     const auto pairs = host.split(host.rank() / 2, 0), others = host.split(host.rank() % 2, 0);
