@@ -44,9 +44,9 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   const cudaError_t status = cudaMalloc(&data_, bytes_);
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
-    fail(ErrorKind::usage, fmt::format("out of the GPU's memory: {:.1f} MiB to work in could not be allocated; smaller "
-                                       "blocks (batch.rows) or a smaller model need less",
-                                       static_cast<double>(bytes_) / (1 << 20)));
+    fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {:.1f} MiB to work in could not be allocated; "
+                                       "smaller blocks (batch.rows) or a smaller model need less",
+                                       current_device(), static_cast<double>(bytes_) / (1 << 20)));
   }
   check(status, "cudaMalloc");
   allocated_ = bytes_;
