@@ -168,7 +168,7 @@ part_learning() {
   return $status
 }
 
-num_gpus() { if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; else nvidia-smi -L | wc -l; fi; }
+num_gpus() { if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; else { nvidia-smi -L 2>/dev/null || true; } | wc -l; fi; }
 part_nccl() {
   local ranks gpus failed=()
   [ -e "$nccl_module" ] || cannot "no $nccl_module: NCCL was not found when this was built"
