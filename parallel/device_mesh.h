@@ -29,7 +29,7 @@ class DeviceMesh {
 };
 
 // The ranks of `group`, which carries the host's values, for tensors on ctx's device, which is a GPU. All of them call
-// it. `own` and `wanted` are the same on all of them.
+// it. `wanted` and `own`, but for its index, are the same on all of them.
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
                                                        Communication wanted, NcclLimits limits = {});
 

@@ -77,7 +77,6 @@ struct DeviceProperties {
   std::string version;    // of driver and libraries: "compute 9.0, driver 13.0, runtime 13.0, cuBLASLt 13.0.2"
   std::string unique_id;  // the same only for the same piece of hardware
   size_t total_memory = 0, free_memory = 0;
-  int index = 0;  // among the devices that this process sees
 };
 int num_devices(Device device);                     // an Error if this build or machine has no such backend
 void use_device(Device device, int index);          // by the calling thread, for all that it makes from here on

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "tensor/backend.h"
@@ -20,19 +19,13 @@ std::atomic<int64_t> num_allocations = 0;
 
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-std::string memory_of(Device device) {
-  if (device == Device::cpu) return "memory";
-  const DeviceProperties gpu = device_properties(device);
-  return fmt::format("the GPU's memory (device {}, {})", gpu.index, gpu.name);
-}
-
 void* allocate(size_t bytes, Device device) {
   ++num_allocations;
   void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage, fmt::format("out of {}: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) or a "
-                                       "smaller model need less",
-                                       memory_of(device), static_cast<double>(bytes) / (1 << 20)));
+    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) "
+                                       "or a smaller model need less",
+                                       static_cast<double>(bytes) / (1 << 20)));
   }
   return data;
 }

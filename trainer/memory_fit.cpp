@@ -44,7 +44,7 @@ void require_fit(const RunConfig& config, const TensorParallel& tp, Device devic
 void require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   require_fit(config, tp, own.device, gpu.free_memory / static_cast<size_t>(own.num_sharing),
-              fmt::format("device {}, {}", gpu.index, gpu.name));
+              fmt::format("device {}, {}", own.index, gpu.name));
 }
 
 }  // namespace weft

@@ -103,8 +103,7 @@ std::string current_device() {
 }
 
 DeviceProperties properties() {
-  const int index = device_in_use();
-  const cudaDeviceProp device = properties_of(index);
+  const cudaDeviceProp device = properties_of(device_in_use());
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
@@ -113,7 +112,6 @@ DeviceProperties properties() {
   found.version = fmt::format("compute {}.{}, driver {}, runtime {}, cuBLASLt {}", device.major, device.minor,
                               cuda_version(driver), cuda_version(runtime), cublaslt_version(cublasLtGetVersion()));
   found.unique_id = uuid_text(device.uuid);
-  found.index = index;
   check(cudaMemGetInfo(&found.free_memory, &found.total_memory), "cudaMemGetInfo");
   return found;
 }
