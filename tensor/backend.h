@@ -29,7 +29,7 @@ struct Backend {
   std::unique_ptr<Context::Runtime> (*make_runtime)(bool dry_run) = nullptr;
 
   // Of the calling thread's current device.
-  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr: there is not so much
+  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr or an Error: there is not so much
   void (*release)(void* data) noexcept = nullptr;
   size_t (*footprint)(size_t bytes) = nullptr;  // what allocate() takes for so many
 

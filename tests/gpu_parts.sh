@@ -24,6 +24,7 @@ describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against it
 describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
 describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 30 steps' losses, are those of one rank"
 describe learning 180 "training on the GPU in f32 and in bf16 with the losses of the CPU in f32 (compare_losses)"
+describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
 describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
 describe big 60 "weft bench of configs/big.cfg"
 describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
@@ -132,7 +133,7 @@ grid_steps() { echo $((steps < 30 ? steps : 30)); }
 on_grid() {  # on_grid WAY GRID: the losses are those of one rank
   local dp=${2%x*} tp=${2#*x}
   training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
-    --parallel.communication="$1" --parallel.share_gpu=true
+    --parallel.communication="$1" --parallel.share_gpu=true --parallel.timeout=40
   mpi $((dp * tp)) "${command[@]}" && compare_losses "$1-$2" alone 0.001 5
 }
 part_grids() {
@@ -176,6 +177,20 @@ part_learning() {
   printf '%s\n' "$f32" "$bf16"
   note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16")"
   return $status
+}
+
+num_gpus() { if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; else { nvidia-smi -L 2>/dev/null || true; } | wc -l; fi; }
+part_nccl() {
+  local ranks gpus failed=()
+  [ -e "$nccl_module" ] || cannot "no $nccl_module: NCCL was not found when this was built"
+  needs_program nccl_check
+  gpus=$(num_gpus)
+  for ranks in 2 4; do
+    mpi $ranks "$bin/nccl_check" share || failed+=("$ranks on one GPU")
+    [ "$gpus" -lt $ranks ] || mpi $ranks "$bin/nccl_check" || failed+=("$ranks with a GPU each")
+  done
+  note "$(grep -c '^ok ' "$output/nccl.log") cases; ranks that failed: ${failed[*]:-none}"
+  [ ${#failed[@]} -eq 0 ]
 }
 
 # As tables for people, then once more as JSON.

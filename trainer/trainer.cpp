@@ -53,7 +53,7 @@ std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
-      device_(mesh, config.parallel.communication),
+      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
       ctx_(device_.context()),
       tp_(device_.tp()),
       params_(tp_.rank(), tp_.size(), storage_of(config.train.precision), mesh.device()),

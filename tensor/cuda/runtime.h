@@ -20,6 +20,7 @@ class GemmPlans;  // gemm.h
 // An Error for what a call of CUDA's runtime says; `what` is the call or the kernel. Errors of earlier kernels surface
 // here too, and the message says so.
 void check(cudaError_t status, const char* what);
+[[noreturn]] void fail_without_memory(size_t bytes);
 void note_launch(const char* kernel);  // by this thread: the last one is named with an error that surfaces later
 
 // Device memory of one use: as much as the largest call needs, kept for the next. A dry run only takes note.
