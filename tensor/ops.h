@@ -16,7 +16,8 @@
 
 namespace weft {
 
-enum class Activation : uint8_t { relu, gelu };  // gelu: the exact one, x * Phi(x) (Hendrycks & Gimpel 2016)
+// gelu: the exact one, x * Phi(x); gelu_tanh: its approximation by tanh (both Hendrycks & Gimpel 2016).
+enum class Activation : uint8_t { relu, gelu, gelu_tanh };
 
 namespace ops {
 
