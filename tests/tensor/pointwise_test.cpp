@@ -65,7 +65,8 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
           d_want[i] = weights[i] * factor * (f(in[i] + 1e-6) - f(in[i] - 1e-6)) / 2e-6;
         }
         expect_close(y, want, tolerance(1, 0.1), "y");
-        expect_close(d_x, d_want, tolerance(1, 0.1), "d_x");
+        const double factors = kind == Activation::gelu_tanh ? 3 : 1;  // of its derivative, each rounded
+        expect_close(d_x, d_want, factors * tolerance(1, 0.1), "d_x");
         ops::activation_backward(w.ctx,
                                  {.x = read_x, .y = read_y, .d_y = d_y, .d_x = d_y, .kind = kind, .dropout = dropout});
         EXPECT_EQ(values(d_y), values(d_x)) << "in place";
