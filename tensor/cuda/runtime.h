@@ -89,7 +89,12 @@ void require_supported_device();                            // an Error if the k
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
 
-void gemm_fallback(Context& ctx, const ops::Gemm& a);  // for products that cuBLASLt has no algorithm for
+int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
+
+// For products that cuBLASLt has no algorithm for: gemm_fallback.cu, and gemm_bits.cu after it.
+void gemm_fallback(Context& ctx, const ops::Gemm& a);
+void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; bits: which c are positive
+void keep_by_bits(Context& ctx, const Tensor& c, const Tensor& bits);    // the other c become 0
 
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}

@@ -32,6 +32,7 @@ const Variant kVariants[] = {
     {"pre", [](ModelConfig& c) { c.norm = NormPosition::pre; }},
     {"pre_with_final_norms", [](ModelConfig& c) { c.norm = NormPosition::pre, c.final_norm = true; }},
     {"gelu", [](ModelConfig& c) { c.activation = Activation::gelu; }},
+    {"gelu_tanh", [](ModelConfig& c) { c.activation = Activation::gelu_tanh; }},
     {"no_bias_in_attention", [](ModelConfig& c) { c.bias_attention = false; }},
     {"no_bias_in_feed_forward", [](ModelConfig& c) { c.bias_feed_forward = false; }},
     {"output_bias", [](ModelConfig& c) { c.bias_output = true; }},
