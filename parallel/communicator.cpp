@@ -51,8 +51,11 @@ std::string serialize(const std::exception_ptr& error) {
   const std::string host = text.substr(1, text.find('\0') - 1);
   size_t at = 1 + host.size() + 1;
   for (size_t end; (end = text.find('\0', at)) != at; at = end + 1) frames.push_back(text.substr(at, end - at));
+  std::string message = text.substr(at + 1);
+  if (!message.starts_with("rank "))  // else a smaller group has agreed on it
+    message = fmt::format("rank {} on {}: {}", rank, host, message);
   std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are alive: here those of the other rank
-  Error error(static_cast<ErrorKind>(text[0]), fmt::format("rank {} on {}: {}", rank, host, text.substr(at + 1)));
+  Error error(static_cast<ErrorKind>(text[0]), message);
   std::swap(ErrorFrame::frames(), frames);
   throw error;
 }

@@ -93,8 +93,8 @@ part_models() { run_programs model parity trainer; }
 
 sanitize() {  # sanitize TOOL OPTION...
   local sanitizer status=0
-  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
+  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   needs_program tensor_tests
   WEFT_TEST_DEVICE=cuda "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" --gtest_brief=1 \
     --gtest_filter="$(all_but tensor host slow)" | tee sanitized || status=1

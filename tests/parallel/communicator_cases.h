@@ -259,6 +259,11 @@ inline void agree_stops_all_or_none(Communicator& group) {
     expect_agreement(group, failing, static_cast<int>(one));
   }
   expect_agreement(group, std::vector<bool>(size, true), 0);
+  try {
+    agree(group, std::make_exception_ptr(Error(ErrorKind::data, "rank 3 on n7: agreed before")));
+  } catch (const Error& e) {
+    expect(e.what() == std::string("rank 3 on n7: agreed before"), std::string("message: ") + e.what());
+  }
   agree(group, nullptr);
 }
 

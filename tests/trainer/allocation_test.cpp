@@ -29,7 +29,8 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
 class Allocations : public ::testing::TestWithParam<Precision> {};
 
 TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
-  const TextCorpus corpus(/*num_pairs=*/200);  // of 1 to 9 words: the longest sentence differs from step to step
+  // Of 1 to 9 words: the longest sentence differs from step to step.
+  const TextCorpus corpus(/*num_pairs=*/all_or_few(200, 40));
   const auto world = make_single_communicator();
   const int steps = all_or_few(20, 4);
   for (const bool recompute : {false, true}) {
@@ -50,7 +51,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
 }
 
 TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
-  const TextCorpus corpus(/*num_pairs=*/200);
+  const TextCorpus corpus(/*num_pairs=*/all_or_few(200, 40));
   const auto world = make_single_communicator();
   const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
   const Mesh mesh(*world, c.parallel, test_rank(*world));

@@ -16,7 +16,7 @@ const TextCorpus& corpus() {
   return text;
 }
 
-int some_steps() { return all_or_few(20, 4); }
+int some_steps() { return all_or_few(20, 3); }
 
 std::string step_folder(const TemporaryFolder& folder, int step) { return folder / fmt::format("step-{:08}", step); }
 
