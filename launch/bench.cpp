@@ -47,6 +47,7 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("config", file, "a .cfg file of a run; the options beside it win");
   options.add("device", into.config.device, kDeviceSentence);
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, as train.precision");
+  options.add("cuda_graph", into.config.train.cuda_graph, "as train.cuda_graph: steps replayed, on GPUs");
   options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = as the file says, else 8000");
   options.add("seconds", into.seconds, "to measure for; everything is measured once in any case");
   options.add("json", into.json, "print JSON");

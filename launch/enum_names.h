@@ -34,8 +34,8 @@ constexpr EnumNames<Positions, 4> enum_names(Positions) {
 constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
   return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
 }
-constexpr EnumNames<Activation, 2> enum_names(Activation) {
-  return {{{"relu", Activation::relu}, {"gelu", Activation::gelu}}};
+constexpr EnumNames<Activation, 3> enum_names(Activation) {
+  return {{{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"gelu_tanh", Activation::gelu_tanh}}};
 }
 constexpr EnumNames<ScheduleKind, 4> enum_names(ScheduleKind) {
   return {{{"inverse_sqrt", ScheduleKind::inverse_sqrt},

@@ -40,12 +40,16 @@ bool parse(const std::vector<std::string>& args, Request& r) {
 
 const char* python(bool value) { return value ? "True" : "False"; }
 
+std::string python(Activation activation) {  // a name that nn.Transformer knows, or the module
+  return activation == Activation::gelu_tanh ? "nn.GELU('tanh')" : fmt::format("\"{}\"", print_value(activation));
+}
+
 // What whoever loads the file in PyTorch must set.
 void print_settings(const ModelConfig& c) {
   fmt::print("  in torch: nn.Transformer(d_model={}, nhead={}, num_encoder_layers={}, num_decoder_layers={},\n",
              c.width, c.heads, c.encoder_layers, c.decoder_layers);
-  fmt::print("              dim_feedforward={}, activation=\"{}\", norm_first={}, batch_first=True)\n", c.feed_forward,
-             print_value(c.activation), python(c.norm == NormPosition::pre));
+  fmt::print("              dim_feedforward={}, activation={}, norm_first={}, batch_first=True)\n", c.feed_forward,
+             python(c.activation), python(c.norm == NormPosition::pre));
   if (!c.final_norm) fmt::print("  without final norms: encoder.norm = decoder.norm = None\n");
   fmt::print("  embeddings times {}, positions {}{}\n",
              c.scale_embeddings ? fmt::format("sqrt({})", c.width) : std::string("1"), print_value(c.positions),

@@ -41,10 +41,17 @@ std::string failure_text(const std::exception& e, int rank, int world_size, cons
   return text;
 }
 
+std::chrono::milliseconds delay_before_report(const std::exception& e, int rank) {
+  constexpr int kMostRanks = 50;
+  const std::chrono::milliseconds in_turn(rank == 0 ? 0 : 300 + 20 * std::min(rank, kMostRanks));
+  const bool follows = exit_code_of(e) == static_cast<int>(ErrorKind::peer);
+  return in_turn + std::chrono::milliseconds(follows ? 1500 : 0);
+}
+
 int report_failure(const std::exception& e, const Communicator* world) {
   const int rank = world != nullptr ? world->rank() : launched_as().rank;
   const int size = world != nullptr ? world->size() : 1;
-  if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(300 + 20 * std::min(rank, 50)));
+  if (size > 1 || rank > 0) std::this_thread::sleep_for(delay_before_report(e, rank));
   std::fflush(stdout);
   std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // never throws, as fmt::print may
   std::fflush(stderr);

@@ -1,6 +1,7 @@
 // launch/report.h: how a failure is told to the person who started the program.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <string>
 
@@ -14,8 +15,11 @@ int exit_code_of(const std::exception& e);  // docs/reliability.md
 // place in the source only for our own bugs.
 std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host);
 
-// Prints it once: several ranks often fail for the same reason, so higher ranks wait a moment, in which the lowest
-// failing rank speaks and takes the others down. Returns the exit status.
+// How long a rank waits before it says so. Several ranks often fail for the same reason: the lowest one speaks and
+// takes the others down. What follows from another rank's failure (ErrorKind::peer) waits for its cause.
+std::chrono::milliseconds delay_before_report(const std::exception& e, int rank);
+
+// Prints it once, after that delay. Returns the exit status.
 int report_failure(const std::exception& e, const Communicator* world);
 
 }  // namespace weft

@@ -51,7 +51,7 @@ struct ModelConfig {
     v("decoder_layers", decoder_layers, "decoder blocks");
     v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
     v("final_norm", final_norm, "one more layer norm after the last block of encoder and decoder; pre-norm wants it");
-    v("activation", activation, "relu or gelu, in the feed-forward layers");
+    v("activation", activation, "relu, gelu (exact) or gelu_tanh, in the feed-forward layers");
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");

@@ -95,8 +95,12 @@ void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x
   ArenaScope scope(p.arena);
   const PartialSum sum(p, d_x);
   ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part(), .packed_b = table_->packed_backward});
-  ops::gemm(p.ctx, {.a = d_logits, .b = x, .c = table_->grad, .trans_a = true, .accumulate = true});
-  if (bias_) ops::column_sum(p.ctx, {.x = d_logits, .y = bias_->grad});
+  ops::gemm(p.ctx, {.a = d_logits,
+                    .b = x,
+                    .c = table_->grad,
+                    .trans_a = true,
+                    .accumulate = true,
+                    .d_bias = bias_ ? bias_->grad : Tensor{}});
   sum.finish(p);
 }
 

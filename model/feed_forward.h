@@ -15,8 +15,8 @@ namespace weft {
 class FeedForward {
  public:
   struct Saved {
-    // [R, D], [R, F/tp] before and after activation and dropout: one tensor with relu, whose gradient needs only act
-    Tensor x, hidden, act;
+    Tensor x, act;  // [R, D]; [R, F/tp] after activation and dropout
+    Tensor kept;    // what the activation's gradient reads: its inputs, act itself, or what the device made of them
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 
@@ -25,6 +25,7 @@ class FeedForward {
 
  private:
   Dropout dropout(const Pass& p, int64_t rows) const;
+  Tensor room_to_keep(Pass& p, const Tensor& act) const;
   ColumnLinear up_;
   ResidualLinear down_;
   Activation activation_;

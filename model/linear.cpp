@@ -35,21 +35,26 @@ ColumnLinear::ColumnLinear(ParamStore& params, const std::string& name, Shape ou
   if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out, .tp_dim = split});
 }
 
-void ColumnLinear::forward(Pass& p, const Tensor& x, const Tensor& y) const {
+void ColumnLinear::forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue) const {
   ops::gemm(p.ctx, {.a = x,
                     .b = weight_->matrix(),
                     .c = y,
                     .trans_b = true,
                     .bias = vector(bias_),
-                    .packed_b = weight_->packed_forward});
+                    .packed_b = weight_->packed_forward,
+                    .epilogue = epilogue});
 }
 
 void ColumnLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate_d_x) const {
   ops::gemm(
       p.ctx,
       {.a = d_y, .b = weight_->matrix(), .c = d_x, .accumulate = accumulate_d_x, .packed_b = weight_->packed_backward});
-  ops::gemm(p.ctx, {.a = d_y, .b = x, .c = matrix(weight_->grad, out()), .trans_a = true, .accumulate = true});
-  if (bias_) ops::column_sum(p.ctx, {.x = d_y, .y = vector(bias_, true)});
+  ops::gemm(p.ctx, {.a = d_y,
+                    .b = x,
+                    .c = matrix(weight_->grad, out()),
+                    .trans_a = true,
+                    .accumulate = true,
+                    .d_bias = vector(bias_, true)});
 }
 
 ResidualLinear::ResidualLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, bool bias,
@@ -73,10 +78,12 @@ void ResidualLinear::forward(Pass& p, const Tensor& x, ResidualStream& stream) c
   stream.add(p, sum.part(), vector(bias_), dropout(p, x.rows()));
 }
 
-void ResidualLinear::backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x) const {
+void ResidualLinear::backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x,
+                              const ops::Epilogue& epilogue) const {
   ArenaScope scope(p.arena);
   const Tensor d_sum = d.d_output(p, vector(bias_, true), dropout(p, x.rows()));  // the same on every rank
-  ops::gemm(p.ctx, {.a = d_sum, .b = weight_->matrix(), .c = d_x, .packed_b = weight_->packed_backward});
+  ops::gemm(p.ctx,
+            {.a = d_sum, .b = weight_->matrix(), .c = d_x, .packed_b = weight_->packed_backward, .epilogue = epilogue});
   ops::gemm(p.ctx, {.a = d_sum, .b = x, .c = matrix(weight_->grad, out_), .trans_a = true, .accumulate = true});
 }
 

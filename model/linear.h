@@ -20,7 +20,8 @@ class ColumnLinear {
                bool bias);
 
   int64_t out() const { return weight_->numel() / in_; }                         // local features
-  void forward(Pass& p, const Tensor& x, const Tensor& y) const;                 // [R, in] -> [R, out()]
+  void forward(Pass& p, const Tensor& x, const Tensor& y,                        // [R, in] -> [R, out()]
+               const ops::Epilogue& epilogue = {}) const;                        // of y
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,  // d_x: this rank's part of the sum
                 bool accumulate_d_x = false) const;
 
@@ -36,7 +37,8 @@ class ResidualLinear {
 
   int64_t in() const { return weight_->numel() / out_; }  // local features
   void forward(Pass& p, const Tensor& x, ResidualStream& stream) const;
-  void backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x) const;
+  void backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x,
+                const ops::Epilogue& epilogue = {}) const;  // of d_x
 
  private:
   Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, out_); }

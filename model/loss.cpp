@@ -24,7 +24,8 @@ RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& log
                              .valid = range.valid,
                              .vocabulary = output.vocabulary(),
                              .smoothing = static_cast<float>(smoothing),
-                             .grad_scale = static_cast<float>(grad_scale),
+                             .grad_scale = p.state != nullptr ? 1.0f : static_cast<float>(grad_scale),
+                             .state = p.state,
                              .backward = backward,
                              .loss = rows.loss,
                              .nll = rows.nll});

@@ -36,7 +36,8 @@ class LossTotal {
   DeviceSums sums_;
 };
 
-// Row losses; with `backward`, the logits are overwritten by grad_scale * d loss / d logits.
+// Row losses; with `backward`, the logits are overwritten by grad_scale * d loss / d logits (p.state, if there is one,
+// has that scale).
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets,
                       double smoothing, double grad_scale, bool backward);
 

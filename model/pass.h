@@ -10,6 +10,7 @@
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
+#include "tensor/step_state.h"
 #include "tensor/transfer.h"
 
 namespace weft {
@@ -26,16 +27,22 @@ struct Pass {
   bool training = false;  // dropout applies
   // Keep only each block's input; its backward pass begins with its forward pass again (Chen et al. 2016).
   bool recompute = false;
+  // ? In a GPU's memory, for work that is recorded once and replayed (tensor/recorded_work.h): step, block and the loss
+  // scale are read there, and a block counts as many sentences as fit, so that no shape differs from block to block.
+  const StepState* state = nullptr;
 
   // Dropout on a [rows, width] tensor of which this rank holds columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {
     if (!training || rate <= 0) return {};
+    const int64_t block_begin = state != nullptr ? 0 : block * rows * width;
     return {.rate = static_cast<float>(rate),
             .seed = seed,
-            .step = static_cast<uint32_t>(step),
+            .step = state != nullptr ? 0 : static_cast<uint32_t>(step),
             .purpose = purpose,
-            .first = static_cast<uint64_t>(block * rows * width + first_col),
-            .row_stride = width};
+            .first = static_cast<uint64_t>(block_begin + first_col),
+            .row_stride = width,
+            .state = state,
+            .block_stride = rows * width};
   }
 };
 

@@ -6,7 +6,9 @@
 namespace weft {
 namespace {
 
-Segments upload_segments(Pass& p, const std::vector<int32_t>& offsets, int64_t rows) {
+// Of a block whose shapes must not change there are `most` sentences, the last of which have no rows.
+Segments upload_segments(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
+  if (p.state != nullptr) offsets.resize(static_cast<size_t>(most) + 1, offsets.back());
   const Tensor t = upload(p, offsets, rows + 1);
   const int64_t sentences = static_cast<int64_t>(offsets.size()) - 1;
   return {.begin = t.slice_rows(0, sentences), .end = t.slice_rows(1, sentences)};
@@ -68,25 +70,35 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_s
   saved_.decoder.resize(decoder_.size());
 }
 
-RowLoss Transformer::loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale,
-                                        GradSync* sync) {
+void Transformer::load(Pass& p, const Block& block) {
+  const int64_t S = static_cast<int64_t>(block.source.size()), T = static_cast<int64_t>(block.target_in.size());
   p.arena.reset();
-  const Tensor logits = forward(p, block, &saved_);
+  saved_.source = upload(p, block.source, S);
+  saved_.target_in = upload(p, block.target_in, T);
+  saved_.target_out = upload(p, block.target_out, T);
+  saved_.source_rows = upload_segments(p, block.source_offsets, S, std::min(S, T));
+  saved_.target_rows = upload_segments(p, block.target_offsets, T, std::min(S, T));
+  saved_.source_positions = upload(p, block.source_positions, S);
+  saved_.target_positions = upload(p, block.target_positions, T);
+}
+
+RowLoss Transformer::loss_and_gradients(Pass& p, double smoothing, double grad_scale, GradSync* sync) {
+  const Tensor logits = forward(p, &saved_);
   const RowLoss rows = cross_entropy(p, output_, logits, saved_.target_out, smoothing, grad_scale, /*backward=*/true);
   backward(p, /*d_logits=*/logits, sync);
   return rows;
 }
 
 RowLoss Transformer::loss(Pass& p, const Block& block, double smoothing) {
-  p.arena.reset();
-  const Tensor logits = forward(p, block, nullptr);
+  load(p, block);
+  const Tensor logits = forward(p, nullptr);
   return cross_entropy(p, output_, logits, saved_.target_out, smoothing, 0, /*backward=*/false);
 }
 
 Tensor Transformer::cross_attention(Pass& p, const Block& block, const AttentionChoice& choice) {
   assert(!p.recompute);  // all blocks' keys and queries are read below
-  p.arena.reset();
-  decoder_output(p, block, &saved_);
+  load(p, block);
+  decoder_output(p, &saved_);
   int64_t longest = 0;
   for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i)
     longest = std::max<int64_t>(longest, block.source_offsets[i + 1] - block.source_offsets[i]);
@@ -102,23 +114,14 @@ Tensor Transformer::cross_attention(Pass& p, const Block& block, const Attention
   return y;
 }
 
-Tensor Transformer::forward(Pass& p, const Block& block, Saved* saved) {
-  const Tensor output = decoder_output(p, block, saved);
+Tensor Transformer::forward(Pass& p, Saved* saved) {
+  const Tensor output = decoder_output(p, saved);
   const Tensor logits = p.arena.tensor({output.rows(), output_.columns()}, dtype());
   output_.forward(p, output, logits);
   return logits;
 }
 
-Tensor Transformer::decoder_output(Pass& p, const Block& block, Saved* saved) {
-  const int64_t S = static_cast<int64_t>(block.source.size()), T = static_cast<int64_t>(block.target_in.size());
-  saved_.source = upload(p, block.source, S);
-  saved_.target_in = upload(p, block.target_in, T);
-  saved_.target_out = upload(p, block.target_out, T);
-  saved_.source_rows = upload_segments(p, block.source_offsets, S);
-  saved_.target_rows = upload_segments(p, block.target_offsets, T);
-  saved_.source_positions = upload(p, block.source_positions, S);
-  saved_.target_positions = upload(p, block.target_positions, T);
-
+Tensor Transformer::decoder_output(Pass& p, Saved* saved) {
   const Tensor memory = encode(p, saved_.source, saved_.source_positions, saved_.source_rows, saved);  // [S, D]
   const Tensor output =
       decode(p, saved_.target_in, saved_.target_positions, memory, saved_.target_rows, saved_.source_rows, saved);

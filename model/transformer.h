@@ -30,10 +30,16 @@ class Transformer {
   size_t positions_bytes() const { return positions_.bytes(); }  // of the table of sinusoids
   DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
 
-  // The losses of the block's target rows, 0 in unused rows; gradients of grad_scale * (sum of smoothed loss) are added
-  // to the store's. `sync`, if given, learns which gradients are complete as the backward pass goes. The arena is
-  // reset, and holds what is returned until the next reset.
-  RowLoss loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale, GradSync* sync);
+  // Takes a block to the device. The arena is reset, and holds it, and what is computed from it, until the next one.
+  void load(Pass& p, const Block& block);
+
+  // The losses of the loaded block's target rows, 0 in unused rows; gradients of grad_scale * (sum of smoothed loss)
+  // are added to the store's. `sync`, if given, learns which gradients are complete as the backward pass goes.
+  RowLoss loss_and_gradients(Pass& p, double smoothing, double grad_scale, GradSync* sync);
+  RowLoss loss_and_gradients(Pass& p, const Block& block, double smoothing, double grad_scale, GradSync* sync) {
+    load(p, block);
+    return loss_and_gradients(p, smoothing, grad_scale, sync);
+  }
 
   // The same losses without gradients and without dropout.
   RowLoss loss(Pass& p, const Block& block, double smoothing);
@@ -77,8 +83,8 @@ class Transformer {
     LayerNorm::Saved encoder_norm, decoder_norm;
     Tensor memory, output;  // [S, D] encoder's, [T, D] decoder's
   };
-  Tensor forward(Pass& p, const Block& block, Saved* saved);         // logits [T, V/tp]
-  Tensor decoder_output(Pass& p, const Block& block, Saved* saved);  // [T, D]
+  Tensor forward(Pass& p, Saved* saved);         // of the loaded block: logits [T, V/tp]
+  Tensor decoder_output(Pass& p, Saved* saved);  // [T, D]
   Tensor encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows, Saved* saved) const;
   Tensor decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory, const Segments& target,
                 const Segments& source, Saved* saved) const;

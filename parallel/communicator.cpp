@@ -30,7 +30,7 @@ std::vector<int32_t> pack(const std::string& text, int64_t num_words) {
 
 int64_t words_for(int64_t bytes) { return (bytes + kWord - 1) / kWord; }
 
-// An Error with its kind and frames as text, and back.
+// An Error with its kind, host and frames as text, and back.
 std::string serialize(const std::exception_ptr& error) {
   ErrorKind kind = ErrorKind::internal;
   std::string message = "unknown exception", frames;
@@ -43,15 +43,19 @@ std::string serialize(const std::exception_ptr& error) {
     message = e.what();
   } catch (...) {
   }
-  return static_cast<char>(kind) + frames + '\0' + message;
+  return static_cast<char>(kind) + host_name() + '\0' + frames + '\0' + message;
 }
 
 [[noreturn]] void throw_serialized(const std::string& text, int rank) {
   std::vector<std::string> frames;
-  size_t at = 1;
+  const std::string host = text.substr(1, text.find('\0') - 1);
+  size_t at = 1 + host.size() + 1;
   for (size_t end; (end = text.find('\0', at)) != at; at = end + 1) frames.push_back(text.substr(at, end - at));
+  std::string message = text.substr(at + 1);
+  if (!message.starts_with("rank "))  // else a smaller group has agreed on it
+    message = fmt::format("rank {} on {}: {}", rank, host, message);
   std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are alive: here those of the other rank
-  Error error(static_cast<ErrorKind>(text[0]), fmt::format("rank {}: {}", rank, text.substr(at + 1)));
+  Error error(static_cast<ErrorKind>(text[0]), message);
   std::swap(ErrorFrame::frames(), frames);
   throw error;
 }

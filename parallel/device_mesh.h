@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "parallel/mesh.h"
+#include "parallel/nccl.h"
 #include "tensor/context.h"
 
 namespace weft {
@@ -15,7 +16,7 @@ namespace weft {
 class DeviceMesh {
  public:
   // All ranks of the mesh's world make it together; where one cannot, none can. The mesh outlives it.
-  DeviceMesh(const Mesh& mesh, Communication wanted);
+  DeviceMesh(const Mesh& mesh, Communication wanted, NcclLimits limits = {});
 
   Context& context() const { return *ctx_; }
   Communicator& dp() const { return dp_ ? *dp_ : mesh_.dp(); }
@@ -28,9 +29,11 @@ class DeviceMesh {
 };
 
 // The ranks of `group`, which carries the host's values, for tensors on ctx's device, which is a GPU. All of them call
-// it. `own` and `wanted` are the same on all of them.
+// it. `wanted` and `own`, but for its index, are the same on all of them.
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
-                                                       Communication wanted);
+                                                       Communication wanted, NcclLimits limits = {});
+
+NcclLimits nccl_limits(const ParallelConfig& options);  // parallel.timeout
 
 // Whether such tensors go through the hosts' memory.
 bool stages(const RankDevice& own, Communication wanted);

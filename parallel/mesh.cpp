@@ -8,7 +8,19 @@
 
 namespace weft {
 
+namespace {
+
+void check_timeout(double seconds) {
+  constexpr double kLeast = 0.001, kMost = 1e6;
+  if (seconds >= kLeast && seconds <= kMost) return;
+  fail(ErrorKind::usage,
+       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kLeast, kMost));
+}
+
+}  // namespace
+
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
+  check_timeout(wanted.timeout);
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: as many as "

@@ -21,6 +21,7 @@ struct ParallelConfig {
   int64_t tp = 1;
   Communication communication = Communication::automatic;
   bool share_gpu = false;
+  double timeout = 600;
 
   template <typename V>
   void fields(V& v) {
@@ -30,10 +31,14 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through the hosts' memory; auto = nccl where each rank has a GPU of its "
       "own");
     v("share_gpu", share_gpu, "several ranks may compute on one GPU, where a host has more ranks than GPUs");
+    v("timeout", timeout,
+      "seconds for ranks to connect over NCCL and for each sum between them; one that takes longer is named and all "
+      "ranks end");
   }
 };
 
-// The grid for `ranks` processes; an Error of kind usage names the numbers and options when it does not fit.
+// The grid for `ranks` processes; an Error of kind usage names the numbers and options when it does not fit, or
+// another option is none that can be.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {

@@ -36,17 +36,19 @@ const nccl::Module& module() {
   return *opened;
 }
 
-std::string version_text(int64_t version) {  // since 2.9 major * 10000 + minor * 100 + patch
+std::string version_text(int version) {  // since 2.9 major * 10000 + minor * 100 + patch
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-void require_one_version(Communicator& host, int64_t version) {
-  const int64_t newest = host.max(version), oldest = -host.max(-version);
-  if (newest == oldest) return;
-  fail(ErrorKind::usage,
-       fmt::format("the ranks have different versions of NCCL, from {} to {}: install the same on all "
-                   "machines",
-                   version_text(oldest), version_text(newest)));
+void require_one_version(Communicator& host, int version) {
+  const std::vector<std::string> versions = host.all_gather_strings(version_text(version));
+  const std::vector<std::string> hosts = host.all_gather_strings(host_name());
+  for (size_t r = 1; r < versions.size(); ++r) {
+    if (versions[r] == versions[0]) continue;
+    fail(ErrorKind::usage, fmt::format("the ranks have different versions of NCCL, {} on {} and {} on {}: install the "
+                                       "same on all machines",
+                                       versions[0], hosts[0], versions[r], hosts[r]));
+  }
 }
 
 }  // namespace

@@ -97,14 +97,14 @@ RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& worl
   if (!every_rank_has_gpu(reason, /*needed=*/wanted == DeviceChoice::cuda, world))
     return {.remark = reason.substr(0, reason.rfind(';'))};
   const auto host = world.split_by_host();
+  const int count = num_devices(Device::cuda), index = host->rank() % count;
   const RankGpu mine = all_or_none(world, [&] {
-    const int count = num_devices(Device::cuda);
-    use_device(Device::cuda, host->rank() % count);
+    use_device(Device::cuda, index);
     return RankGpu{host_name(), count, device_properties(Device::cuda)};
   });
   std::vector<RankGpu> ranks;
   for (const std::string& text : world.all_gather_strings(to_text(mine))) ranks.push_back(from_text(text));
-  return {.device = Device::cuda, .num_sharing = most_ranks_on_a_gpu(ranks, share_gpu)};
+  return {.device = Device::cuda, .index = index, .num_sharing = most_ranks_on_a_gpu(ranks, share_gpu)};
 }
 
 }  // namespace weft

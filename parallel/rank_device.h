@@ -19,6 +19,7 @@ inline constexpr const char* kDeviceSentence = "cpu, cuda or auto: cuda where th
 
 struct RankDevice {
   Device device = Device::cpu;
+  int index = 0;        // of the GPU, among those that this process sees
   int num_sharing = 1;  // ranks of this run on one GPU, at most; the same number on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
 };

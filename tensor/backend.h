@@ -25,11 +25,12 @@ struct Backend {
 #undef WEFT_BACKEND_OP
 
   int64_t (*packed_numel)(DType storage, int64_t k, int64_t n) = nullptr;  // ops::packed_numel
+  int64_t (*saved_numel)(Activation activation, DType storage, int64_t rows, int64_t cols) = nullptr;  // and so on
 
   std::unique_ptr<Context::Runtime> (*make_runtime)(bool dry_run) = nullptr;
 
   // Of the calling thread's current device.
-  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr: there is not so much
+  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr or an Error: there is not so much
   void (*release)(void* data) noexcept = nullptr;
   size_t (*footprint)(size_t bytes) = nullptr;  // what allocate() takes for so many
 
@@ -48,7 +49,7 @@ extern const Backend kBackend;
 
 // What a module exports, under this name: const Backend* weft_cuda_backend(int version). nullptr: another version's
 // program asks.
-inline constexpr int kBackendVersion = 1;
+inline constexpr int kBackendVersion = 2;
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";
 using BackendEntry = const Backend* (*)(int version);

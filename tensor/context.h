@@ -4,6 +4,7 @@
 // CPU ops use as many threads as the calling thread was given by set_num_threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +35,14 @@ class Context {
     virtual void upload(const void* host, void* device, size_t bytes) = 0;
     virtual void download(const void* device, void* host, size_t bytes) = 0;
     virtual void* stream() const { return nullptr; }  // a GPU's cudaStream_t, for communicators
+
+    // What work() asks for is noted and not done; it may neither wait, nor allocate, nor copy from or to the host.
+    // nullptr: this device notes nothing.
+    struct Recording {
+      virtual ~Recording() = default;
+      virtual void replay() = 0;  // enqueues all of it, on the same memory
+    };
+    virtual std::unique_ptr<Recording> record(const std::function<void()>&) { return nullptr; }
   };
   Runtime& runtime() const { return *runtime_; }
 

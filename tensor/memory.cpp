@@ -23,10 +23,9 @@ void* allocate(size_t bytes, Device device) {
   ++num_allocations;
   void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage,
-         fmt::format(
-             "out of {}: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) or a smaller model need less",
-             device == Device::cpu ? "memory" : "the GPU's memory", static_cast<double>(bytes) / (1 << 20)));
+    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) "
+                                       "or a smaller model need less",
+                                       static_cast<double>(bytes) / (1 << 20)));
   }
   return data;
 }

@@ -7,6 +7,7 @@
 #include "tensor/math.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
+#include "tensor/step_state.h"
 
 namespace weft {
 
@@ -31,6 +32,14 @@ inline AdamFactors adam_factors(const ops::Adam& a) {
           .grad_scale = a.grad_scale,
           .correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(a.beta1), step)),
           .sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(a.beta2), step)))};
+}
+
+inline void write_factors(const ops::Adam& a, StepState& state) {  // that Adam reads there in place of its own
+  const AdamFactors factors = adam_factors(a);
+  state.lr = factors.lr;
+  state.grad_scale = factors.grad_scale;
+  state.correction1 = factors.correction1;
+  state.sqrt_correction2 = factors.sqrt_correction2;
 }
 
 }  // namespace weft

@@ -4,11 +4,12 @@
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
 //
 // Without a trace an op pays two comparisons; with one it is waited for, which takes a GPU's pace off a step. Others
-// that a step waits for, such as collectives, may add theirs (parallel/traced_communicator.h); calls never overlap, so
-// their times add up.
+// that a step waits for, such as collectives, may add theirs (parallel/traced_communicator.h). Calls never overlap, so
+// their times add up: an op that ends in others ends where the first of them begins.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <vector>
 
 namespace weft {
@@ -28,9 +29,13 @@ struct OpTrace {
 
 class TracedCall {  // from construction to the end of the scope
  public:
-  TracedCall(OpTrace* trace, const char* name) : trace_(trace), name_(name), begin_(trace ? monotonic_seconds() : 0) {}
+  TracedCall(OpTrace* trace, const char* name)
+      : trace_(trace), name_(name), first_(trace ? trace->calls.size() : 0), begin_(trace ? monotonic_seconds() : 0) {}
   ~TracedCall() {
-    if (trace_) trace_->calls.push_back({name_, begin_, monotonic_seconds()});
+    if (!trace_) return;
+    const auto within = trace_->calls.begin() + static_cast<std::ptrdiff_t>(first_);
+    const double end = within == trace_->calls.end() ? monotonic_seconds() : within->begin;
+    trace_->calls.insert(within, {name_, begin_, end});
   }
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
@@ -38,6 +43,7 @@ class TracedCall {  // from construction to the end of the scope
  private:
   OpTrace* trace_;
   const char* name_;
+  size_t first_;  // of the calls within this one
   double begin_;
 };
 

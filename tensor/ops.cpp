@@ -95,6 +95,17 @@ void check(const Checker& c, const Cast& a) {
   c.require_shape(a.y, "y", a.x.shape, c.storage_of(a.y, "y"));
 }
 
+void check_epilogue(const Checker& c, const Gemm& a) {
+  using Kind = Epilogue::Kind;
+  const Epilogue& e = a.epilogue;
+  if (e.kind == Kind::none) return;
+  c.require_that(!a.accumulate, "an activation of a sum that is accumulated");
+  c.require_that(e.kind == Kind::activate || a.bias.empty(), "a gradient with a bias");
+  if (e.kind == Kind::activate && e.saved.empty()) return;
+  const int64_t numel = saved_numel(a.c.device, e.activation, a.c.dtype, a.c.rows(), a.c.cols());
+  c.require_shape(e.saved, "epilogue.saved", numel > 0 ? Shape{numel} : a.c.shape, a.c.dtype);
+}
+
 void check(const Checker& c, const Gemm& a) {
   const DType t = c.storage_of(a.a, "a");
   c.require_matrix(a.a, "a", t);
@@ -106,6 +117,11 @@ void check(const Checker& c, const Gemm& a) {
   c.require_that(k > 0, "the inner dimension is 0");
   if (!a.bias.empty()) c.require_shape(a.bias, "bias", {n});
   if (!a.packed_b.empty()) c.require_shape(a.packed_b, "packed_b", {packed_numel(a.b.device, t, k, n)}, t);
+  check_epilogue(c, a);
+  if (a.d_bias.empty()) return;
+  c.require_shape(a.d_bias, "d_bias", {m});
+  c.require_that(a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && a.epilogue.kind == Epilogue::Kind::none,
+                 "d_bias goes with a weight's gradient alone");
 }
 
 void check(const Checker& c, const PackWeight& a) {
@@ -365,6 +381,10 @@ void check(const Checker& c, const TopK& a) {
 
 int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n) {
   return backend(device).packed_numel(storage, k, n);
+}
+
+int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols) {
+  return backend(device).saved_numel(activation, storage, rows, cols);
 }
 
 #define WEFT_DEFINE_OP(function, Arguments)                                \

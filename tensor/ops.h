@@ -2,7 +2,8 @@
 //   row-major views, the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
 //   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
 //   storage is T: f32, bf16 or f16, the same for all tensors of an op that say nothing else; ids and offsets are i32;
-//   parameters' gradients, statistics, biases and all arithmetic are f32 or better; every op is deterministic.
+//   parameters' gradients, statistics, biases and all arithmetic are f32 or better; every op is deterministic;
+//   a product may round its bias to c's storage before it adds it: half a unit in the last place of the bias at most.
 // Shapes are checked once, in ops.cpp, for all backends; a dry run returns after the checks.
 // Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences.  "?" = may be
 // empty.
@@ -16,7 +17,8 @@
 
 namespace weft {
 
-enum class Activation : uint8_t { relu, gelu };  // gelu: the exact one, x * Phi(x) (Hendrycks & Gimpel 2016)
+// gelu: the exact one, x * Phi(x); gelu_tanh: its approximation by tanh (both Hendrycks & Gimpel 2016).
+enum class Activation : uint8_t { relu, gelu, gelu_tanh };
 
 namespace ops {
 
@@ -31,6 +33,16 @@ struct Cast {
   Tensor x, y;
 };  // y = x, equal shapes; x and y f32, bf16 or f16, rounded to nearest
 
+// What a product ends with. activate: c = act(c). differentiate: c = c * act'(x), x being what that act was applied to.
+struct Epilogue {
+  enum class Kind : uint8_t { none, activate, differentiate };
+  Kind kind = Kind::none;
+  Activation activation = Activation::relu;
+  Tensor saved;  // [saved_numel] of c's storage: out where activate is to be differentiated (else empty), in for that.
+};               //   Where saved_numel is 0 it is what activate wrote to c
+// What a device keeps of [rows, cols] inputs for their activation's gradient is its own matter: bits, or the inputs.
+int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
+
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
   Tensor a;    // [M, K], or [K, M] if trans_a
   Tensor b;    // [K, N], or [N, K] if trans_b
@@ -39,7 +51,9 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
   Tensor packed_b;          // ? pack_weight's form of b; a device that has such a form reads it instead of b
-};
+  Epilogue epilogue;        // without accumulate; `differentiate` also without bias
+  Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns; with trans_a, c f32 and none of the above
+};                          //   but accumulate: a weight's gradient and its bias's
 // A weight as this device's products read it fastest, made once for many products. Empty on devices that have no such
 // form: packed_numel is 0, and pack_weight must not be called.
 struct PackWeight {

@@ -21,8 +21,10 @@ describe() {  # describe NAME SECONDS TEXT
   part_about[$1]=$3
 }
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
-describe grids 120 "2 and 4 ranks on one GPU: 30 steps on dp x tp grids with the losses of one rank, by staged MPI and by NCCL"
+describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
+describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 30 steps' losses, are those of one rank"
 describe learning 180 "training on the GPU in f32 and in bf16 with the losses of the CPU in f32 (compare_losses)"
+describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
 describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
 describe big 60 "weft bench of configs/big.cfg"
 describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
@@ -74,20 +76,25 @@ all_but() {  # all_but FOLDER REASON...
     END { print "-" left_out }' "$top/tests/device_filters.txt"
 }
 passed_tests() { sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p'; }
-part_ops() {
-  local folder status=0
-  for folder in tensor devices; do
-    needs_program ${folder}_tests
-    WEFT_TEST_DEVICE=cuda "$bin/${folder}_tests" --gtest_brief=1 --gtest_filter="$(all_but $folder host)" | tee $folder.tests || status=1
+run_programs() {  # run_programs FOLDER...: their tests that ask something of a device
+  local folder reasons=host status=0
+  ! is_emulated || reasons='host slow'
+  for folder; do
+    needs_program "${folder}_tests"
+    # shellcheck disable=SC2086  # several reasons
+    WEFT_TEST_DEVICE=cuda WEFT_SOURCE_DIR=$top "$bin/${folder}_tests" --gtest_brief=1 --gtest_filter="$(all_but "$folder" $reasons)" |
+      tee "$folder.tests" || status=1
   done
-  note "$(cat tensor.tests devices.tests | passed_tests | awk '{ n += $1 } END { print n + 0 }') tests passed"
+  note "$(cat "${@/%/.tests}" | passed_tests | awk '{ n += $1 } END { print n + 0 }') tests passed"
   return $status
 }
+part_ops() { run_programs tensor devices; }
+part_models() { run_programs model parity trainer; }
 
 sanitize() {  # sanitize TOOL OPTION...
   local sanitizer status=0
-  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
+  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   needs_program tensor_tests
   WEFT_TEST_DEVICE=cuda "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" --gtest_brief=1 \
     --gtest_filter="$(all_but tensor host slow)" | tee sanitized || status=1
@@ -126,12 +133,13 @@ grid_steps() { echo $((steps < 30 ? steps : 30)); }
 on_grid() {  # on_grid WAY GRID: the losses are those of one rank
   local dp=${2%x*} tp=${2#*x}
   training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
-    --parallel.communication="$1" --parallel.share_gpu=true
+    --parallel.communication="$1" --parallel.share_gpu=true --parallel.timeout=40
   mpi $((dp * tp)) "${command[@]}" && compare_losses "$1-$2" alone 0.001 5
 }
 part_grids() {
-  local way grid failed=() count=0
+  local way grid ranks failed=() count=0
   make_corpus
+  needs_program grid_check
   training alone --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4
   "${command[@]}"
   for way in mpi nccl; do
@@ -139,12 +147,16 @@ part_grids() {
       note "NCCL left out: no $nccl_module;"
       continue
     fi
+    for ranks in 2 4; do
+      count=$((count + 1))
+      WEFT_TEST_DEVICE=cuda WEFT_TEST_COMMUNICATION=$way mpi $ranks "$bin/grid_check" || failed+=("$way gradients on $ranks ranks")
+    done
     for grid in 2x1 1x2 2x2 1x4; do
       count=$((count + 1))
       on_grid $way $grid || failed+=("$way $grid")
     done
   done
-  note "$count grids against one rank; failed: ${failed[*]:-none}"
+  note "$count comparisons with one rank; failed: ${failed[*]:-none}"
   [ ${#failed[@]} -eq 0 ]
 }
 
@@ -165,6 +177,20 @@ part_learning() {
   printf '%s\n' "$f32" "$bf16"
   note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16")"
   return $status
+}
+
+num_gpus() { if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; else { nvidia-smi -L 2>/dev/null || true; } | wc -l; fi; }
+part_nccl() {
+  local ranks gpus failed=()
+  [ -e "$nccl_module" ] || cannot "no $nccl_module: NCCL was not found when this was built"
+  needs_program nccl_check
+  gpus=$(num_gpus)
+  for ranks in 2 4; do
+    mpi $ranks "$bin/nccl_check" share || failed+=("$ranks on one GPU")
+    [ "$gpus" -lt $ranks ] || mpi $ranks "$bin/nccl_check" || failed+=("$ranks with a GPU each")
+  done
+  note "$(grep -c '^ok ' "$output/nccl.log") cases; ranks that failed: ${failed[*]:-none}"
+  [ ${#failed[@]} -eq 0 ]
 }
 
 # As tables for people, then once more as JSON.

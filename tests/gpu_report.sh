@@ -11,15 +11,18 @@ machine() {  # lines of NAME|VALUE
   local commit
   commit=$(git -C "$top" describe --always --dirty 2>/dev/null || echo "of an archive")
   echo "date|$(date -u '+%Y-%m-%d %H:%M UTC')"
-  echo "GPU|$(gpu_field name), $(gpu_field memory.total), compute capability $(gpu_field compute_cap); $(nvidia-smi -L 2>/dev/null | wc -l) of them"
-  echo "driver|$(gpu_field driver_version)"
-  echo "CUDA|$(library_of "$cuda_module" libcudart); $(library_of "$cuda_module" libcublasLt)"
-  echo "NCCL|$(library_of "$nccl_module" libnccl)"
-  echo "processor|$(sed -nE 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+  if is_emulated; then
+    echo "GPU|the emulated device: nothing here was computed by a GPU, and no speed means anything"
+  else
+    echo "GPU|$(gpu_field name), $(gpu_field memory.total), compute capability $(gpu_field compute_cap); $(num_gpus) of them"
+    echo "driver|$(gpu_field driver_version)"
+    echo "CUDA|$(library_of "$cuda_module" libcudart); $(library_of "$cuda_module" libcublasLt)"
+    echo "NCCL|$(library_of "$nccl_module" libnccl)"
+  fi
+  echo "processor|$(sed -nE 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(env -u OMP_NUM_THREADS nproc) cores"
   echo "system|$(sed -nE 's/^PRETTY_NAME="?([^"]*)"?$/\1/p' /etc/os-release), kernel $(uname -r), $(first_line ldd --version)"
   echo "Weft|$(first_line "$weft" --version), commit $commit"
   echo "modules|$cuda_module${WEFT_CUDA_MODULE:+ (WEFT_CUDA_MODULE)}; $nccl_module${WEFT_NCCL_MODULE:+ (WEFT_NCCL_MODULE)}"
-  if is_emulated; then echo "note|the emulated device: nothing here was computed by a GPU, and no speed means anything"; fi
 }
 
 write_report() {

@@ -31,17 +31,20 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
 
 }  // namespace
 
-void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
+void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
+                 const std::string& gpu) {
   const size_t needed = plan_tensors(config, tp, device).tensors();
   if (needed <= available) return;
   fail(ErrorKind::usage,
-       fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it; {}",
-                   format_bytes(needed), format_bytes(needed - available), format_bytes(available),
+       fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it on {}; {}",
+                   format_bytes(needed), format_bytes(needed - available), format_bytes(available), gpu,
                    remedy(config, tp, device, available)));
 }
 
-size_t available_memory(const RankDevice& own) {
-  return device_properties(own.device).free_memory / static_cast<size_t>(own.num_sharing);
+void require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {
+  const DeviceProperties gpu = device_properties(own.device);
+  require_fit(config, tp, own.device, gpu.free_memory / static_cast<size_t>(own.num_sharing),
+              fmt::format("device {}, {}", own.index, gpu.name));
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "parallel/tensor_parallel.h"
 #include "trainer/run_config.h"
@@ -10,8 +11,10 @@ namespace weft {
 
 // Nothing if this rank's tensors, as planned, fit into `available` bytes; otherwise an Error of kind usage that says by
 // how much they do not, and which options would make them fit. `config` is resolved, its precision decided.
-void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available);
+void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
+                 const std::string& gpu = "the GPU");
 
-size_t available_memory(const RankDevice& own);  // of its GPU, for one of the ranks that share it
+// The same for this rank's GPU, whose free memory the ranks that share it divide.
+void require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
 
 }  // namespace weft

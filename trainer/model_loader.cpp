@@ -38,7 +38,7 @@ LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, con
     : folder_(folder),
       config_(config),
       mesh_(mesh),
-      device_(mesh, config.parallel.communication),
+      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
       tp_(device_.tp()),
       params_(tp_.rank(), tp_.size(), DType::f32, mesh.device()) {
   all_or_none(mesh.world(), [&] { load(); });

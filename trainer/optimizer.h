@@ -36,15 +36,32 @@ class Optimizer {
 
   // Of the gradients / loss_scale; split parameters summed over tp, whole ones counted once.
   GradNorm grad_norm(Context& ctx, const Mesh& mesh, double loss_scale = 1) const;
-  void step(Context& ctx, double lr, double grad_scale);  // grad_scale: clipping / loss_scale
+
+  // One step: its factors, which count it (grad_scale: clipping / loss_scale), then the update itself. `state`, in a
+  // GPU's memory, stands for those of the factors that it holds.
+  ops::Adam next_step(double lr, double grad_scale);
+  void update(Context& ctx, const ops::Adam& factors, const StepState* state = nullptr) const;
+  void step(Context& ctx, double lr, double grad_scale) { update(ctx, next_step(lr, grad_scale)); }
+
   int64_t steps() const { return steps_; }
   void set_steps(int64_t n) { steps_ = n; }
   Tensor first_moment() const { return m_.tensor({params_.numel()}); }
   Tensor second_moment() const { return v_.tensor({params_.numel()}); }
 
  private:
+  // Parameters side by side that are treated alike: on a GPU one launch; on a CPU each is for itself, so that
+  // it is packed while it is in the cache.
+  struct Range {
+    int64_t begin = 0, end = 0;              // elements of the flat buffers
+    size_t first_param = 0, last_param = 0;  // one past
+    bool holds = false;                      // the property that they have in common, or lack
+  };
+  template <typename Property>
+  std::vector<Range> ranges(const Property& property) const;
+
   const ParamStore& params_;
   OptimizerConfig config_;
+  std::vector<Range> by_decay_, by_split_;
   Buffer m_, v_;
   DeviceSums squares_;  // of gradients
   int64_t steps_ = 0;   // Adam's own count: skipped steps are not in it

@@ -118,8 +118,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   config_text_ = text_to_keep(config_, to_text);
   if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
   if (mesh.device() == Device::cuda)
-    all_or_none(world,
-                [&] { require_fit(config_, TensorParallel(mesh.tp()), mesh.device(), available_memory(mesh.own())); });
+    all_or_none(world, [&] { require_fit_on_gpu(config_, TensorParallel(mesh.tp()), mesh.own()); });
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);

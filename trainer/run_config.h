@@ -42,6 +42,7 @@ struct TrainConfig {
   Precision precision = Precision::automatic;
   int64_t patience = 0;
   bool recompute = false;
+  bool cuda_graph = false;
   bool fresh = false;
 
   template <typename V>
@@ -64,6 +65,9 @@ struct TrainConfig {
     v("recompute", recompute,
       "keep only each block's input and run its forward pass again before its backward pass: far less memory for "
       "activations, about a third more work, the same numbers");
+    v("cuda_graph", cuda_graph,
+      "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches; needs NCCL "
+      "between ranks");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("fresh", fresh, "begin anew although the folder holds checkpoints: they are moved aside first");
   }

@@ -17,9 +17,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, c
                                    loss_scale, best)
 
 ModelForm ModelForm::of(const ModelConfig& c) {
+  const char* const activations[] = {"relu", "gelu", "gelu_tanh"};
   const char* const positions[] = {"interleaved", "halves", "tensor2tensor", "learned"};
   return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
-          .activation = c.activation == Activation::relu ? "relu" : "gelu",
+          .activation = activations[static_cast<size_t>(c.activation)],
           .positions = positions[static_cast<size_t>(c.positions)],
           .position_offset = c.position_offset,
           .scale_embeddings = c.scale_embeddings};

@@ -7,6 +7,7 @@
 #include "data/corpus.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
+#include "tensor/op_formulas.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
@@ -52,7 +53,7 @@ std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
-      device_(mesh, config.parallel.communication),
+      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
       ctx_(device_.context()),
       tp_(device_.tp()),
       params_(tp_.rank(), tp_.size(), storage_of(config.train.precision), mesh.device()),
@@ -62,6 +63,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       grad_sync_(device_.dp(), params_.grads()),
       losses_(mesh.device()),
       arena_(working_memory(config, tp_, ctx_)),
+      graphs_(config, mesh),
       order_(data_order(config)),
       form_(ModelForm::of(config.model)) {
   if (!config.data.train.empty()) start_loader({});
@@ -80,7 +82,8 @@ Pass Trainer::pass(int64_t block, bool training) {
           .step = step_,
           .block = block,
           .training = training,
-          .recompute = config_.train.recompute};
+          .recompute = config_.train.recompute,
+          .state = training ? graphs_.state() : nullptr};
 }
 
 StepReport Trainer::step(Wish wish) {
@@ -94,22 +97,33 @@ StepReport Trainer::step(Wish wish) {
 StepReport Trainer::step_on(const Step& step, Wish wish) {
   const double begin = now();
   const double scale = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
+  StepState state{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * scale)};
   ops::fill(ctx_, {.x = params_.grads()});
   losses_.clear(ctx_);
   grad_sync_.begin();
   device_.dp().set_step(step_ + 1);
   device_.tp().set_step(step_ + 1);
   for (const Block& block : step.blocks) {
-    GradSync* sync =
-        &block == &step.blocks.back() ? &grad_sync_ : nullptr;  // only complete gradients are summed over dp
+    const bool last = &block == &step.blocks.back();  // gradients are complete then, and are summed over dp
     Pass p = pass(block.index, /*training=*/true);
-    losses_.add(ctx_, model_.loss_and_gradients(p, block, config_.train.label_smoothing, loss_scale * scale, sync));
+    model_.load(p, block);
+    state.block = block.index;
+    graphs_.set(ctx_, state);
+    graphs_.block(ctx_, last, [&] {
+      losses_.add(ctx_, model_.loss_and_gradients(p, config_.train.label_smoothing, loss_scale * scale,
+                                                  last ? &grad_sync_ : nullptr));
+      if (last) grad_sync_.wait();
+    });
   }
-  grad_sync_.wait();
   const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_, loss_scale);  // the same on every rank
   const BlockLoss sums = losses_.read(ctx_);                            // the device is waited for here, once a step
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
-  if (norm.finite) optimizer_.step(ctx_, lr, norm.clip_scale(config_.optimizer.clip_norm) / loss_scale);
+  if (norm.finite) {
+    const ops::Adam factors = optimizer_.next_step(lr, norm.clip_scale(config_.optimizer.clip_norm) / loss_scale);
+    write_factors(factors, state);
+    graphs_.set(ctx_, state);
+    graphs_.update(ctx_, [&] { optimizer_.update(ctx_, factors, graphs_.state()); });
+  }
   scaler_.update(norm.finite);
 
   const auto strongest = static_cast<Wish>(mesh_.world().max(static_cast<int64_t>(wish)));
@@ -175,7 +189,7 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
   const DeviceSums sums(2, dry.device());
   const RowLoss rows = model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
   ops::sum(dry, {.x = rows.loss, .y = sums[0]});
-  for (const Param& param : params.params()) ops::sum_squares(dry, {.x = param.grad, .y = sums[1]});
+  ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums[1]});
   return arena.high_water();
 }
 

@@ -15,6 +15,7 @@
 #include "trainer/precision.h"
 #include "trainer/run_config.h"
 #include "trainer/signals.h"
+#include "trainer/step_graphs.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -51,6 +52,7 @@ class Trainer {
   Transformer& model() { return model_; }
   const ParamStore& params() const { return params_; }
   Context& context() { return ctx_; }
+  const StepGraphs& graphs() const { return graphs_; }
   const TensorParallel& tensor_parallel() const { return tp_; }
 
  private:
@@ -68,6 +70,7 @@ class Trainer {
   GradSync grad_sync_;
   LossTotal losses_;
   Arena arena_;
+  StepGraphs graphs_;
   DataOrder order_;
   ModelForm form_;
   std::unique_ptr<Loader> loader_;

@@ -7,8 +7,10 @@ namespace weft::nccl {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
+  int device = -1;
+  (void)cudaGetDevice(&device);
   fail(ErrorKind::internal,
-       fmt::format("{}: {}; an earlier kernel may be the cause", call, cudaGetErrorString(status)));
+       fmt::format("{} (device {}): {}; an earlier kernel may be the cause", call, device, cudaGetErrorString(status)));
 }
 
 void check(ncclResult_t result) {

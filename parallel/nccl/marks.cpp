@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "parallel/nccl/check.h"
 #include "tensor/error.h"
@@ -10,8 +11,10 @@
 namespace weft::nccl {
 namespace {
 
-constexpr int64_t kRing = 4096;      // collectives outside graphs that may be under way at once
-constexpr int64_t kCaptured = 4096;  // in graphs; more of them run unseen by the watchdog
+constexpr int64_t kRing = 4096;  // collectives outside graphs that may be under way at once
+
+// In graphs: collectives of one kind take so many numbers in turn, so that each differs from those beside it.
+constexpr int64_t kKinds = 1024, kTurns = 4;
 
 enum Word { kOutside, kInGraphs, kNumWords };
 
@@ -23,6 +26,10 @@ bool is_capturing(cudaStream_t stream) {
   return status == cudaStreamCaptureStatusActive;
 }
 
+bool same_kind(const Collective& a, const Collective& b) {
+  return std::string_view(a.name) == b.name && a.bytes == b.bytes && a.rank == b.rank && a.size == b.size;
+}
+
 }  // namespace
 
 std::string describe(const Collective& c) {
@@ -31,7 +38,7 @@ std::string describe(const Collective& c) {
 }
 
 Marks::Marks() : ring_(kRing) {
-  std::vector<uint32_t> numbers(kRing + 2 * kCaptured);
+  std::vector<uint32_t> numbers(kRing + 2 * kKinds * kTurns);
   std::iota(numbers.begin(), numbers.end(), 1u);
   const size_t bytes = numbers.size() * sizeof(uint32_t);
   void *table = nullptr, *words = nullptr;
@@ -41,7 +48,6 @@ Marks::Marks() : ring_(kRing) {
   check(cudaHostAlloc(&words, kNumWords * sizeof(uint32_t), cudaHostAllocDefault), "cudaHostAlloc");
   words_ = static_cast<uint32_t*>(words);
   std::fill_n(words_, kNumWords, 0u);
-  captured_.reserve(kCaptured);
 }
 
 Marks::~Marks() {
@@ -54,12 +60,8 @@ Marks::~Marks() {
 void Marks::begin(const Collective& collective, cudaStream_t stream) {
   capturing_ = is_capturing(stream);
   if (capturing_) {
-    if (num_captured() == kCaptured) return;
-    {
-      const std::lock_guard lock(mutex_);
-      captured_.push_back(collective);
-    }
-    return mark(&words_[kInGraphs], kRing + 2 * (num_captured() - 1), stream);
+    captured_number_ = next_captured_number(collective);
+    return mark(&words_[kInGraphs], kRing + 2 * captured_number_, stream);
   }
   if (num_issued_ - num_ended() == kRing - 1) check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   const std::lock_guard lock(mutex_);
@@ -67,7 +69,7 @@ void Marks::begin(const Collective& collective, cudaStream_t stream) {
 }
 
 void Marks::end(cudaStream_t stream) {
-  if (capturing_) return mark(&words_[kInGraphs], kRing + 2 * (num_captured() - 1) + 1, stream);
+  if (capturing_) return mark(&words_[kInGraphs], kRing + 2 * captured_number_ + 1, stream);
   mark(&words_[kOutside], (num_issued_ - 1) % kRing, stream);
 }
 
@@ -78,7 +80,7 @@ std::optional<Collective> Marks::unfinished() const {
   const uint32_t mark = load(words_[kInGraphs]);
   const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, one more when it has ended
   if (mark == 0 || place % 2 == 1) return {};
-  Collective replayed = captured_[static_cast<size_t>(place / 2)];
+  Collective replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
   replayed.step = step_;  // not that of the capture
   return replayed;
 }
@@ -90,6 +92,21 @@ int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, s
   if (mark == 0) return 0;
   const int64_t behind = (num_issued_ - mark) % kRing;
   return num_issued_ - (behind + kRing) % kRing;
+}
+
+int64_t Marks::next_captured_number(const Collective& collective) {
+  const std::lock_guard lock(mutex_);
+  auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return same_kind(k.collective, collective); });
+  if (kind == kinds_.end()) {
+    if (std::ssize(kinds_) == kKinds)
+      fail(ErrorKind::usage,
+           fmt::format("CUDA graphs hold collectives of more than {} sizes, which the watchdog cannot "
+                       "tell apart: train without graphs",
+                       kKinds));
+    kinds_.push_back({.collective = collective});
+    kind = kinds_.end() - 1;
+  }
+  return (kind - kinds_.begin()) * kTurns + kind->num_captured++ % kTurns;
 }
 
 void Marks::mark(uint32_t* word, int64_t table_index, cudaStream_t stream) {

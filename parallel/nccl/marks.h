@@ -2,7 +2,8 @@
 // the host, where a watchdog reads it without a call of CUDA that could wait.
 //
 // Behind each collective the stream copies the collective's number from a table on the device to a word of the host.
-// What a CUDA graph replays cannot be counted by the host, so there the beginning is noted too, in a word of its own.
+// What a CUDA graph replays cannot be counted by the host, so there the beginning is noted too, in a word of its own,
+// and a number says what kind of collective it is. So a graph may hold any number of them.
 #pragma once
 
 #include <nccl.h>  // brings CUDA's runtime
@@ -43,8 +44,13 @@ class Marks {
   uint64_t position() const;                     // another one after each collective
 
  private:
+  struct Kind {  // of captured collectives: those of one name, size and group
+    Collective collective;
+    int64_t num_captured = 0;
+  };
+
   int64_t num_ended() const;  // of those outside graphs
-  int64_t num_captured() const { return static_cast<int64_t>(captured_.size()); }
+  int64_t next_captured_number(const Collective& collective);
   void mark(uint32_t* word, int64_t table_index, cudaStream_t stream);
 
   uint32_t* words_ = nullptr;     // pinned memory: the last mark outside graphs, the last one in them; 0: none yet
@@ -52,9 +58,11 @@ class Marks {
   mutable std::mutex mutex_;      // of what follows; only the thread that computes writes
   std::vector<Collective> ring_;  // outside graphs: number n is at n % kRing
   int64_t num_issued_ = 0;
-  std::vector<Collective> captured_;
+  std::vector<Kind> kinds_;
   std::atomic<int64_t> step_ = -1;  // the current one
-  bool capturing_ = false;          // the one between begin() and end()
+  // Of the one between begin() and end():
+  bool capturing_ = false;
+  int64_t captured_number_ = 0;
 };
 
 }  // namespace weft::nccl

@@ -29,8 +29,9 @@ double seconds(milliseconds time) { return std::chrono::duration<double>(time).c
 
 std::string overdue_text(const std::string& what, milliseconds limit) {
   return fmt::format(
-      "{}: not ended after {:g} s; another rank has stopped, hangs or makes other calls, see its message", what,
-      seconds(limit));
+      "{}: not ended after {:g} s (parallel.timeout); another rank has stopped, hangs or makes other calls, see its "
+      "message",
+      what, seconds(limit));
 }
 
 Watchdog::Watchdog(Comms& comms, const Marks& marks, NcclLimits limits)

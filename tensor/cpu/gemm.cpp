@@ -176,19 +176,8 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   return product;
 }
 
-}  // namespace
-
-void measure(Context& ctx, const ops::Gemm& a) {
-  if (a.c.numel() == 0) return;
-  Runtime& run = runtime(ctx);
-  if (run.tiles_for(a.a.dtype))
-    run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
-  else
-    widened(run, a);
-}
-
-void gemm(Context& ctx, const ops::Gemm& a) {
-  if (a.c.numel() == 0) return;
+// op(a) op(b) + bias + c, of any storage.
+void multiply_stored(Context& ctx, const ops::Gemm& a) {
   Runtime& run = runtime(ctx);
   // However small the product: a row has the same bits whatever the number of rows.
   if (run.tiles_for(a.a.dtype)) {
@@ -204,6 +193,47 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   if (is_rounded && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
   multiply(run, product);
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
+}
+
+// Where the product goes: to what is saved, if that is the activation's inputs, else to c.
+ops::Gemm before_epilogue(const ops::Gemm& a) {
+  const ops::Epilogue& e = a.epilogue;
+  ops::Gemm product = a;
+  if (e.kind == ops::Epilogue::Kind::activate && e.activation != Activation::relu && !e.saved.empty())
+    product.c = e.saved.with_shape(a.c.shape);
+  return product;
+}
+
+}  // namespace
+
+void measure(Context& ctx, const ops::Gemm& a) {
+  if (a.c.numel() == 0) return;
+  Runtime& run = runtime(ctx);
+  const ops::Gemm product = before_epilogue(a);
+  if (run.tiles_for(a.a.dtype))
+    run.reserve(Runtime::kProduct, gemm_tiles_scratch(product));
+  else
+    widened(run, product);
+}
+
+// What follows the product are passes of their own, which a trace tells apart.
+void gemm(Context& ctx, const ops::Gemm& a) {
+  using Kind = ops::Epilogue::Kind;
+  if (a.c.numel() == 0) return;
+  const ops::Epilogue& e = a.epilogue;
+  const ops::Gemm product = before_epilogue(a);
+  multiply_stored(ctx, product);
+  if (e.kind == Kind::activate) ops::activation_forward(ctx, {.x = product.c, .y = a.c, .kind = e.activation});
+  if (e.kind == Kind::differentiate) {
+    const Tensor saved = e.activation == Activation::relu ? e.saved : e.saved.with_shape(a.c.shape);
+    ops::activation_backward(ctx, {.x = saved, .y = saved, .d_y = a.c, .d_x = a.c, .kind = e.activation});
+  }
+  if (!a.d_bias.empty()) ops::column_sum(ctx, {.x = a.a, .y = a.d_bias});
+}
+
+// relu's gradient is read off what it wrote.
+int64_t saved_numel(Activation activation, DType, int64_t rows, int64_t cols) {
+  return activation == Activation::relu ? 0 : rows * cols;
 }
 
 bool uses_gemm_blocks() { return !has_avx512(); }

@@ -73,19 +73,19 @@ void relu_gradient(const ops::ActivationBackward& a) {
   });
 }
 
-template <typename T>
-void gelu_gradient(const ops::ActivationBackward& a) {
+template <typename T, typename F>
+void gelu_gradient(const ops::ActivationBackward& a, const F& derivative) {
   for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
     const T* x = row_of<T>(a.x, r);
     const T* d_y = row_of<T>(a.d_y, r);
     T* d_x = row_of<T>(a.d_x, r);
     if (scales == nullptr) {
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * gelu_derivative(to_float(x[c])));
+      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * derivative(to_float(x[c])));
     } else {
 #pragma omp simd
       for (int64_t c = begin; c < end; ++c)
-        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * gelu_derivative(to_float(x[c])));
+        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * derivative(to_float(x[c])));
     }
   });
 }
@@ -158,10 +158,13 @@ void cast(Context&, const ops::Cast& a) {
 void activation_forward(Context&, const ops::ActivationForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (a.kind == Activation::relu) {
-      activate<T>(a, [](float x) { return relu(x); });
-    } else {
-      activate<T>(a, [](float x) { return gelu(x); });
+    switch (a.kind) {
+      case Activation::relu:
+        return activate<T>(a, [](float x) { return relu(x); });
+      case Activation::gelu:
+        return activate<T>(a, [](float x) { return gelu(x); });
+      case Activation::gelu_tanh:
+        return activate<T>(a, [](float x) { return gelu_tanh(x); });
     }
   });
 }
@@ -169,10 +172,13 @@ void activation_forward(Context&, const ops::ActivationForward& a) {
 void activation_backward(Context&, const ops::ActivationBackward& a) {
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (a.kind == Activation::relu) {
-      relu_gradient<T>(a);
-    } else {
-      gelu_gradient<T>(a);
+    switch (a.kind) {
+      case Activation::relu:
+        return relu_gradient<T>(a);
+      case Activation::gelu:
+        return gelu_gradient<T>(a, [](float x) { return gelu_derivative(x); });
+      case Activation::gelu_tanh:
+        return gelu_gradient<T>(a, [](float x) { return gelu_tanh_derivative(x); });
     }
   });
 }

@@ -20,9 +20,8 @@ class GemmPlans {  // of one GPU; used by one thread at a time
   GemmPlans(const GemmPlans&) = delete;
   GemmPlans& operator=(const GemmPlans&) = delete;
 
-  // cuBLASLt's plan for `a`, made when it is first asked for; nullptr if it has none. `bias` is a.bias as the plan will
-  // read it, in c's storage.
-  GemmPlan* find(const ops::Gemm& a, const Tensor& bias, const GemmQueue& queue);
+  // cuBLASLt's plan for all of `a` in one call, made when it is first asked for; nullptr if it has none.
+  GemmPlan* find(const ops::Gemm& a, const GemmOperands& operands, const GemmQueue& queue);
   cublasLtHandle_t library() const { return library_; }
 
  private:

@@ -30,6 +30,21 @@ void set(cublasLtMatmulPreferenceOpaque_t& preference, cublasLtMatmulPreferenceA
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
+cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
+  using Kind = ops::Epilogue::Kind;
+  constexpr cublasLtEpilogue_t kActivations[2][2][2] = {
+      // relu or not, what is saved, bias
+      {{CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
+       {CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}},
+      {{CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+       {CUBLASLT_EPILOGUE_RELU_AUX, CUBLASLT_EPILOGUE_RELU_AUX_BIAS}}};
+  const bool relu = key.activation == Activation::relu;
+  if (key.epilogue == Kind::activate) return kActivations[relu][key.saves][key.bias];
+  if (key.epilogue == Kind::differentiate) return relu ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU;
+  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // of our a
+  return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   cublasLtMatmulPreferenceOpaque_t preference;
   check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
@@ -57,24 +72,33 @@ void check(cublasStatus_t status, const char* what) {
        fmt::format("cuBLASLt: {} ({}): {}", what, current_device(), cublasLtGetStatusName(status)));
 }
 
-GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const void* bias, bool tune)
-    : beta_(key.accumulate ? 1.0f : 0.0f), bias_(key.bias) {
-  describe(key, bias);
+int64_t saved_stride(Activation activation, int64_t cols) {
+  const int64_t multiple = activation == Activation::relu ? 128 : 8;
+  return (cols + multiple - 1) / multiple * multiple;
+}
+
+GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune)
+    : beta_(key.accumulate ? 1.0f : 0.0f), bias_(key.bias || key.d_bias), saves_(key.saves) {
+  describe(key, like);
   choose(queue, key, tune);
 }
 
-void GemmPlan::describe(const GemmKey& key, const void* bias) {
+void GemmPlan::describe(const GemmKey& key, const GemmOperands& like) {
   const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
   check(cublasLtMatmulDescInit(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescInit");
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, op(key.trans_b));
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, op(key.trans_a));
-  if (key.bias) {
-    set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-  }
+  set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(key));
+  if (saves_) set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, saved_stride(key.activation, key.n));
+  point_to(like);
   describe_matrix(a_, key.ab, key.trans_a ? key.k : key.m, key.trans_a ? key.m : key.k, key.a_stride);
   describe_matrix(b_, key.ab, key.trans_b ? key.n : key.k, key.trans_b ? key.k : key.n, key.b_stride);
   describe_matrix(c_, key.c, key.m, key.n, key.c_stride);
+}
+
+void GemmPlan::point_to(const GemmOperands& operands) {
+  if (bias_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  if (saves_) set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.saved);
 }
 
 void GemmPlan::choose(const GemmQueue& queue, const GemmKey& key, bool tune) {
@@ -97,7 +121,7 @@ void GemmPlan::choose(const GemmQueue& queue, const GemmKey& key, bool tune) {
 
 void GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm) {
   const float alpha = 1;
-  if (bias_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  point_to(operands);
   check(cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
                        operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream),
         "a matrix product");

@@ -21,17 +21,25 @@ inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // what cuBLASL
 
 struct GemmKey {  // what an algorithm may depend on
   int64_t m, n, k, a_stride, b_stride, c_stride;
-  bool trans_a, trans_b, bias, accumulate;
+  bool trans_a, trans_b, bias, accumulate, d_bias, saves;  // saves: or reads what was saved
+  ops::Epilogue::Kind epilogue;
+  Activation activation;
   DType ab, c;
-  uint32_t a_alignment, b_alignment, c_alignment, bias_alignment;  // of the addresses, in bytes
+  uint32_t a_alignment, b_alignment, c_alignment, bias_alignment, saved_alignment;  // of the addresses, in bytes
   auto operator<=>(const GemmKey&) const = default;
 };
 std::string description(const GemmKey& key);  // for messages
 
 struct GemmOperands {
-  const void *a, *b, *bias;  // bias: in c's storage; nullptr if the plan has none
+  const void *a, *b;
+  const void* bias;   // in c's storage: added, or the gradient, which is written; nullptr if the plan has none
+  const void* saved;  // of the activation, written or read; nullptr likewise
   void* c;
 };
+
+// From one row of what an activation saves to the next, as cuBLASLt asks for. relu saves a bit an element, whether it
+// was positive, the others their inputs.
+int64_t saved_stride(Activation activation, int64_t cols);
 
 struct GemmQueue {  // where products go
   cublasLtHandle_t library;
@@ -41,8 +49,9 @@ struct GemmQueue {  // where products go
 
 class GemmPlan {
  public:
-  // `bias`: its address says how it is aligned. `tune`: time candidates instead of taking the heuristic's first.
-  GemmPlan(const GemmQueue& queue, const GemmKey& key, const void* bias, bool tune);
+  // `like`: operands as they will be; their addresses say how they are aligned. `tune`: time candidates instead of
+  // taking the heuristic's first.
+  GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune);
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
@@ -50,7 +59,8 @@ class GemmPlan {
   void run(const GemmQueue& queue, const GemmOperands& operands) { run(queue, operands, algorithm_); }
 
  private:
-  void describe(const GemmKey& key, const void* bias);
+  void describe(const GemmKey& key, const GemmOperands& like);
+  void point_to(const GemmOperands& operands);
   void choose(const GemmQueue& queue, const GemmKey& key, bool tune);
   void run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm);
 
@@ -58,7 +68,7 @@ class GemmPlan {
   cublasLtMatrixLayoutOpaque_t a_, b_, c_;
   cublasLtMatmulAlgo_t algorithm_;
   float beta_;  // what c is multiplied with before the product is added: 0 or 1
-  bool bias_, is_possible_ = false;
+  bool bias_, saves_, is_possible_ = false;
 };
 
 // gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on operands of its own.

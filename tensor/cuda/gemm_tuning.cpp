@@ -1,4 +1,5 @@
 // tensor/cuda/gemm_tuning.cpp: the fastest of some algorithms for a product, found by timing them.
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -60,10 +61,12 @@ size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t coun
   const Operand a(key.trans_a ? key.k : key.m, key.a_stride, key.ab, key.a_alignment);
   const Operand b(key.trans_b ? key.n : key.k, key.b_stride, key.ab, key.b_alignment);
   const Operand c(key.m, key.c_stride, key.c, key.c_alignment);
-  const Operand bias(1, key.n, key.c, key.bias_alignment);
-  if (!a.is_there() || !b.is_there() || !c.is_there() || !bias.is_there()) return 0;  // no room to try anything
+  const Operand bias(1, std::max(key.m, key.n), key.c, key.bias_alignment);
+  const Operand saved(key.saves ? key.m : 0, saved_stride(key.activation, key.n), key.c, key.saved_alignment);
+  for (const Operand* operand : {&a, &b, &c, &bias, &saved})
+    if (!operand->is_there()) return 0;  // no room to try anything
 
-  const GemmOperands operands{.a = a.data(), .b = b.data(), .bias = bias.data(), .c = c.data()};
+  const GemmOperands operands{.a = a.data(), .b = b.data(), .bias = bias.data(), .saved = saved.data(), .c = c.data()};
   Stopwatch watch(queue.stream);
   size_t best = 0;
   float least = std::numeric_limits<float>::infinity();

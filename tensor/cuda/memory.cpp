@@ -8,10 +8,7 @@ namespace weft::cuda {
 void* allocate(size_t bytes) {
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();  // the caller says it
-    return nullptr;
-  }
+  if (status == cudaErrorMemoryAllocation) fail_without_memory(bytes);
   check(status, "cudaMalloc");
   // Streams of ours do not wait for the default one, so this does.
   const cudaError_t filled = cudaMemset(data, 0, bytes);

@@ -48,7 +48,8 @@ struct ActivateGroup {
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     float values[kGroup];
     load(x[row] + col, count, values);
-    for (float& v : values) v = kKind == Activation::relu ? relu(v) : gelu(v);
+    for (float& v : values)
+      v = kKind == Activation::relu ? relu(v) : kKind == Activation::gelu ? gelu(v) : gelu_tanh(v);
     drop(dropout.resolved(), row, col, values);
     store(values, y[row] + col, count);
   }
@@ -68,7 +69,7 @@ struct ReluGradientGroup {
   }
 };
 
-template <typename T>
+template <Activation kKind, typename T>
 struct GeluGradientGroup {
   Rows<T> x, d_y, d_x;
   Dropout dropout;
@@ -77,7 +78,8 @@ struct GeluGradientGroup {
     load(x[row] + col, count, in);
     load(d_y[row] + col, count, d);
     drop(dropout.resolved(), row, col, d);
-    for (int i = 0; i < kGroup; ++i) d[i] *= gelu_derivative(in[i]);
+    for (int i = 0; i < kGroup; ++i)
+      d[i] *= kKind == Activation::gelu ? gelu_derivative(in[i]) : gelu_tanh_derivative(in[i]);
     store(d, d_x[row] + col, count);
   }
 };
@@ -131,12 +133,16 @@ void activation_forward(Context& ctx, const ops::ActivationForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Rows<T> x = rows_of<T>(a.x), y = rows_of<T>(a.y);
-    if (a.kind == Activation::relu) {
-      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(),
-                    ActivateGroup<Activation::relu, T>{x, y, a.dropout});
-    } else {
-      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(),
-                    ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
+    const auto launch = [&](const auto& group) {
+      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(), group);
+    };
+    switch (a.kind) {
+      case Activation::relu:
+        return launch(ActivateGroup<Activation::relu, T>{x, y, a.dropout});
+      case Activation::gelu:
+        return launch(ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
+      case Activation::gelu_tanh:
+        return launch(ActivateGroup<Activation::gelu_tanh, T>{x, y, a.dropout});
     }
   });
 }
@@ -145,12 +151,18 @@ void activation_backward(Context& ctx, const ops::ActivationBackward& a) {
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Rows<T> d_y = rows_of<T>(a.d_y), d_x = rows_of<T>(a.d_x);
-    if (a.kind == Activation::relu) {
-      launch_groups(ctx, "activation_backward", extent_of(a.y, a.d_y, a.d_x),
-                    ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
-    } else {
-      launch_groups(ctx, "activation_backward", a.d_y.rows(), a.d_y.cols(),
-                    GeluGradientGroup<T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+    const auto launch = [&](const Extent& extent, const auto& group) {
+      launch_groups(ctx, "activation_backward", extent, group);
+    };
+    const Extent by_row{a.d_y.rows(), a.d_y.cols()};
+    switch (a.kind) {
+      case Activation::relu:
+        return launch(extent_of(a.y, a.d_y, a.d_x),
+                      ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
+      case Activation::gelu:
+        return launch(by_row, GeluGradientGroup<Activation::gelu, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+      case Activation::gelu_tanh:
+        return launch(by_row, GeluGradientGroup<Activation::gelu_tanh, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
     }
   });
 }

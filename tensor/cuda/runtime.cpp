@@ -33,6 +33,13 @@ void check(cudaError_t status, const char* what) {
                                         cudaGetErrorName(status), earlier));
 }
 
+void fail_without_memory(size_t bytes) {
+  (void)cudaGetLastError();
+  fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {:.1f} MiB could not be allocated; smaller blocks "
+                                     "(batch.rows) or a smaller model need less",
+                                     current_device(), static_cast<double>(bytes) / (1 << 20)));
+}
+
 Scratch::~Scratch() { release(data_); }
 
 void Scratch::reserve(size_t bytes, bool dry_run) {
@@ -42,12 +49,7 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   data_ = nullptr;
   allocated_ = 0;
   const cudaError_t status = cudaMalloc(&data_, bytes_);
-  if (status == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    fail(ErrorKind::usage, fmt::format("out of the GPU's memory: {:.1f} MiB to work in could not be allocated; smaller "
-                                       "blocks (batch.rows) or a smaller model need less",
-                                       static_cast<double>(bytes_) / (1 << 20)));
-  }
+  if (status == cudaErrorMemoryAllocation) fail_without_memory(bytes_);
   check(status, "cudaMalloc");
   allocated_ = bytes_;
 }

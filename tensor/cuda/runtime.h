@@ -20,6 +20,7 @@ class GemmPlans;  // gemm.h
 // An Error for what a call of CUDA's runtime says; `what` is the call or the kernel. Errors of earlier kernels surface
 // here too, and the message says so.
 void check(cudaError_t status, const char* what);
+[[noreturn]] void fail_without_memory(size_t bytes);
 void note_launch(const char* kernel);  // by this thread: the last one is named with an error that surfaces later
 
 // Device memory of one use: as much as the largest call needs, kept for the next. A dry run only takes note.
@@ -47,6 +48,7 @@ struct Runtime final : Context::Runtime {
   void upload(const void* host, void* device, size_t bytes) override;
   void download(const void* device, void* host, size_t bytes) override;
   void* stream() const override { return stream_; }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
 
   enum Use { kEmbedding, kReduction, kAttention, kProduct, kBias, kNumUses };
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
@@ -87,7 +89,12 @@ void require_supported_device();                            // an Error if the k
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
 
-void gemm_fallback(Context& ctx, const ops::Gemm& a);  // for products that cuBLASLt has no algorithm for
+int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
+
+// For products that cuBLASLt has no algorithm for: gemm_fallback.cu, and gemm_bits.cu after it.
+void gemm_fallback(Context& ctx, const ops::Gemm& a);
+void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; bits: which c are positive
+void keep_by_bits(Context& ctx, const Tensor& c, const Tensor& bits);    // the other c become 0
 
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}

@@ -22,18 +22,21 @@ void compare_cast(RandomArguments& r, OpComparison& devices) {
                       {.sums = 0, .units = 0});
 }
 
+Activation activation(RandomArguments& r) {
+  return r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh});
+}
+
 void compare_activation_forward(RandomArguments& r, OpComparison& devices) {
   const int64_t rows = r.rows(), cols = r.cols();
   const Tensor x = r.matrix(rows, cols);
-  expect_same_dropping(
-      devices, weft::ops::activation_forward,
-      {.x = x, .y = r.coin() ? x : r.matrix(rows, cols), .kind = r.coin() ? Activation::relu : Activation::gelu},
-      {r, rows, cols}, {.dropped_alike = true});
+  expect_same_dropping(devices, weft::ops::activation_forward,
+                       {.x = x, .y = r.coin() ? x : r.matrix(rows, cols), .kind = activation(r)}, {r, rows, cols},
+                       {.dropped_alike = true});
 }
 
 void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
   const int64_t rows = r.rows(), cols = r.cols();
-  const Activation kind = r.coin() ? Activation::relu : Activation::gelu;
+  const Activation kind = activation(r);
   const StatefulDropout dropout(r, rows, cols);
   const Tensor x = r.matrix(rows, cols), y = r.matrix(rows, cols), d_y = r.matrix(rows, cols);
   weft::ops::activation_forward(devices.cpu(), {.x = x, .y = y, .kind = kind, .dropout = dropout.on_cpu});

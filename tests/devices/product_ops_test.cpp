@@ -6,19 +6,19 @@ namespace {
 
 void compare_gemm(RandomArguments& r, OpComparison& devices) {
   const int64_t m = r.rows(), n = r.cols(), k = r.one_of<int64_t>({1, 8, 31, 64, 300});
-  const bool trans_a = r.coin(), trans_b = r.coin();
   const Tensor c = r.matrix(m, n, r.coin() ? DType::f32 : r.storage), bias = r.maybe(r.floats({n}));
-  // A GPU's library takes the bias rounded as c is; it is below 1.
+  weft::ops::Gemm gemm{.c = c, .trans_a = r.coin(), .trans_b = r.coin(), .bias = bias, .accumulate = r.coin()};
+  gemm.a = gemm.trans_a ? r.matrix(k, m) : r.matrix(m, k);
+  gemm.b = gemm.trans_b ? r.matrix(n, k) : r.matrix(k, n);
+  if (!gemm.accumulate && r.coin())
+    gemm.epilogue = {.kind = weft::ops::Epilogue::Kind::activate,
+                     .activation = r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh})};
+  else if (gemm.trans_a && c.dtype == DType::f32 && bias.empty())
+    gemm.d_bias = r.floats({m});
+  // What a GPU may round before the sum, as c is: the bias, which is below 1, and what an activation is applied to.
   const double bias_rounding = bias.empty() ? 0 : unit_of(c.dtype) / 4;
-  devices.expect_same(weft::ops::gemm,
-                      {.a = trans_a ? r.matrix(k, m) : r.matrix(m, k),
-                       .b = trans_b ? r.matrix(n, k) : r.matrix(k, n),
-                       .c = c,
-                       .trans_a = trans_a,
-                       .trans_b = trans_b,
-                       .bias = bias,
-                       .accumulate = r.coin()},
-                      {.sums = tolerance(k) + bias_rounding});
+  const bool activates = gemm.epilogue.kind != weft::ops::Epilogue::Kind::none;
+  devices.expect_same(weft::ops::gemm, gemm, {.sums = tolerance(k) + bias_rounding, .units = activates ? 2.0 : 1.0});
 }
 
 void compare_column_sum(RandomArguments& r, OpComparison& devices) {

@@ -16,14 +16,15 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   });
 }
 
-cudaError_t cudaFree(void* data) {  // waits for the device, as CUDA's does; for what can run
+cudaError_t cudaFree(void* data) {  // waits for the device, as CUDA's does
   return call([&] {
     auto lock = machine().lock();
     require_no_capture("cudaFree");
     machine().device(current_device());
     if (data == nullptr) return;
     const int device = machine().device_of(data);
-    machine().settle(lock);
+    if (device >= 0)
+      for (const Point& end : machine().ends(device)) machine().wait(lock, [&] { return end.reached(); });
     if (device < 0 || !machine().device(device).memory.release(data))
       fail(cudaErrorInvalidValue, "cudaFree of what cudaMalloc did not give, or was freed before");
     machine().sound_device(device);

@@ -41,6 +41,16 @@ bool has_bias(uint32_t epilogue) {
          has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADA) || has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADB);
 }
 
+// As of NVIDIA's library: it has no gradient of a sum of one term, none of a single bias, and saves nothing as f32
+// beside operands of 16 bits.
+bool has_kernel(uint32_t epilogue, cudaDataType_t ab, cudaDataType_t d, uint64_t m, uint64_t n, uint64_t k) {
+  const bool is_gradient = has_bits(epilogue, kReluGradient) || has_bits(epilogue, kGeluGradient);
+  if (k == 1 && (is_gradient || epilogue >= CUBLASLT_EPILOGUE_BGRADA)) return false;
+  if ((epilogue == CUBLASLT_EPILOGUE_BGRADA && m == 1) || (epilogue == CUBLASLT_EPILOGUE_BGRADB && n == 1))
+    return false;
+  return is_gradient || !has_bits(epilogue, kAuxiliary) || ab == d;
+}
+
 bool is_right_auxiliary(const cublasLtMatmulDescOpaque_t& operation, int64_t rows) {
   if (!has_bits(operation.epilogue, kAuxiliary)) return true;
   const bool are_bits =
@@ -59,6 +69,10 @@ bool is_right_layout(const cublasLtMatrixLayoutOpaque_t* layout) {
 
 bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }
 
+uint64_t depth(const cublasLtMatmulDescOpaque_t& operation, const Layouts& l) {  // of the sums
+  return is_transposed(operation.trans_a) ? l.a->rows : l.a->cols;
+}
+
 // D is m x n, op(A) m x k, op(B) k x n.
 bool do_shapes_agree(const cublasLtMatmulDescOpaque_t& operation, const Layouts& l) {
   const bool ta = is_transposed(operation.trans_a), tb = is_transposed(operation.trans_b);
@@ -76,6 +90,8 @@ cublasStatus_t check_problem(cublasLtHandle_t handle, const cublasLtMatmulDescOp
   if (!is_supported(*operation, l.a->type, l.b->type, l.c->type, l.d->type) || !is_known(operation->epilogue))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (!is_right_auxiliary(*operation, static_cast<int64_t>(l.d->rows))) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!has_kernel(operation->epilogue, l.a->type, l.d->type, l.d->rows, l.d->cols, depth(*operation, l)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -100,7 +116,7 @@ std::vector<cublasLtMatmulAlgo_t> algorithms(const cublasLtMatmulDescOpaque_t& o
                                              const cublasLtMatmulPreferenceOpaque_t& preference) {
   constexpr uint64_t kWorthParts = 96;  // terms of a sum
   const uint64_t alignment = alignment_of_all(l, preference);
-  const uint64_t k = is_transposed(operation.trans_a) ? l.a->rows : l.a->cols;
+  const uint64_t k = depth(operation, l);
   std::vector<cublasLtMatmulAlgo_t> found;
   const auto add = [&](uint32_t needed, int parts, int32_t reduction) {
     const uint64_t workspace = parts > 1 ? l.d->rows * l.d->cols * sizeof(float) * static_cast<uint64_t>(parts) : 0;

@@ -97,6 +97,22 @@ TEST_F(CublasLtEpilogue, SumsOfAnOperandOverTheInnerDimension) {
   }
 }
 
+TEST_F(CublasLtEpilogue, HasNoKernelForSomeThatNvidiasLacksToo) {
+  with_bias(8);
+  aux_ = fresh<char>(4096);
+  const auto status = [&](Call call, uint32_t epilogue) {
+    call.epilogue = epilogue, call.aux_ld = 128;
+    return run(call);
+  };
+  for (const uint32_t gradient : {CUBLASLT_EPILOGUE_DRELU, CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_BGRADB})
+    EXPECT_EQ(status({.k = 1}, gradient), CUBLAS_STATUS_NOT_SUPPORTED) << gradient;
+  EXPECT_EQ(status({.n = 1}, CUBLASLT_EPILOGUE_BGRADB), CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(status({.m = 1}, CUBLASLT_EPILOGUE_BGRADA), CUBLAS_STATUS_NOT_SUPPORTED);
+  const Call into_f32{.m = 8, .n = 8, .k = 8, .ab = CUDA_R_16BF};
+  EXPECT_EQ(status(into_f32, CUBLASLT_EPILOGUE_GELU_AUX), CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(status(into_f32, CUBLASLT_EPILOGUE_GELU), CUBLAS_STATUS_SUCCESS);
+}
+
 TEST_F(CublasLtEpilogue, RefusesAnAuxiliaryBufferThatIsNotAsDocumented) {
   Call call{.epilogue = CUBLASLT_EPILOGUE_RELU_AUX, .aux_ld = 128};
   EXPECT_EQ(run(call), CUBLAS_STATUS_INVALID_VALUE);  // none

@@ -1,6 +1,7 @@
 // tests/emulation/devices.cpp: which devices there are, which one a thread uses, what they say of themselves.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/emulation/capture.h"
@@ -66,7 +67,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return call([&] {
     const size_t bytes = machine().device(device).memory.total();
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "Emulated device");
+    const char* const name = std::getenv("WEFT_EMULATION_NAME");
+    std::snprintf(properties->name, sizeof properties->name, "%s", name == nullptr ? "Emulated device" : name);
     std::snprintf(properties->uuid.bytes, sizeof properties->uuid.bytes, "emulated %d", device);
     properties->totalGlobalMem = bytes;
     properties->sharedMemPerBlock = kSharedBytes;

@@ -83,6 +83,14 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   });
 }
 
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return call([&] {
+    if (graph == nullptr) fail(cudaErrorInvalidValue, "cudaGraphGetNodes of no graph");
+    if (nodes != nullptr) fail(cudaErrorNotSupported, "the nodes of a graph; only their number can be had");
+    *count = graph->nodes->size();
+  });
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
   return call([&] {
     if (graph == nullptr) fail(cudaErrorInvalidValue, "cudaGraphInstantiate of no graph");

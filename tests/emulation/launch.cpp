@@ -60,7 +60,10 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedM
     require_device_pointers(arguments);
     const auto work = std::make_shared<const Kernel>(
         Kernel{std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared});
-    machine().push(queue, {[work, device = queue->device](Access& access) {
+    Device& device = machine().device(queue->device);
+    const bool faulty = device.num_launches++ == device.faulty_launch;
+    machine().push(queue, {[work, faulty, device = queue->device](Access& access) {
+                     if (faulty) fail(cudaErrorIllegalAddress, "the kernel faults, as the test wanted");
                      access.open(device);
                      Executor::of_this_thread().run(*work, machine().draw());
                      return Progress::finished;

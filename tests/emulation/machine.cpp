@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 
 #include "tests/emulation/capture.h"
@@ -27,6 +29,17 @@ uint64_t from_environment(const char* name, uint64_t otherwise, uint64_t most) {
   return value;
 }
 
+// A test's fault: WEFT_EMULATION_FAULT=DEVICE:NUMBER. That device's kernel of this number, counted from 0, fails.
+void read_fault(std::vector<std::unique_ptr<Device>>& devices) {
+  const char* const text = std::getenv("WEFT_EMULATION_FAULT");
+  if (text == nullptr || *text == '\0') return;
+  size_t device = 0;
+  int64_t number = 0;
+  if (std::sscanf(text, "%zu:%" SCNd64, &device, &number) != 2)
+    fail(cudaErrorInvalidValue, std::string("WEFT_EMULATION_FAULT=") + text + ": DEVICE:NUMBER is wanted");
+  if (device < devices.size()) devices[device]->faulty_launch = number;
+}
+
 }  // namespace
 
 Machine::Machine() {
@@ -39,6 +52,7 @@ Machine::Machine() {
     devices_.back()->legacy = make_queue(static_cast<int>(i), false);
     devices_.back()->legacy->is_legacy = true;
   }
+  read_fault(devices_);
 }
 
 Machine& machine() {

@@ -54,6 +54,7 @@ struct Device {
   explicit Device(size_t bytes) : memory(bytes) {}
   DeviceMemory memory;
   std::shared_ptr<Queue> legacy;
+  int64_t num_launches = 0, faulty_launch = -1;  // -1: none
   std::string fault;  // of a kernel or a job; whatever is asked of the device later fails with it
 };
 

@@ -83,6 +83,7 @@ TEST(Bench, SaysWhatItMeasured) {
                          {"source_rows", 64},
                          {"blocks", 2},
                          {"dropout", 0.25},
+                         {"cuda_graph", false},
                          {"dp", 1},
                          {"tp", 1},
                          {"parameters", config.at("parameters")}};

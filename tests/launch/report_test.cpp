@@ -33,6 +33,13 @@ TEST(Report, ShowsTheSourceLineOfOurOwnBugsOnly) {
   EXPECT_EQ(failure_text(Error(ErrorKind::data, "x"), 0, 1, "").find("report_test.cpp:"), std::string::npos);
 }
 
+TEST(Report, OfTheLowestRankComesFirstAndOfACauseBeforeWhatFollows) {
+  const Error cause(ErrorKind::internal, "an illegal memory access"), follows(ErrorKind::peer, "rank 7 has left");
+  EXPECT_EQ(delay_before_report(cause, 0).count(), 0);
+  EXPECT_LT(delay_before_report(cause, 1), delay_before_report(cause, 2));
+  EXPECT_LT(delay_before_report(cause, 1000), delay_before_report(follows, 0));
+}
+
 TEST(Report, GivesEachKindItsExitStatus) {
   EXPECT_EQ(exit_code_of(Error(ErrorKind::usage, "")), 2);
   EXPECT_EQ(exit_code_of(Error(ErrorKind::diverged, "")), 7);

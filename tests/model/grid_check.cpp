@@ -1,11 +1,14 @@
 // tests/model/grid_check.cpp: under mpirun: on every grid of these ranks, loss and gathered gradients are what a single
 // rank computes by itself; a line for each, exit status 0 if all hold.
+//
+// On the device under test: GPUs are given to the ranks in turn, and shared where there are fewer.
 #include <cstdio>
 #include <exception>
 
 #include <fmt/ranges.h>
 
 #include "parallel/mpi_session.h"
+#include "parallel/nccl.h"
 #include "tests/support/grid_comparison.h"
 #include "tests/support/kinks.h"
 
@@ -35,25 +38,29 @@ std::vector<CheckedModel> models() {
   return {paper, pre, learned};
 }
 
-void check(Communicator& world, const Grid& grid, const CheckedModel& model) {
+void refuse(const CheckedModel& model, const std::string& what, const std::vector<std::string>& names) {
+  if (!names.empty()) throw std::runtime_error(fmt::format("{}: {}: {}", model.name, what, fmt::join(names, "; ")));
+}
+
+void check(Communicator& world, const CheckedModel& model) {
   const std::vector<Block> blocks = random_blocks_off_kinks(model.config, /*count=*/4, 30, 34, 9);
   const auto alone = make_single_communicator();
   const GridResult one = run_on_mesh(model.config, blocks, Mesh(*alone, {.dp = 1, .tp = 1}), 0.1);
-  const GridResult all = run_on_mesh(model.config, blocks, Mesh(world, {.dp = grid.dp, .tp = grid.tp}), 0.1);
-  const auto refuse = [&](const char* what, const std::vector<std::string>& names) {
-    if (!names.empty())
-      throw std::runtime_error(fmt::format("{}, {}: {}: {}", grid.name(), model.name, what, fmt::join(names, "; ")));
-  };
-  refuse("not what one rank computes", differences(all, one));
-  refuse("errors of ten tolerances would not be seen", blind_spots(one, one));
-  world.barrier();
-  if (world.rank() == 0) fmt::print("ok  {}  {}\n", grid.name(), model.name);
+  refuse(model, "errors of ten tolerances would not be seen", blind_spots(one, one));
+  for (int tp = 1; tp <= world.size(); ++tp) {
+    if (world.size() % tp != 0) continue;
+    const Grid grid{.dp = world.size() / tp, .tp = tp};
+    const GridResult all = run_on_mesh(model.config, blocks, Mesh(world, {.dp = grid.dp, .tp = grid.tp}), 0.1);
+    refuse(model, "not what one rank computes on " + grid.name(), differences(all, one));
+    world.barrier();
+    if (world.rank() == 0) fmt::print("ok  {}  {}\n", grid.name(), model.name);
+  }
 }
 
 void check_all(Communicator& world) {
-  for (int tp = 1; tp <= world.size(); ++tp)
-    if (world.size() % tp == 0)
-      for (const CheckedModel& model : models()) check(world, {.dp = world.size() / tp, .tp = tp}, model);
+  const RankDevice own = choose_device(test_device_choice(), /*share_gpu=*/true, world);
+  if (own.num_sharing > 1) share_one_gpu();
+  for (const CheckedModel& model : models()) check(world, model);
 }
 
 }  // namespace

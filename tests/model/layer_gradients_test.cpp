@@ -128,10 +128,10 @@ TEST(LayerGradients, OfResidualStreamWithNormsInBothPlaces) {
 
 TEST(LayerGradients, OfFeedForward) {
   on_every_shape([](LayerBench& b, int64_t rows) {
-    for (Activation activation : {Activation::relu, Activation::gelu}) {
+    for (Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
       ModelConfig config = b.config;
       config.activation = activation;
-      config.bias_feed_forward = activation == Activation::relu;
+      config.bias_feed_forward = activation != Activation::gelu;
       config.dropout_feed_forward *= 1.5;
       LayerBench bench(config, /*seed=*/3);
       const int64_t width = config.width;

@@ -14,12 +14,12 @@
 namespace weft::testing {
 namespace {
 
-constexpr uint64_t kNumCases = 30;
+constexpr uint64_t kNumCases = 30, kFewCases = 3;
 
 std::vector<uint64_t> seeds() {
   if (const char* one = std::getenv("WEFT_TEST_SEED")) return {std::strtoull(one, nullptr, 10)};
   std::vector<uint64_t> all;
-  for (uint64_t seed = 1; seed <= kNumCases; ++seed) all.push_back(seed);
+  for (uint64_t seed = 1; seed <= all_or_few(kNumCases, kFewCases); ++seed) all.push_back(seed);
   return all;
 }
 
@@ -94,7 +94,7 @@ void RandomCase::draw_model(Draw& draw) {
   c.encoder_layers = draw.from(1, 3), c.decoder_layers = draw.from(1, 3);
   c.norm = draw.one_of({NormPosition::post, NormPosition::pre});
   c.final_norm = draw.coin();
-  c.activation = draw.one_of({Activation::relu, Activation::gelu});
+  c.activation = draw.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh});
   c.bias_attention = draw.coin(), c.bias_feed_forward = draw.coin(), c.bias_output = draw.coin();
   c.tying = draw.one_of({Tying::none, Tying::output, Tying::all});
   c.target_vocabulary = draw.from(std::max(5, grid.tp), 40);

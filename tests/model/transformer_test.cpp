@@ -16,7 +16,8 @@ double loss_of(SmallModel& m, const Block& block, double smoothing) {
   return sum_of(m.ctx, m.model->loss_and_gradients(p, block, smoothing, 1, nullptr)).loss;
 }
 
-// Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v.
+// Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the emulated device
+// of a few: LayerGradients and WholeModel have them all.
 void check_gradients(const ModelConfig& config) {
   const auto world = make_single_communicator();
   SmallModel m(config, *world, 5);
@@ -24,7 +25,9 @@ void check_gradients(const ModelConfig& config) {
   ops::fill(m.ctx, {.x = m.params.grads()});
   loss_of(m, block, 0.1);
   const auto gradients = gather(m.ctx, m.params, *world, true);
-  for (const Param& param : m.params.params()) {
+  const auto& params = m.params.params();
+  for (size_t k = 0; k < params.size(); k += all_or_few(1u, 9u)) {
+    const Param& param = params[k];
     const std::vector<float>& g = gradients.at(param.spec.name);
     const std::vector<float> kept = to_host<float>(m.ctx, param.value);
     double norm = 0;

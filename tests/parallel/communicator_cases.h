@@ -241,7 +241,7 @@ inline void expect_agreement(Communicator& group, const std::vector<bool>& faili
   try {
     agree(group, failing[static_cast<size_t>(rank)] ? failure_of(rank) : nullptr);
   } catch (const Error& e) {
-    const std::string prefix = group.size() == 1 ? "" : fmt::format("rank {}: ", lowest);
+    const std::string prefix = group.size() == 1 ? "" : fmt::format("rank {} on {}: ", lowest, host_name());
     expect(e.what() == prefix + fmt::format("part {} is damaged", lowest), std::string("message: ") + e.what());
     expect(e.kind() == ErrorKind::data, "kind");
     expect(e.frames() == std::vector<std::string>{fmt::format("while opening part {}", lowest)}, "frames");
@@ -259,6 +259,11 @@ inline void agree_stops_all_or_none(Communicator& group) {
     expect_agreement(group, failing, static_cast<int>(one));
   }
   expect_agreement(group, std::vector<bool>(size, true), 0);
+  try {
+    agree(group, std::make_exception_ptr(Error(ErrorKind::data, "rank 3 on n7: agreed before")));
+  } catch (const Error& e) {
+    expect(e.what() == std::string("rank 3 on n7: agreed before"), std::string("message: ") + e.what());
+  }
   agree(group, nullptr);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "communicator_cases.h"
 
 namespace weft {
@@ -34,6 +36,12 @@ TEST(ResolveGrid, RefusesWhatDoesNotFitWithNumbersAndOptions) {
     EXPECT_NE(message.find(std::to_string(wanted.tp)), std::string::npos) << message;
   }
   EXPECT_NE(refusal({.dp = 3, .tp = 2}, 4).find("mpirun -n 6"), std::string::npos);
+}
+
+TEST(ResolveGrid, RefusesATimeoutThatIsNone) {
+  for (const double timeout : {0.0, -1.0, 1e9, std::nan("")})
+    EXPECT_TRUE(refusal({.timeout = timeout}, 1).starts_with("parallel.timeout = ")) << timeout;
+  EXPECT_EQ(refusal({.timeout = 0.5}, 1), "accepted");
 }
 
 TEST(Mesh, TensorParallelRanksAreNeighbours) {

@@ -47,8 +47,9 @@ void check(const MpiSession& session, Communicator& host, const std::string& wha
   if (what == "share") share_one_gpu();
   use_device(Device::cuda, what == "share" ? 0 : session.local_rank() % count);
   Context ctx(Device::cuda);
+  const NcclLimits usual{.collective = std::chrono::seconds(40)};
   const NcclLimits deaf{.collective = milliseconds(200), .notice = milliseconds(100)};
-  const auto world = make_nccl_communicator(ctx, host, what == "deaf" ? deaf : NcclLimits{});
+  const auto world = make_nccl_communicator(ctx, host, what == "deaf" ? deaf : usual);
   const bool is_last = world->rank() == world->size() - 1;
   if (what == "leave") {
     if (is_last) fail(ErrorKind::data, "this rank gives up");

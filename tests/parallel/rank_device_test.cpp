@@ -84,7 +84,7 @@ TEST_F(WithoutGpu, AutoIsTheCpuAndSaysWhy) {
 TEST_F(WithoutGpu, CudaIsRefusedOnEveryRank) {
   run_thread_ranks(3, [](Communicator& world) {
     const std::string message = refusal([&] { choose_device(DeviceChoice::cuda, false, world); });
-    EXPECT_TRUE(message.starts_with("rank 0: ")) << message;
+    EXPECT_TRUE(message.starts_with("rank 0 on " + host_name() + ": ")) << message;
     EXPECT_TRUE(holds(message, "libno_such_backend.so") && holds(message, "--device=cpu")) << message;
   });
 }

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tensor/error.h"
@@ -18,6 +19,19 @@ inline Device test_device() {
   const std::string_view name = chosen == nullptr ? "cpu" : chosen;
   if (name != "cpu" && name != "cuda") fail(ErrorKind::usage, fmt::format("WEFT_TEST_DEVICE is {}: cpu or cuda", name));
   return name == "cuda" ? Device::cuda : Device::cpu;
+}
+
+// Kernels on the emulated device (tests/emulation) take some hundred times as long as on the CPU or a GPU.
+inline bool on_emulated_device() {
+  static const bool emulated =
+      test_device() == Device::cuda && device_properties(Device::cuda).name == "Emulated device";
+  return emulated;
+}
+
+// What a test takes of its cases, steps or sentences: fewer there, so that it says the same in a second or two.
+template <typename T>
+T all_or_few(T all, T few) {
+  return on_emulated_device() ? std::move(few) : std::move(all);
 }
 
 template <typename T>

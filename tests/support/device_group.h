@@ -1,10 +1,12 @@
 // tests/support/device_group.h: groups of ranks for tensors on the device under test.
+//
+// Between GPUs they go through the hosts' memory, or over NCCL where WEFT_TEST_COMMUNICATION is nccl.
 #pragma once
 
 #include <memory>
 
+#include "parallel/device_mesh.h"
 #include "parallel/rank_device.h"
-#include "parallel/staged_communicator.h"
 #include "tests/support/device.h"
 
 namespace weft::testing {
@@ -15,16 +17,31 @@ inline RankDevice rank_on(Device device, const Communicator& world) {
 }
 inline RankDevice test_rank(const Communicator& world) { return rank_on(test_device(), world); }
 
+inline DeviceChoice test_device_choice() {
+  return test_device() == Device::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
+}
+
+inline Communication test_communication() {
+  const char* const chosen = std::getenv("WEFT_TEST_COMMUNICATION");
+  const std::string_view name = chosen == nullptr ? "mpi" : chosen;
+  if (name != "mpi" && name != "nccl")
+    fail(ErrorKind::usage, fmt::format("WEFT_TEST_COMMUNICATION is {}: mpi or nccl", name));
+  return name == "nccl" ? Communication::nccl : Communication::mpi;
+}
+
 // The ranks of `group`, which carries the host's values, for tensors on ctx's device.
 class DeviceGroup {
  public:
   DeviceGroup(Context& ctx, Communicator& group)
-      : group_(group), staged_(ctx.device() == Device::cpu ? nullptr : make_staged_communicator(group, ctx)) {}
-  Communicator& operator*() const { return staged_ ? *staged_ : group_; }
+      : group_(group),
+        between_gpus_(ctx.device() == Device::cpu
+                          ? nullptr
+                          : make_device_communicator(ctx, group, {.device = ctx.device()}, test_communication())) {}
+  Communicator& operator*() const { return between_gpus_ ? *between_gpus_ : group_; }
 
  private:
   Communicator& group_;
-  std::unique_ptr<Communicator> staged_;
+  std::unique_ptr<Communicator> between_gpus_;
 };
 
 }  // namespace weft::testing

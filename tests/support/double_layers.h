@@ -153,6 +153,7 @@ class DoubleLayers {
   }
   double activation(double x) const {
     if (c_.activation == Activation::gelu) return gelu(x);
+    if (c_.activation == Activation::gelu_tanh) return gelu_tanh(x);
     nearest_kink_ = std::min(nearest_kink_, std::abs(x));
     return std::max(x, 0.0);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/plan.h"
@@ -26,6 +27,7 @@ inline RunConfig run_config(const TextCorpus& corpus) {
   c.schedule.lr = 3e-3, c.schedule.warmup = 10;
   c.train.output = corpus.path() + "/run";
   c.train.precision = Precision::f32;
+  use_test_device(c);
   return c;
 }
 

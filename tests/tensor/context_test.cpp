@@ -40,6 +40,21 @@ TEST(Ops, SayWhichTensorAnActivationsGradientReads) {
             "activation_backward: x (which gelu reads) is missing");
 }
 
+TEST(Ops, RefuseAProductThatCannotEndSo) {
+  using Kind = ops::Epilogue::Kind;
+  Workspace w;
+  const Tensor x = w.random({3, 4}), y = w.random({4, 4}), c = w.zeros({3, 4}), four = w.random({4});
+  const auto message = [&](ops::Gemm a) {
+    a.a = x, a.b = y, a.c = c;
+    return message_of([&] { ops::gemm(w.ctx, a); });
+  };
+  EXPECT_EQ(message({.accumulate = true, .epilogue = {Kind::activate}}),
+            "gemm: an activation of a sum that is accumulated");
+  EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate}}), "gemm: a gradient with a bias");
+  EXPECT_EQ(message({.epilogue = {Kind::differentiate}}), "gemm: epilogue.saved is missing");
+  EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias goes with a weight's gradient alone");
+}
+
 TEST(Ops, RefuseSegmentsOutsideTheRows) {
   Workspace w;
   const Tensor x = w.random({4, 2});

@@ -65,6 +65,25 @@ TEST(Gelu, MatchesErfcInDouble) {
   EXPECT_EQ(gelu(0.0f), 0.0f);
 }
 
+TEST(Gelu, ByTanhMatchesItsFormulaInDouble) {
+  const auto formula = [](double x) {
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3))));
+  };
+  for (double x = -9; x <= 9; x += 0.00317) {
+    const float f = static_cast<float>(x);
+    const double d = f, slope = (formula(d + 1e-5) - formula(d - 1e-5)) / 2e-5;
+    EXPECT_NEAR(gelu_tanh(d), formula(d), 1e-14 * (1 + std::abs(d))) << x;
+    EXPECT_NEAR(gelu_tanh(f), formula(d), 3e-7 * (1 + std::abs(d))) << x;
+    EXPECT_NEAR(gelu_tanh_derivative(d), slope, 1e-9) << x;
+    EXPECT_NEAR(gelu_tanh_derivative(f), slope, 1e-6) << x;
+    EXPECT_LT(std::abs(formula(d) - gelu(d)), 5e-4) << x;  // an approximation of the exact one
+  }
+  EXPECT_EQ(gelu_tanh(0.0f), 0.0f);
+  EXPECT_EQ(gelu_tanh(-100.0f), 0.0f);
+  EXPECT_EQ(gelu_tanh(1e30f), 1e30f);
+  EXPECT_TRUE(std::isnan(gelu_tanh(std::nanf(""))));
+}
+
 TEST(Relu, KeepsNaNVisible) {
   EXPECT_EQ(relu(-2.0f), 0.0f);
   EXPECT_EQ(relu(2.0f), 2.0f);

@@ -12,7 +12,9 @@ using OpTensors = std::vector<Tensor*>;
 inline OpTensors tensors(ops::Fill& a) { return {&a.x}; }
 inline OpTensors tensors(ops::Add& a) { return {&a.x, &a.y}; }
 inline OpTensors tensors(ops::Cast& a) { return {&a.x, &a.y}; }
-inline OpTensors tensors(ops::Gemm& a) { return {&a.a, &a.b, &a.c, &a.bias, &a.packed_b}; }
+inline OpTensors tensors(ops::Gemm& a) {
+  return {&a.a, &a.b, &a.c, &a.bias, &a.packed_b, &a.epilogue.saved, &a.d_bias};
+}
 inline OpTensors tensors(ops::PackWeight& a) { return {&a.b, &a.packed}; }
 inline OpTensors tensors(ops::ColumnSum& a) { return {&a.x, &a.y}; }
 inline OpTensors tensors(ops::ActivationForward& a) { return {&a.x, &a.y}; }

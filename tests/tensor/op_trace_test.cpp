@@ -50,6 +50,19 @@ TEST(OpTrace, CallsDoNotOverlap) {
   }
 }
 
+TEST(OpTrace, EndsACallWhereTheFirstWithinItBegins) {
+  OpTrace trace;
+  {
+    const TracedCall outer(&trace, "outer");
+    { const TracedCall inner(&trace, "first"); }
+    { const TracedCall inner(&trace, "second"); }
+  }
+  { const TracedCall alone(&trace, "alone"); }
+  ASSERT_EQ(names(trace), (std::vector<std::string>{"outer", "first", "second", "alone"}));
+  EXPECT_EQ(trace.calls[0].end, trace.calls[1].begin);
+  for (size_t i = 1; i < trace.calls.size(); ++i) EXPECT_LE(trace.calls[i - 1].end, trace.calls[i].begin);
+}
+
 TEST(OpTrace, HoldsAnOpThatWasRefusedToo) {
   Workspace w;
   OpTrace trace;

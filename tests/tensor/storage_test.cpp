@@ -84,7 +84,7 @@ TEST_P(Storage, GemmOfEveryKind) {
 TEST_P(Storage, Elementwise) {
   const Pair x = random({7, 37}), d_y = random({7, 37}), residual = random({7, 37});
   const Tensor bias = w_.random({37});
-  for (const Activation kind : {Activation::relu, Activation::gelu}) {
+  for (const Activation kind : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
     const Pair y = outputs({7, 37}), d_x = outputs({7, 37});
     ops::activation_forward(w_.ctx, {.x = x.half, .y = y.half, .kind = kind, .dropout = kTestDropout});
     ops::activation_forward(w_.ctx, {.x = x.full, .y = y.full, .kind = kind, .dropout = kTestDropout});

@@ -2,7 +2,7 @@
 // said.
 #include <gtest/gtest.h>
 
-#include "tests/support/device_group.h"
+#include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/memory_plan.h"
 #include "trainer/plan.h"
@@ -19,17 +19,20 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
   c.data.train = c.data.valid = corpus.folder();
   c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
   c.train.output = corpus.path() + "/run";
-  c.train.validate_bleu = 12;
+  c.train.validate_bleu = all_or_few(12, 2);
   c.train.precision = precision, c.train.recompute = recompute;
   c.decode.beam = 3;
+  use_test_device(c);
   return resolve(c, 1);
 }
 
 class Allocations : public ::testing::TestWithParam<Precision> {};
 
 TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
-  const TextCorpus corpus(/*num_pairs=*/200);  // of 1 to 9 words: the longest sentence differs from step to step
+  // Of 1 to 9 words: the longest sentence differs from step to step.
+  const TextCorpus corpus(/*num_pairs=*/all_or_few(200, 40));
   const auto world = make_single_communicator();
+  const int steps = all_or_few(20, 4);
   for (const bool recompute : {false, true}) {
     const RunConfig c = config_of(corpus, GetParam(), recompute);
     const Mesh mesh(*world, c.parallel, test_rank(*world));
@@ -38,9 +41,9 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
     trainer.step();
     const int64_t before = Buffer::allocations();
     const size_t scratch = trainer.context().scratch_bytes();
-    for (int step = 2; step <= 20; ++step) {
+    for (int step = 2; step <= steps; ++step) {
       trainer.step();
-      if (step % 10 == 0) validation.run();
+      if (step % (steps / 2) == 0) validation.run();
     }
     EXPECT_EQ(Buffer::allocations(), before);
     EXPECT_EQ(trainer.context().scratch_bytes(), scratch);
@@ -48,7 +51,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
 }
 
 TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
-  const TextCorpus corpus(/*num_pairs=*/200);
+  const TextCorpus corpus(/*num_pairs=*/all_or_few(200, 40));
   const auto world = make_single_communicator();
   const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
   const Mesh mesh(*world, c.parallel, test_rank(*world));

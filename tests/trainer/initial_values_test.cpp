@@ -7,6 +7,7 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/event_log.h"
 #include "trainer/precision.h"
@@ -32,6 +33,7 @@ class InitialValues : public ::testing::Test {
     c.batch.rows = 64, c.batch.blocks = 2;
     c.train.output = folder_ / output;
     c.train.steps = 2;
+    use_test_device(c);
     return c;
   }
   RunConfig still(const std::string& output) const {  // begins with the first run's parameters and never changes them

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "tensor/error.h"
+#include "tests/support/device.h"
 #include "trainer/memory_plan.h"
 #include "trainer/units.h"
 
@@ -22,10 +23,10 @@ class MemoryFit : public ::testing::Test {
     config_.batch.rows = 1024, config_.batch.source_rows = 1000, config_.batch.blocks = 2;
     config_.train.precision = Precision::f32;
   }
-  size_t needed(const RunConfig& c) const { return plan_tensors(c, tp_, Device::cpu).tensors(); }
+  size_t needed(const RunConfig& c) const { return plan_tensors(c, tp_, test_device()).tensors(); }
   std::string refusal(size_t available) const {
     try {
-      require_fit(config_, tp_, Device::cpu, available);
+      require_fit(config_, tp_, test_device(), available);
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), ErrorKind::usage);
       return e.what();

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "data/atomic_file.h"
-#include "tensor/context.h"
 #include "tensor/error.h"
+#include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/event_log.h"
 #include "trainer/run.h"
@@ -80,6 +80,7 @@ class PrecisionOfARun : public ::testing::Test {
     c.schedule.lr = 1e-3;
     c.train.output = folder_ / "run";
     c.train.steps = 2, c.train.precision = precision;
+    use_test_device(c);
     return c;
   }
   // What it says on stderr.
@@ -98,7 +99,9 @@ class PrecisionOfARun : public ::testing::Test {
   std::string saved(int step) const {  // in config.cfg of a checkpoint
     return read_file(fmt::format("{}/checkpoints/step-{:08}/config.cfg", folder_ / "run", step));
   }
-  static std::string own() { return has_bf16_instructions() ? "bf16" : "f32"; }
+  static std::string own() {
+    return half_instructions(test_device(), *make_single_communicator()).bf16 ? "bf16" : "f32";
+  }
 
   const TemporaryFolder folder_;
 };

@@ -7,6 +7,7 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/event_log.h"
 #include "trainer/run_folder.h"
@@ -31,6 +32,7 @@ RunConfig run_config(const TemporaryFolder& folder) {
   c.train.output = folder / "run";
   c.train.steps = 6, c.train.validate_every = 2, c.train.save_every = 2, c.train.keep_last = 1;
   c.train.keep_best = BestMetric::loss, c.train.validate_bleu = 4;
+  use_test_device(c);
   return c;
 }
 
@@ -42,7 +44,6 @@ int run(const RunConfig& config) {
 // What the run keeps of a configuration that names a device and shares it.
 RunConfig kept(RunConfig c) {
   const auto world = make_single_communicator();
-  c.device = DeviceChoice::cpu, c.parallel.share_gpu = true;
   RunConfig kept = c;
   run_training(c, *world, [&](const RunConfig& said) {
     kept = said;

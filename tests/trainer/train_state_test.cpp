@@ -26,6 +26,17 @@ TEST(TrainState, ReadsBackAsItWasWritten) {
   EXPECT_EQ(TrainState::from_json(written, "step-00000012").order.seed, 1ull << 63);
 }
 
+TEST(ModelForm, TellsActivationsApart) {
+  const auto name = [](Activation activation) {
+    ModelConfig c;
+    c.activation = activation;
+    return ModelForm::of(c).activation;
+  };
+  EXPECT_EQ(name(Activation::relu), "relu");
+  EXPECT_EQ(name(Activation::gelu), "gelu");
+  EXPECT_EQ(name(Activation::gelu_tanh), "gelu_tanh");
+}
+
 TEST(TrainState, InsistsOnEveryField) {
   const nlohmann::json flat = some_state().to_json().flatten();
   for (const auto& [pointer, value] : flat.items()) {

@@ -76,7 +76,9 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   report.peak_f16 = world.sum(best_of(report.peaks, DType::f16));
   report.products = measure_products(config, world, ctx, kProductsShare * seconds);
   report.step = measure_steps(config, world, kStepShare * seconds, own);
-  const auto gpus = on_cpu ? nullptr : make_device_communicator(ctx, world, own, config.parallel.communication);
+  const auto gpus =
+      on_cpu ? nullptr
+             : make_device_communicator(ctx, world, own, config.parallel.communication, nccl_limits(config.parallel));
   report.all_reduce = measure_all_reduce(world, ctx, gpus ? *gpus : world, kAllReduceShare * seconds);
   report.load = load.report(world);
   return report;

@@ -52,7 +52,7 @@ bool Collective::poll() {
       first_ = 0;
       phase_ = Phase::deposit;
     }
-    if (m.error() != ncclSuccess) return false;
+    if (m.error() != ncclSuccess || m.stalled()) return false;
     const uint64_t stage = 2 * m.num_pieces + (phase_ == Phase::collect ? 1 : 0);
     if (!m.all_reached(stage)) return false;
     if (phase_ == Phase::deposit) {

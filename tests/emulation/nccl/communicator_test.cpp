@@ -69,6 +69,20 @@ TEST(Nccl, AStartedResultIsThereForWhatIsEnqueuedAfterWait) {
   });
 }
 
+TEST(Nccl, MemoryIsNotFreedUnderWhatWaitsForAnotherRank) {
+  std::latch enqueued(1);
+  run_gpu_ranks(2, [&](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1, 3, 5});
+    Buffer sum = floats(ctx, {0, 0, 0});
+    if (world.rank() == 1) enqueued.wait();
+    world.all_reduce(x.tensor({3}));
+    ops::add(ctx, {.x = x.tensor({3}), .y = sum.tensor({3})});
+    if (world.rank() == 0) enqueued.count_down();
+    sum = {};
+    ctx.synchronize();
+  });
+}
+
 TEST(Nccl, TwoGroupsOfOneContextShareOneOrder) {
   run_gpu_ranks(4, [](Context& ctx, Communicator& world, Communicator& host) {
     const auto pairs = host.split(host.rank() / 2, 0), others = host.split(host.rank() % 2, 0);
@@ -162,8 +176,34 @@ TEST(NcclFailure, ARankThatNeverComesIsWaitedForUpToTheLimit) {
       },
       [&](Context&, Communicator&, Communicator&) { heard.wait(); }, kShort);
   EXPECT_EQ(text, kCollective +
-                      "not ended after 0.2 s; another rank has stopped, hangs or makes other calls, see its "
-                      "message");
+                      "not ended after 0.2 s (parallel.timeout); another rank has stopped, hangs or makes other "
+                      "calls, see its message");
+}
+
+TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {
+  std::latch heard(1);
+  std::string text = "nothing";
+  run_thread_ranks(2, [&](Communicator& host) {
+    use_device(Device::cuda, host.rank());
+    const Mesh mesh(host, {.dp = 2, .tp = 1}, {.device = Device::cuda});
+    const DeviceMesh device(mesh, Communication::nccl, nccl_limits({.timeout = 0.2}));
+    const Buffer x = floats(device.context(), {1, 2, 3});
+    const auto reduce_in_step = [&](int64_t step) {
+      device.dp().set_step(step);
+      device.dp().all_reduce(x.tensor({3}));
+      device.context().synchronize();
+    };
+    reduce_in_step(1);
+    if (host.rank() == 1) return heard.wait();
+    try {
+      reduce_in_step(2);
+    } catch (const Error& e) {
+      text = e.what();
+    }
+    heard.count_down();
+  });
+  EXPECT_TRUE(text.starts_with("all_reduce of 12 bytes in step 2, rank 0 of a group of 2: not ended after 0.2 s"))
+      << text;
 }
 
 TEST(NcclFailure, ARankThatEndsByAnErrorIsNoticedAtOnce) {
@@ -282,7 +322,8 @@ TEST(NcclFailure, TheRanksAgreeOnTheCauseNotOnWhatFollowedFromIt) {
   const Error error = connection_failure([](int rank) { return rank; }, {});
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_TRUE(std::string(error.what()).starts_with("rank 1: NCCL reports: invalid usage")) << error.what();
+  EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 on " + host_name() + ": NCCL reports: invalid usage"))
+      << error.what();
 }
 
 TEST(NcclFailure, TwoRanksOnOneGpuAgreeOnTheError) {

@@ -78,5 +78,35 @@ TEST(NcclGraph, NamesTheReplayedCollectiveThatDoesNotEnd) {
       << text;
 }
 
+// More than the marks have numbers for.
+TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
+  constexpr int kMany = 5000;
+  std::string text = "nothing";
+  std::latch heard(1);
+  const GpuBody body = [&](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1, 2}), y = floats(ctx, {3});
+    world.set_step(5);
+    ctx.synchronize();
+    Graph graph(ctx, [&] {
+      for (int i = 0; i < kMany; ++i) world.all_reduce(x.tensor({2}), ReduceOp::max);
+      if (world.rank() == 0) world.broadcast(y.tensor({1}), 0);
+    });
+    graph.launch();
+    if (world.rank() == 1) {
+      ctx.synchronize();
+      return heard.wait();
+    }
+    try {
+      ctx.synchronize();
+    } catch (const Error& e) {
+      text = e.what();
+    }
+    heard.count_down();
+  };
+  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(500)});
+  EXPECT_TRUE(text.starts_with("broadcast of 4 bytes in step 5, rank 0 of a group of 2: not ended after 0.5 s"))
+      << text;
+}
+
 }  // namespace
 }  // namespace weft::testing

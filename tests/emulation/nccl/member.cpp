@@ -2,7 +2,7 @@
 //
 // A test's fault: WEFT_EMULATED_NCCL_FAULT=RANK:NUMBER. That rank of each group has an asynchronous error in its
 // collective of this number, counted from 0, as if its network had failed. With -1 the others never see it come; with
-// -2 they do not either, and it is refused.
+// -2 they do not either, and it is refused. RANK:NUMBER:stall: there it has no error, but does nothing any more.
 #include "tests/emulation/nccl/member.h"
 
 #include <fmt/format.h>
@@ -60,6 +60,7 @@ Member::Member(const std::string& segment_name, int rank, int size) : segment_(s
   const bool faulty =
       fault != nullptr && std::sscanf(fault, "%d:%d", &faulty_rank, &number) == 2 && faulty_rank == rank;
   if (faulty) faulty_collective_ = number;
+  stalls_ = faulty && std::strstr(fault, ":stall") != nullptr;
   if (!faulty || number >= 0) mine.num_ranks = size;
   if (faulty && number == -2) fail(ncclInvalidUsage, "refused, as the test wanted");
 }
@@ -117,7 +118,11 @@ bool Member::all_reached(uint64_t stage) {
 }
 
 void Member::count_collective() {
-  if (num_collectives_++ == faulty_collective_) fail(ncclRemoteError, "the network failed, as the test wanted");
+  if (num_collectives_++ != faulty_collective_) return;
+  if (stalls_)
+    stalled_ = true;
+  else
+    fail(ncclRemoteError, "the network failed, as the test wanted");
 }
 
 }  // namespace weft::emulation

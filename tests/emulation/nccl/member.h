@@ -29,7 +29,8 @@ class Member {
   RankState& shared(int rank) const { return segment_.rank(rank); }
   std::byte* deposit(int rank) const { return segment_.deposit(rank); }
   bool all_reached(uint64_t stage);  // false for ever, and an error, where one has left before
-  void count_collective();           // fails where the test's fault is due
+  void count_collective();           // fails or stalls where the test's fault is due
+  bool stalled() const { return stalled_; }
 
   uint64_t num_pieces = 0;  // that it has done
 
@@ -39,6 +40,7 @@ class Member {
   Segment segment_;
   const int rank_, size_;
   int faulty_collective_ = -1, num_collectives_ = 0;
+  bool stalls_ = false, stalled_ = false;
   std::atomic<bool> aborted_ = false;
   std::atomic<ncclResult_t> error_ = ncclSuccess;
 };

@@ -1,0 +1,99 @@
+// tests/devices/cuda_epilogue_test.cpp: what products on a CUDA device, real or emulated, save for the gradient of
+// relu, whoever writes it; what they end with under tuning.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tensor/half.h"
+#include "tests/devices/random_arguments.h"
+#include "tests/support/compare.h"
+#include "tests/tensor/on_device.h"
+
+namespace weft::testing {
+namespace {
+
+using Kind = ops::Epilogue::Kind;
+
+class CudaEpilogue : public ::testing::Test {
+ protected:
+  Tensor bytes(int64_t count) {
+    buffers_.emplace_back(static_cast<size_t>(count));
+    return buffers_.back().tensor({count / 4});
+  }
+  Tensor saved(Activation activation, const Tensor& c) {
+    const int64_t numel = ops::saved_numel(Device::cuda, activation, c.dtype, c.rows(), c.cols());
+    return Tensor(bytes(numel * static_cast<int64_t>(size_of(c.dtype))).data, {numel}, c.dtype);
+  }
+  static std::vector<double> doubles(const Tensor& t) {
+    return for_storage(t.dtype, [&](auto zero) {
+      std::vector<double> all;
+      for (const auto x : values<decltype(zero)>(t)) all.push_back(to_float(x));
+      return all;
+    });
+  }
+  Context ctx_{Device::cuda};
+  std::vector<Buffer> buffers_;
+};
+
+// cuBLASLt's bits, or our own kernel's where a slice or a storage leaves cuBLASLt without an algorithm: the product
+// whose gradient is taken may go the other way.
+TEST_F(CudaEpilogue, ReluSavesABitAnInputInOneOrder) {
+  constexpr int64_t m = 19, n = 136, k = 24, kRowBytes = 256 / 8;  // as many bits as fill whole 128s
+  for (const auto& [ab, c_type] : {std::pair{DType::f32, DType::f32},
+                                   {DType::bf16, DType::bf16},
+                                   {DType::f16, DType::f16},
+                                   {DType::bf16, DType::f32}}) {
+    for (uint64_t seed = 1; seed <= 8; ++seed) {  // whole matrices and slices of all alignments
+      SCOPED_TRACE(std::string(name_of(ab)) + " to " + name_of(c_type) + ", seed " + std::to_string(seed));
+      RandomArguments r(seed, ab);
+      const Tensor c = r.matrix(m, n, c_type), bits = saved(Activation::relu, c);
+      ASSERT_EQ(bits.bytes(), static_cast<size_t>(m * kRowBytes));
+      ops::gemm(ctx_, {.a = r.matrix(m, k),
+                       .b = r.matrix(k, n),
+                       .c = c,
+                       .bias = r.floats({n}),
+                       .epilogue = {Kind::activate, Activation::relu, bits}});
+      const std::vector<double> y = doubles(c);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          const uint8_t byte = static_cast<const uint8_t*>(bits.data)[i * kRowBytes + j / 8];
+          ASSERT_EQ((byte >> j % 8 & 1) != 0, y[static_cast<size_t>(i * n + j)] > 0) << "row " << i << " column " << j;
+        }
+      }
+    }
+  }
+}
+
+// The variable is read when a Context's first product is made.
+TEST_F(CudaEpilogue, IsTheSameWhenTuned) {
+  constexpr int64_t m = 24, n = 40, k = 128;
+  RandomArguments r(1, DType::bf16);
+  const Tensor a = r.matrix(m, k), b = r.matrix(k, n), x = r.matrix(m, k);
+  const auto results = [&](Context& ctx) {
+    std::vector<double> all;
+    const auto keep = [&](const Tensor& t) {
+      const std::vector<double> v = doubles(t);
+      all.insert(all.end(), v.begin(), v.end());
+    };
+    for (const Activation activation : {Activation::relu, Activation::gelu_tanh}) {
+      const Tensor c = r.matrix(m, n), d = r.matrix(m, n), kept = saved(activation, c);
+      ops::gemm(ctx, {.a = a, .b = b, .c = c, .epilogue = {Kind::activate, activation, kept}});
+      ops::gemm(ctx, {.a = a, .b = b, .c = d, .epilogue = {Kind::differentiate, activation, kept}});
+      keep(c), keep(d);
+    }
+    const Tensor d_weight = r.floats({k, k}, 0), d_bias = r.floats({k}, 0);
+    ops::gemm(ctx, {.a = a, .b = x, .c = d_weight, .trans_a = true, .accumulate = true, .d_bias = d_bias});
+    keep(d_weight), keep(d_bias);
+    return all;
+  };
+  const std::vector<double> want = results(ctx_);
+  setenv("WEFT_TUNE_GEMM", "1", /*overwrite=*/1);
+  Context tuned(Device::cuda);
+  const std::vector<double> got = results(tuned);
+  unsetenv("WEFT_TUNE_GEMM");
+  expect_close_in_norm(got, want, 0x1p-8);
+}
+
+}  // namespace
+}  // namespace weft::testing

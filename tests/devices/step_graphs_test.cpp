@@ -1,0 +1,103 @@
+// tests/devices/step_graphs_test.cpp: a step replayed as CUDA graphs is the step, bit for bit.
+#include "trainer/step_graphs.h"
+
+#include "tests/support/small_run.h"
+
+namespace weft::testing {
+namespace {
+
+struct Variant {
+  const char* name;
+  Precision precision;
+  int64_t blocks;
+  bool recompute;
+};
+constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
+                                 {"bf16", Precision::bf16, 2, false},
+                                 {"f16", Precision::f16, 2, false},
+                                 {"one_block", Precision::bf16, 1, false},
+                                 {"recompute", Precision::bf16, 1, true}};
+
+Trained trained(const TextCorpus& corpus, const Variant& variant, bool cuda_graph) {
+  RunConfig config = run_config(corpus);
+  config.train.precision = variant.precision;
+  config.train.recompute = variant.recompute;
+  config.train.cuda_graph = cuda_graph;
+  config.batch.blocks = variant.blocks;
+  const auto world = make_single_communicator();
+  config = resolve(config, 1);
+  const Mesh mesh(*world, config.parallel, rank_on(Device::cuda, *world));
+  Trainer trainer(config, mesh);
+  Trained result;
+  for (int i = 0; i < 4; ++i) {
+    const StepReport report = trainer.step();
+    result.losses.insert(result.losses.end(), {report.loss, report.nll, report.grad_norm});
+  }
+  EXPECT_EQ(trainer.graphs().recorded(), cuda_graph);
+  result.params = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+  return result;
+}
+
+class StepGraphsTest : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(StepGraphsTest, GiveTheBitsOfTheStepsThatAreNotRecorded) {
+  const TextCorpus corpus(/*num_pairs=*/200);
+  const Trained plain = trained(corpus, GetParam(), /*cuda_graph=*/false);
+  const Trained replayed = trained(corpus, GetParam(), /*cuda_graph=*/true);
+  EXPECT_NE(plain.losses.front(), plain.losses[3]);
+  EXPECT_EQ(replayed.losses, plain.losses);
+  EXPECT_EQ(replayed.params, plain.params);
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, StepGraphsTest, ::testing::ValuesIn(kVariants),
+                         [](const auto& info) { return info.param.name; });
+
+std::string refusal(const TextCorpus& corpus, Device device) {
+  try {
+    run_thread_ranks(2, [&](Communicator& world) {
+      RunConfig config = run_config(corpus);
+      config.parallel.dp = 2;
+      config.train.cuda_graph = true;
+      config = resolve(config, 2);
+      const Mesh mesh(world, config.parallel, rank_on(device, world));
+      Trainer trainer(config, mesh);
+    });
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// Ranks that share a GPU sum through their hosts' memory.
+TEST(StepGraphs, AreRefusedWhereTheHostTakesPart) {
+  const TextCorpus corpus(/*num_pairs=*/200);
+  for (const Device device : {Device::cpu, Device::cuda})
+    EXPECT_NE(refusal(corpus, device).find("train.cuda_graph"), std::string::npos) << refusal(corpus, device);
+}
+
+TEST(RecordedWork, IsDoneOnceEachTimeThatItIsAskedFor) {
+  Context ctx(Device::cuda);
+  const Buffer memory(2 * sizeof(float), Device::cuda);
+  const Tensor one = memory.tensor({1}), sum = memory.tensor({1}, DType::f32, sizeof(float));
+  ops::fill(ctx, {.x = one, .value = 1});
+  RecordedWork work;
+  for (int i = 1; i <= 4; ++i) {
+    work.run(ctx, [&] { ops::add(ctx, {.x = one, .y = sum}); });
+    EXPECT_EQ(to_host<float>(ctx, sum)[0], static_cast<float>(i));
+    EXPECT_EQ(work.recorded(), i > 1);
+  }
+}
+
+TEST(RecordedWork, ThatFailsLeavesTheStreamFree) {
+  Context ctx(Device::cuda);
+  const Buffer memory(sizeof(float), Device::cuda);
+  const Tensor x = memory.tensor({1});
+  RecordedWork work;
+  work.run(ctx, [] {});
+  EXPECT_THROW(work.run(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which a recording cannot
+  ops::fill(ctx, {.x = x, .value = 3});
+  EXPECT_EQ(to_host<float>(ctx, x)[0], 3);
+}
+
+}  // namespace
+}  // namespace weft::testing

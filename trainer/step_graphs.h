@@ -1,0 +1,45 @@
+// trainer/step_graphs.h: train.cuda_graph: what a step does again and again, replayed as CUDA graphs: the work of a
+// block, that of a step's last block, in which gradients are summed over dp, and the optimizer's update.
+//
+// Between them the host decides: whether the gradients are finite on all ranks, and how they are clipped. Without the
+// option all of it does what it is given, as it comes.
+#pragma once
+
+#include "parallel/mesh.h"
+#include "tensor/memory.h"
+#include "tensor/recorded_work.h"
+#include "tensor/step_state.h"
+#include "trainer/run_config.h"
+
+namespace weft {
+
+class StepGraphs {
+ public:
+  // An Error if the option is set and nothing could be recorded: on CPUs, or where sums over ranks pass through hosts.
+  StepGraphs(const RunConfig& config, const Mesh& mesh);
+
+  const StepState* state() const { return static_cast<const StepState*>(state_.data()); }  // nullptr: no graphs
+  bool recorded() const { return last_block_.recorded(); }
+  void set(Context& ctx, StepState values);  // for what runs from here on; nothing without graphs
+
+  template <typename Work>
+  void block(Context& ctx, bool last, const Work& work) {
+    run(ctx, last ? last_block_ : block_, work);
+  }
+  template <typename Work>
+  void update(Context& ctx, const Work& work) {
+    run(ctx, update_, work);
+  }
+
+ private:
+  template <typename Work>
+  void run(Context& ctx, RecordedWork& recorded, const Work& work) {
+    if (state() == nullptr) return work();
+    recorded.run(ctx, work);
+  }
+
+  Buffer state_;  // a StepState
+  RecordedWork block_, last_block_, update_;
+};
+
+}  // namespace weft
