@@ -80,7 +80,7 @@ endfunction()
 
 function(check_test_is_run file)
   string(REGEX REPLACE "^tests/([^/]*)/([^/]*/)?[^/]*$" "\\1" folder "${file}")  # a subfolder's tests are its folder's
-  if(NOT registrations MATCHES "weft_[a-z_]*tests?[(]${folder}[ )]")
+  if(NOT registrations MATCHES "weft_[a-z_]*test(s|_program)?[(]${folder}[ )]")
     violation("${file} belongs to no test program: tests/CMakeLists.txt does not name the folder ${folder}")
   endif()
 endfunction()
