@@ -23,7 +23,7 @@ describe() {  # describe NAME SECONDS TEXT
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
 describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
 describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 30 steps' losses, are those of one rank"
-describe learning 180 "training on the GPU in f32 and in bf16 with the losses of the CPU in f32 (compare_losses)"
+describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
 describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
 describe big 60 "weft bench of configs/big.cfg"
@@ -130,10 +130,10 @@ compare_losses() { "$top/tests/learning/compare_losses" "$@"; }
 
 # 30 steps on grids, or as few as --steps says.
 grid_steps() { echo $((steps < 30 ? steps : 30)); }
-on_grid() {  # on_grid WAY GRID: the losses are those of one rank
+on_grid() {  # on_grid WAY GRID OPTION...: the losses are those of one rank
   local dp=${2%x*} tp=${2#*x}
   training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
-    --parallel.communication="$1" --parallel.share_gpu=true --parallel.timeout=40
+    --parallel.communication="$1" --parallel.share_gpu=true --parallel.timeout=40 "${@:3}"
   mpi $((dp * tp)) "${command[@]}" && compare_losses "$1-$2" alone 0.001 5
 }
 part_grids() {
@@ -155,6 +155,10 @@ part_grids() {
       count=$((count + 1))
       on_grid $way $grid || failed+=("$way $grid")
     done
+    if [ $way = nccl ]; then  # its sums recorded
+      count=$((count + 1))
+      on_grid nccl 2x2 --train.cuda_graph=true || failed+=("nccl 2x2 as CUDA graphs")
+    fi
   done
   note "$count comparisons with one rank; failed: ${failed[*]:-none}"
   [ ${#failed[@]} -eq 0 ]
@@ -170,12 +174,15 @@ part_learning() {
     training gpu-$precision --device=cuda --train.precision=$precision --train.steps="$steps"
     "${command[@]}" || { kill $on_cpu; return 1; }
   done
+  training gpu-graphs --device=cuda --train.precision=bf16 --train.steps="$steps" --train.cuda_graph=true
+  "${command[@]}" || { kill $on_cpu; return 1; }
   wait $on_cpu || { tail -n 5 cpu.log; return 1; }
-  local f32 bf16 status=0
+  local f32 bf16 graphs status=0
   f32=$(compare_losses gpu-f32 cpu 0.002 25) || status=1
   bf16=$(compare_losses gpu-bf16 cpu 0.01 25) || status=1
-  printf '%s\n' "$f32" "$bf16"
-  note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16")"
+  graphs=$(compare_losses gpu-graphs gpu-bf16 0.000001 25) || status=1  # bit for bit
+  printf '%s\n' "$f32" "$bf16" "$graphs"
+  note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16"); replayed as CUDA graphs $(tail -n 1 <<<"$graphs")"
   return $status
 }
 
@@ -198,9 +205,10 @@ bench() {  # bench NAME
   ! is_emulated || cannot "$emulated"
   local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 8000)
   "$weft" "${options[@]}" --seconds 15 >"$1.txt"
-  "$weft" "${options[@]}" --seconds 10 --json >"$1.json"
+  "$weft" "${options[@]}" --seconds 8 --cuda_graph >"$1-graphs.txt"
+  "$weft" "${options[@]}" --seconds 8 --json >"$1.json"
   printf '## weft bench of configs/%s.cfg\n\n```\n%s\n```\n' "$1" "$(cat "$1.txt")" >"$1.md.part"
-  note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1)"
+  note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1); replayed as CUDA graphs: $(grep -hE 'target tokens/s' "$1-graphs.txt" | head -n 1)"
 }
 part_base() { bench base; }
 part_big() { bench big; }
