@@ -70,7 +70,7 @@ class Trainer {
   GradSync grad_sync_;
   LossTotal losses_;
   Arena arena_;
-  StepGraphs graphs_;
+  StepGraphs graphs_;  // after device_: NCCL waits for the graphs that hold it before it ends
   DataOrder order_;
   ModelForm form_;
   std::unique_ptr<Loader> loader_;

@@ -45,6 +45,8 @@ Marks::Marks() : ring_(kRing) {
   check(cudaMalloc(&table, bytes), "cudaMalloc");
   table_ = static_cast<uint32_t*>(table);
   check(cudaMemcpy(table_, numbers.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  check(cudaStreamSynchronize(nullptr),
+        "cudaMemcpy");  // the copy may only be on its way, and other streams do not wait
   check(cudaHostAlloc(&words, kNumWords * sizeof(uint32_t), cudaHostAllocDefault), "cudaHostAlloc");
   words_ = static_cast<uint32_t*>(words);
   std::fill_n(words_, kNumWords, 0u);

@@ -136,13 +136,12 @@ void activation_forward(Context& ctx, const ops::ActivationForward& a) {
     const auto launch = [&](const auto& group) {
       launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(), group);
     };
-    switch (a.kind) {
-      case Activation::relu:
-        return launch(ActivateGroup<Activation::relu, T>{x, y, a.dropout});
-      case Activation::gelu:
-        return launch(ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
-      case Activation::gelu_tanh:
-        return launch(ActivateGroup<Activation::gelu_tanh, T>{x, y, a.dropout});
+    if (a.kind == Activation::relu) {
+      launch(ActivateGroup<Activation::relu, T>{x, y, a.dropout});
+    } else if (a.kind == Activation::gelu) {
+      launch(ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
+    } else {
+      launch(ActivateGroup<Activation::gelu_tanh, T>{x, y, a.dropout});
     }
   });
 }
@@ -155,14 +154,12 @@ void activation_backward(Context& ctx, const ops::ActivationBackward& a) {
       launch_groups(ctx, "activation_backward", extent, group);
     };
     const Extent by_row{a.d_y.rows(), a.d_y.cols()};
-    switch (a.kind) {
-      case Activation::relu:
-        return launch(extent_of(a.y, a.d_y, a.d_x),
-                      ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
-      case Activation::gelu:
-        return launch(by_row, GeluGradientGroup<Activation::gelu, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
-      case Activation::gelu_tanh:
-        return launch(by_row, GeluGradientGroup<Activation::gelu_tanh, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+    if (a.kind == Activation::relu) {
+      launch(extent_of(a.y, a.d_y, a.d_x), ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
+    } else if (a.kind == Activation::gelu) {
+      launch(by_row, GeluGradientGroup<Activation::gelu, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+    } else {
+      launch(by_row, GeluGradientGroup<Activation::gelu_tanh, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
     }
   });
 }

@@ -11,9 +11,10 @@ namespace {
 
 thread_local const char* last_kernel = nullptr;
 
-// CUDA numbers what goes wrong while kernels run from here on; it surfaces in whatever is called next.
+// CUDA numbers what goes wrong while kernels run from here on, up to what a call itself may not ask for; it surfaces in
+// whatever is called next.
 bool is_of_a_running_kernel(cudaError_t status) {
-  return status >= cudaErrorIllegalAddress && status != cudaErrorLaunchOutOfResources;
+  return status >= cudaErrorIllegalAddress && status < cudaErrorNotSupported && status != cudaErrorLaunchOutOfResources;
 }
 
 }  // namespace

@@ -56,6 +56,25 @@ TEST(NormOfAGpu, RefusesRowsThatNoBlockHolds) {
   }
 }
 
+// Tensors without gaps are taken as a single row, but only all together.
+TEST(ReluGradientOfAGpu, TakesWholeTensorsAndSlicesTogether) {
+  constexpr int64_t kRows = 5, kCols = 12;
+  Context cpu(Device::cpu), gpu(Device::cuda);
+  for (int slices = 0; slices < 8; ++slices) {
+    RandomArguments r(1, DType::f32);
+    const auto matrix = [&](int which) {
+      return (slices >> which & 1) != 0 ? r.floats({kRows, 2 * kCols}).slice_cols(kCols, kCols)
+                                        : r.floats({kRows, kCols});
+    };
+    weft::ops::ActivationBackward a{.y = matrix(0), .d_y = matrix(1), .d_x = matrix(2), .kind = Activation::relu};
+    a.x = a.y;
+    weft::ops::activation_backward(cpu, a);
+    const std::vector<float> want = values(a.d_x);
+    ops::activation_backward(gpu, a);
+    EXPECT_EQ(values(a.d_x), want) << slices;
+  }
+}
+
 TEST(ColumnSumOfAGpu, OfNoColumnsIsNothing) {
   Context gpu(Device::cuda);
   RandomArguments r(1, DType::f32);
