@@ -1,4 +1,4 @@
-// tensor/cuda/pinned_ring.cpp: copies to the device in parts of at most half a ring.
+// tensor/cuda/pinned_ring.cpp: copies in parts of at most half a ring.
 #include "tensor/cuda/pinned_ring.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr size_t kAlignment = 256;  // of each part: copies are fastest from who
 }  // namespace
 
 void PinnedRing::allocate() {
-  for (cudaEvent_t& event : read_)
+  for (cudaEvent_t& event : done_)
     if (event == nullptr) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   void* data = nullptr;
   check(cudaMallocHost(&data, 2 * kHalfBytes), "cudaMallocHost (pinned memory for copies)");
@@ -23,14 +23,14 @@ void PinnedRing::allocate() {
 
 PinnedRing::~PinnedRing() {
   if (data_ != nullptr) (void)cudaFreeHost(data_);
-  for (cudaEvent_t event : read_)
+  for (cudaEvent_t event : done_)
     if (event != nullptr) (void)cudaEventDestroy(event);
 }
 
 void PinnedRing::turn(cudaStream_t stream) {
-  check(cudaEventRecord(read_[half_], stream), "upload");
+  check(cudaEventRecord(done_[half_], stream), "upload");
   half_ = 1 - half_;
-  check(cudaEventSynchronize(read_[half_]), "upload");  // at once for a half that was never filled
+  check(cudaEventSynchronize(done_[half_]), "upload");  // at once for a half that was never filled
   used_ = 0;
 }
 
@@ -49,6 +49,28 @@ void PinnedRing::upload(const void* host, void* device, size_t bytes, cudaStream
     to += part;
     bytes -= part;
   }
+}
+
+// The device may write a half at any time: in the stream's order what it was to read there comes before. The host takes
+// a part out while the next one comes in.
+void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStream_t stream) {
+  if (data_ == nullptr) allocate();
+  const char* from = static_cast<const char*>(device);
+  char* to = static_cast<char*>(host);
+  const size_t parts = (bytes + kHalfBytes - 1) / kHalfBytes;
+  const auto size = [&](size_t part) { return std::min(bytes - part * kHalfBytes, kHalfBytes); };
+  const auto half = [&](size_t part) { return data_ + part % 2 * kHalfBytes; };
+  for (size_t part = 0; part <= parts; ++part) {
+    if (part < parts) {
+      check(cudaMemcpyAsync(half(part), from + part * kHalfBytes, size(part), cudaMemcpyDeviceToHost, stream),
+            "download");
+      check(cudaEventRecord(done_[part % 2], stream), "download");
+    }
+    if (part == 0) continue;
+    check(cudaEventSynchronize(done_[(part - 1) % 2]), "download");
+    std::memcpy(to + (part - 1) * kHalfBytes, half(part - 1), size(part - 1));
+  }
+  half_ = used_ = 0;  // nothing is under way
 }
 
 }  // namespace weft::cuda

@@ -1,8 +1,8 @@
-// tensor/cuda/pinned_ring.h: pinned memory through which the host's bytes go to the device, so that the host may write
-// its own again at once.
+// tensor/cuda/pinned_ring.h: pinned memory through which bytes go from the host's own memory to the device, so that the
+// host may write there again at once, and back.
 //
-// Two halves: while one is being filled, the device reads the other. Filling waits only for a half that is still being
-// read.
+// Two halves: while the host fills or empties one, the device reads or writes the other. Uploads wait only for a half
+// that is still being read, downloads for all that the stream was asked for before.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,6 +21,7 @@ class PinnedRing {  // takes no memory before its first use
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
   void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // always of the same stream
+  void download(const void* device, void* host, size_t bytes, cudaStream_t stream);
 
  private:
   void allocate();
@@ -28,7 +29,7 @@ class PinnedRing {  // takes no memory before its first use
 
   char* data_ = nullptr;
   size_t half_ = 0, used_ = 0;         // the half being filled, and how much of it is
-  std::array<cudaEvent_t, 2> read_{};  // of a half: the device has read it
+  std::array<cudaEvent_t, 2> done_{};  // of a half: the device has read or written it
 };
 
 }  // namespace weft::cuda
