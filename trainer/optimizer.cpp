@@ -23,7 +23,7 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, De
     : params_(params),
       config_(config),
       by_decay_(ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; })),
-      by_split_(ranges([](const Param& p) { return p.spec.tp_dim >= 0; })),
+      by_split_(ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; })),
       m_(static_cast<size_t>(params.numel()) * sizeof(float), device),
       v_(static_cast<size_t>(params.numel()) * sizeof(float), device),
       squares_(2, device) {}

@@ -9,10 +9,14 @@ namespace {
 
 class Graph final : public Context::Runtime::Recording {
  public:
-  Graph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+  Graph(cudaGraph_t graph, cudaStream_t stream, int& num_graphs) : stream_(stream), num_graphs_(num_graphs) {
     check(cudaGraphInstantiate(&executable_, graph, 0), "cudaGraphInstantiate");
+    ++num_graphs_;
   }
-  ~Graph() override { (void)cudaGraphExecDestroy(executable_); }
+  ~Graph() override {
+    (void)cudaGraphExecDestroy(executable_);
+    --num_graphs_;
+  }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -23,6 +27,7 @@ class Graph final : public Context::Runtime::Recording {
 
  private:
   cudaStream_t stream_;
+  int& num_graphs_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
@@ -41,7 +46,7 @@ std::unique_ptr<Context::Runtime::Recording> Runtime::record(const std::function
   }
   check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
   const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(graph, cudaGraphDestroy);
-  return std::make_unique<Graph>(graph, stream_);
+  return std::make_unique<Graph>(graph, stream_, num_graphs_);
 }
 
 }  // namespace weft::cuda

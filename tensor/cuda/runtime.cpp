@@ -74,6 +74,16 @@ void Runtime::reserve(const Context::Runtime& dry) {
     reserve(static_cast<Use>(use), other.scratch_[static_cast<size_t>(use)].bytes());
 }
 
+void Runtime::reserve(Use use, size_t bytes) {
+  Scratch& scratch = scratch_[use];
+  if (num_graphs_ > 0 && bytes > scratch.bytes()) {
+    fail(ErrorKind::internal, fmt::format("an op asks for {} bytes of scratch memory where CUDA graphs were recorded "
+                                          "with {}: the memory plan of the step is too small",
+                                          bytes, scratch.bytes()));
+  }
+  scratch.reserve(bytes, dry_run_);
+}
+
 size_t Runtime::scratch_bytes() const {
   size_t bytes = 0;
   for (const Scratch& scratch : scratch_) bytes += footprint(scratch.bytes());
@@ -86,10 +96,7 @@ void Runtime::synchronize() {
 
 void Runtime::upload(const void* host, void* device, size_t bytes) { ring_.upload(host, device, bytes, stream_); }
 
-void Runtime::download(const void* device, void* host, size_t bytes) {
-  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "download");
-  check(cudaStreamSynchronize(stream_), "download");  // `host` may be pinned memory: such copies are not waited for
-}
+void Runtime::download(const void* device, void* host, size_t bytes) { ring_.download(device, host, bytes, stream_); }
 
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run) { return std::make_unique<Runtime>(dry_run); }
 

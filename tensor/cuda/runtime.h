@@ -51,7 +51,7 @@ struct Runtime final : Context::Runtime {
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
 
   enum Use { kEmbedding, kReduction, kAttention, kProduct, kBias, kNumUses };
-  void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
+  void reserve(Use use, size_t bytes);
   template <typename T>
   T* scratch(Use use) const {
     return static_cast<T*>(scratch_[use].data());
@@ -62,6 +62,7 @@ struct Runtime final : Context::Runtime {
 
  private:
   bool dry_run_;
+  int num_graphs_ = 0;  // recorded, and alive: they hold addresses of scratch memory
   std::array<Scratch, kNumUses> scratch_;
   PinnedRing ring_;
 };

@@ -88,6 +88,22 @@ TEST(RecordedWork, IsDoneOnceEachTimeThatItIsAskedFor) {
   }
 }
 
+TEST(RecordedWork, KeepsItsScratchMemoryFromGrowing) {
+  Context ctx(Device::cuda);
+  const Buffer memory(300 * sizeof(float), Device::cuda);
+  const auto add_up = [&](int64_t cols) {
+    ops::column_sum(ctx, {.x = memory.tensor({2, cols}), .y = memory.tensor({cols}, DType::f32, 200 * sizeof(float))});
+  };
+  {
+    RecordedWork work;
+    for (int i = 0; i < 2; ++i) work.run(ctx, [&] { add_up(10); });
+    EXPECT_THROW(add_up(100), Error);
+    add_up(10);
+  }
+  add_up(100);
+  ctx.synchronize();
+}
+
 TEST(RecordedWork, ThatFailsLeavesTheStreamFree) {
   Context ctx(Device::cuda);
   const Buffer memory(sizeof(float), Device::cuda);
