@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "launch/fields.h"
@@ -66,6 +67,43 @@ std::string products_text(const BenchReport& r) {
     s += fmt::format(" {:>7.0f} {:>7.0f} {:>5.1f} %", g.best / kGiga, g.median / kGiga, 100 * g.best / r.rank_peak());
   }
   return s + "\n";
+}
+
+// Kinds of an op together: what they move over the time that they take, beside the time that copies would.
+struct OpRate {
+  std::string op;
+  int64_t calls = 0;
+  double bytes = 0, flops = 0, seconds = 0, copy_seconds = 0;
+};
+
+std::vector<OpRate> rates_by_op(const BenchReport& r) {
+  std::vector<OpRate> rates;
+  for (const KernelRate& k : r.kernels) {
+    auto found = std::find_if(rates.begin(), rates.end(), [&](const OpRate& rate) { return rate.op == k.op; });
+    if (found == rates.end()) found = rates.insert(rates.end(), {.op = k.op});
+    const auto calls = static_cast<double>(k.calls);
+    found->calls += k.calls;
+    found->bytes += calls * k.cost.bytes, found->flops += calls * k.cost.flops;
+    found->seconds += calls * k.best, found->copy_seconds += calls * k.cost.bytes / copy_rate(r.copies, k.cost.bytes);
+  }
+  std::sort(rates.begin(), rates.end(), [](const OpRate& a, const OpRate& b) { return a.seconds > b.seconds; });
+  return rates;
+}
+
+std::string kernels_text(const BenchReport& r) {
+  std::string s = "\ncopies within memory: GB/s, read and written\n ";
+  for (size_t i = 0; i < r.copies.size(); i += 3) {
+    const CopyRate& copy = r.copies[i];
+    s += fmt::format("   {}: {:.1f}", format_bytes(static_cast<size_t>(copy.bytes)), copy.bytes_per_second / kGiga);
+  }
+  s += fmt::format(
+      "\n\nops of a block, by themselves: calls, best time of all, GB/s beside copies of as much, GFLOP/s\n");
+  for (const OpRate& o : rates_by_op(r)) {
+    s += fmt::format("  {:<24} {:>5} {:>12.6f} s {:>8.1f} {:>6.1f} %", o.op, o.calls, o.seconds,
+                     o.bytes / o.seconds / kGiga, 100 * o.copy_seconds / o.seconds);
+    s += o.flops > 0 ? fmt::format(" {:>9.0f}\n", o.flops / o.seconds / kGiga) : "\n";
+  }
+  return s;
 }
 
 std::string step_text(const BenchReport& r) {
@@ -157,6 +195,29 @@ Json products_json(const BenchReport& r) {
   return json;
 }
 
+Json copies_json(const BenchReport& r) {
+  Json json = Json::array();
+  for (const CopyRate& c : r.copies)
+    json.push_back({{"bytes", c.bytes}, {"gigabytes_per_second", c.bytes_per_second / kGiga}});
+  return json;
+}
+
+Json kernels_json(const BenchReport& r) {
+  Json json = Json::array();
+  for (const KernelRate& k : r.kernels) {
+    const double rate = k.cost.bytes / k.best;
+    json.push_back({{"op", k.op},
+                    {"calls", k.calls},
+                    {"bytes", k.cost.bytes},
+                    {"best_seconds", k.best},
+                    {"median_seconds", k.median},
+                    {"gigabytes_per_second", rate / kGiga},
+                    {"share_of_copy", rate / copy_rate(r.copies, k.cost.bytes)},
+                    {"gflops", k.cost.flops > 0 ? Json(k.cost.flops / k.best / kGiga) : Json()}});
+  }
+  return json;
+}
+
 Json all_reduce_json(const BenchReport& r) {
   Json json = Json::array();
   for (const AllReduceRate& a : r.all_reduce)
@@ -170,7 +231,7 @@ Json all_reduce_json(const BenchReport& r) {
 std::string bench_text(const BenchReport& r) {
   const std::string warning = r.load.warning();
   return setting_text(r) + fmt::format("{:<11} {:.2f} before, {:.2f} after\n", "load", r.load.before, r.load.after) +
-         peak_text(r) + products_text(r) + step_text(r) + all_reduce_text(r) +
+         peak_text(r) + products_text(r) + kernels_text(r) + step_text(r) + all_reduce_text(r) +
          (warning.empty() ? "" : fmt::format("\nWARNING: {}\n", warning));
 }
 
@@ -186,6 +247,8 @@ std::string bench_json(const BenchReport& r) {
       {"peaks", peaks_json(r)},
       {"peak_gflops", {{"f32", r.peak_f32 / kGiga}, {"bf16", r.peak_bf16 > 0 ? Json(r.peak_bf16 / kGiga) : Json()}}},
       {"gemm", products_json(r)},
+      {"copies", copies_json(r)},
+      {"kernels", kernels_json(r)},
       {"step", step_json(r)},
       {"mfu", r.mfu()},
       {"all_reduce", all_reduce_json(r)},

@@ -10,7 +10,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <vector>
+
+#include "tensor/op_cost.h"
 
 namespace weft {
 
@@ -25,6 +28,14 @@ struct OpTrace {
     double seconds() const { return end - begin; }
   };
   std::vector<Call> calls;  // in the order they ran
+
+  struct Op {
+    const char* name;
+    OpCost cost;
+    std::function<void(Context&)> again;  // with the same arguments, whatever lies there then
+  };
+  bool keeps_ops = false;
+  std::vector<Op> ops;  // if keeps_ops: those that were asked for from outside, not those that they end in
 };
 
 class TracedCall {  // from construction to the end of the scope

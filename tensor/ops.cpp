@@ -387,8 +387,34 @@ int64_t saved_numel(Device device, Activation activation, DType storage, int64_t
   return backend(device).saved_numel(activation, storage, rows, cols);
 }
 
+namespace {
+
+// For a trace that keeps ops; others that this one ends in are not kept.
+template <typename Arguments>
+class KeptOp {
+ public:
+  KeptOp(Context& ctx, const char* name, const Arguments& a, void (*op)(Context&, const Arguments&)) {
+    OpTrace* const trace = ctx.trace();
+    if (trace == nullptr || !trace->keeps_ops) return;
+    trace->ops.push_back({name, cost_of(ctx, a), [a, op](Context& context) { op(context, a); }});
+    trace->keeps_ops = false;
+    trace_ = trace;
+  }
+  ~KeptOp() {
+    if (trace_ != nullptr) trace_->keeps_ops = true;
+  }
+  KeptOp(const KeptOp&) = delete;
+  KeptOp& operator=(const KeptOp&) = delete;
+
+ private:
+  OpTrace* trace_ = nullptr;
+};
+
+}  // namespace
+
 #define WEFT_DEFINE_OP(function, Arguments)                                \
   void function(Context& ctx, const Arguments& a) {                        \
+    const KeptOp kept(ctx, #function, a, function);                        \
     const TracedCall call(ctx.trace(), #function);                         \
     check(Checker(ctx, #function), a);                                     \
     const Backend& device = backend(ctx.device());                         \

@@ -27,6 +27,14 @@ void download(Context& ctx, const Tensor& from, void* host) {
   ctx.after_wait();
 }
 
+void copy(Context& ctx, const Tensor& from, const Tensor& to) {
+  if (ctx.dry_run() || from.numel() == 0) return;
+  check(ctx, from, "copy");
+  check(ctx, to, "copy");
+  require(from.bytes() == to.bytes(), ErrorKind::internal, "a copy between tensors of different sizes");
+  ctx.runtime().copy(from.data, to.data, from.bytes());
+}
+
 const float* on_host(Context& ctx, const Tensor& t, std::vector<float>& copy) {
   if (t.device == Device::cpu) return t.ptr<float>();
   copy = to_host<float>(ctx, t);

@@ -1,4 +1,4 @@
-// tensor/transfer.h: values between the host and a device's memory. On the CPU they are plain copies.
+// tensor/transfer.h: values between the host and a device's memory, and within it. On the CPU they are plain copies.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@ namespace weft {
 // Enqueued behind what ctx was asked for before. `to` and `from` are contiguous and lie on ctx's device.
 void upload(Context& ctx, const void* host,
             const Tensor& to);  // `host` may be written again when it returns; dry: nothing
-void download(Context& ctx, const Tensor& from, void* host);  // waits until the values are there; not for dry runs
+void download(Context& ctx, const Tensor& from, void* host);    // waits until the values are there; not for dry runs
+void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; of as many bytes, not overlapping
 
 template <typename T>
 std::vector<T> to_host(Context& ctx, const Tensor& from) {

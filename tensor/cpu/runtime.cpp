@@ -32,6 +32,15 @@ void Runtime::reserve(const Context::Runtime& dry) {
 void Runtime::upload(const void* host, void* device, size_t bytes) { std::memcpy(device, host, bytes); }
 void Runtime::download(const void* device, void* host, size_t bytes) { std::memcpy(host, device, bytes); }
 
+void Runtime::copy(const void* from, void* to, size_t bytes) {
+  const auto parts = static_cast<size_t>(num_threads());
+#pragma omp parallel for schedule(static) if (bytes >= kWorthThreads)
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t begin = bytes * part / parts, end = bytes * (part + 1) / parts;
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
+  }
+}
+
 size_t Runtime::scratch_bytes() const {
   size_t bytes = 0;
   for (const Scratch& scratch : scratch_) bytes += Buffer::footprint(scratch.bytes());

@@ -39,6 +39,7 @@ struct Runtime final : Context::Runtime {
   void synchronize() override {}
   void upload(const void* host, void* device, size_t bytes) override;
   void download(const void* device, void* host, size_t bytes) override;
+  void copy(const void* from, void* to, size_t bytes) override;
 
   enum Use { kAttention, kProduct, kWideA, kWideB, kWideC, kRemainingRows, kNumUses };
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }

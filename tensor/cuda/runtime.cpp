@@ -98,6 +98,10 @@ void Runtime::upload(const void* host, void* device, size_t bytes) { ring_.uploa
 
 void Runtime::download(const void* device, void* host, size_t bytes) { ring_.download(device, host, bytes, stream_); }
 
+void Runtime::copy(const void* from, void* to, size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
+}
+
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run) { return std::make_unique<Runtime>(dry_run); }
 
 }  // namespace weft::cuda

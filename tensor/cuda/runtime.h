@@ -47,6 +47,7 @@ struct Runtime final : Context::Runtime {
   void synchronize() override;
   void upload(const void* host, void* device, size_t bytes) override;
   void download(const void* device, void* host, size_t bytes) override;
+  void copy(const void* from, void* to, size_t bytes) override;
   void* stream() const override { return stream_; }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
 

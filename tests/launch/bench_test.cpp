@@ -108,11 +108,29 @@ TEST(Bench, MeasuresEachProductOfTheLayersOnce) {
   EXPECT_EQ(json.at("gemm").size(), 18u);
 }
 
+TEST(Bench, ComparesEachOpWithACopyOfAsMuch) {
+  const Json json = Json::parse(bench({"--json"}));
+  EXPECT_EQ(json.at("copies").size(), 13u);
+  EXPECT_GT(json.at("kernels").size(), 10u);
+  for (const Json& kernel : json.at("kernels")) {
+    const double bytes = kernel.at("bytes"), rate = kernel.at("gigabytes_per_second");
+    EXPECT_DOUBLE_EQ(rate, bytes / kernel.at("best_seconds").get<double>() / 1e9);
+    EXPECT_GE(kernel.at("median_seconds"), kernel.at("best_seconds"));
+    const double copy = rate / kernel.at("share_of_copy").get<double>();
+    EXPECT_TRUE(std::ranges::any_of(json.at("copies"), [&](const Json& c) {
+      return std::abs(c.at("gigabytes_per_second").get<double>() - copy) < 1e-9 * copy;
+    }));
+    const bool counts = kernel.at("op").get<std::string>().starts_with("attention");
+    EXPECT_EQ(kernel.at("gflops").is_null(), !counts) << kernel;
+  }
+}
+
 TEST(Bench, WritesOneScreenForPeople) {
   const std::string text = bench({});
-  for (const char* word : {"machine", "peak", "qkv", "forward", "cross_entropy", "target tokens/s", "MFU", "load"})
+  for (const char* word :
+       {"machine", "peak", "qkv", "forward", "copies", "softmax_stats", "target tokens/s", "MFU", "load"})
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 50);
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 70);
 }
 
 TEST(Bench, MeasuresSeveralRanksTogether) {

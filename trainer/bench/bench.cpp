@@ -13,7 +13,8 @@ namespace weft {
 namespace {
 
 // Shares of the time.
-constexpr double kPeakShare = 0.1, kProductsShare = 0.3, kStepShare = 0.5, kAllReduceShare = 0.1;
+constexpr double kPeakShare = 0.1, kProductsShare = 0.25, kCopiesShare = 0.05, kKernelsShare = 0.15, kStepShare = 0.35,
+                 kAllReduceShare = 0.1;
 
 double best_of(const std::vector<PeakRate>& peaks, DType dtype) {
   double best = 0;
@@ -75,6 +76,8 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   report.peak_bf16 = world.sum(best_of(report.peaks, DType::bf16));
   report.peak_f16 = world.sum(best_of(report.peaks, DType::f16));
   report.products = measure_products(config, world, ctx, kProductsShare * seconds);
+  report.copies = measure_copies(ctx, kCopiesShare * seconds);
+  report.kernels = measure_kernels(config, world, kKernelsShare * seconds, own);
   report.step = measure_steps(config, world, kStepShare * seconds, own);
   const auto gpus =
       on_cpu ? nullptr

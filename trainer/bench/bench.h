@@ -8,6 +8,7 @@
 #include "tensor/cpu/peak.h"
 #include "trainer/bench/all_reduce_rates.h"
 #include "trainer/bench/gemm_rates.h"
+#include "trainer/bench/kernel_rates.h"
 #include "trainer/bench/machine_load.h"
 #include "trainer/bench/step_times.h"
 #include "trainer/run_config.h"
@@ -22,6 +23,8 @@ struct BenchReport {
   std::vector<PeakRate> peaks;                       // of this rank
   double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best of them, all ranks together; 0: no such instruction
   std::vector<GemmRate> products;
+  std::vector<CopyRate> copies;     // of this rank, as are
+  std::vector<KernelRate> kernels;  // these
   StepTimes step;
   std::vector<AllReduceRate> all_reduce;
   LoadReport load;

@@ -52,7 +52,6 @@ class Operands {
                     .bias = p.bias ? bias_.tensor({p.n}) : Tensor{},
                     .accumulate = weight_gradient,
                     .packed_b = packed_});
-    ctx.synchronize();
   }
 
  private:
@@ -97,8 +96,7 @@ std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& wo
   std::vector<GemmRate> rates;
   for (const Product& product : products) {
     const Operands operands(ctx, product, storage_of(config.train.precision));
-    operands.multiply(ctx, product);  // plans it
-    const Times times = repeat(world, each, [&] { operands.multiply(ctx, product); });
+    const Times times = repeat_in_batches(world, ctx, each, [&] { operands.multiply(ctx, product); });
     rates.push_back({product, product.flops() / times.best(), product.flops() / times.median()});
   }
   return rates;
@@ -108,6 +106,7 @@ std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
   constexpr int64_t kSmallest = 128, kLargest = 8192;
   constexpr double kLongEnough = 0.01;  // of a product, in seconds: a larger one is hardly faster
   constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
+  constexpr int kMostProducts = 3 * 7;  // types and sizes
   const auto alone = make_single_communicator();
   std::vector<PeakRate> peaks;
   for (const DType dtype : kTypes) {
@@ -116,8 +115,8 @@ std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
     for (int64_t n = kSmallest; n <= kLargest && took < kLongEnough; n *= 2) {
       const Product square{.layer = "square", .m = n, .n = n, .k = n};
       const Operands operands(ctx, square, dtype);
-      operands.multiply(ctx, square);                                                       // plans it
-      took = repeat(*alone, seconds / 21, [&] { operands.multiply(ctx, square); }).best();  // 3 types, 7 sizes
+      const auto multiply = [&] { operands.multiply(ctx, square); };
+      took = repeat_in_batches(*alone, ctx, seconds / kMostProducts, multiply).best();
       peak.flops_per_second = std::max(peak.flops_per_second, square.flops() / took);
     }
     peaks.push_back(peak);

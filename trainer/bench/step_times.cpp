@@ -47,12 +47,6 @@ double& named(NamedSeconds& all, std::string_view name) {
   return std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; })->second;
 }
 
-Step first_block_of(const Step& step) {
-  Step warm_up = step;
-  warm_up.blocks.resize(1);
-  return warm_up;
-}
-
 struct TracedStep {
   double seconds = 0;
   OpTrace trace;

@@ -83,6 +83,12 @@ Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
   return step;
 }
 
+Step first_block_of(const Step& step) {
+  Step one = step;
+  one.blocks.resize(1);
+  return one;
+}
+
 double training_flops(const ModelConfig& model, const std::vector<Block>& blocks) {
   double flops = 0;
   for (const Block& block : blocks)

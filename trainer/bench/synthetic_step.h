@@ -16,6 +16,7 @@ PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest);
 
 // What Loader::next() would return to this rank of the dp group; `config` is resolved but for its data.
 Step synthetic_step(const RunConfig& config, int dp_rank, int dp_size);
+Step first_block_of(const Step& step);  // a step of this one alone
 
 // Model operations of training on these blocks, by their sentences' own lengths (model/flops.h).
 double training_flops(const ModelConfig& model, const std::vector<Block>& blocks);
