@@ -17,6 +17,7 @@ Measures for about 20 seconds, without a corpus:
   peak             operations a second of the processor's multiply-add instructions, on all threads;
                    of a GPU's fastest square matrix product
   matrix products  those of the model's layers, as shares of that peak
+  ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
   a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
   tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
   all-reduce       gigabytes a second, under mpirun with several ranks

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "tests/emulation/cublas_lt_product.h"
@@ -160,6 +162,12 @@ ColumnMatrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout
           layout.ld};
 }
 
+// WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1, as a library may that has them for fewer products.
+bool refuses_epilogues() {
+  const char* const setting = std::getenv("WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES");
+  return setting != nullptr && std::strcmp(setting, "1") == 0;
+}
+
 }  // namespace
 }  // namespace weft::emulation
 
@@ -176,6 +184,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   const Layouts layouts{a, b, c, d};
   const cublasStatus_t status = check_problem(handle, operation, layouts);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
+  if (operation->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refuses_epilogues()) return CUBLAS_STATUS_INVALID_VALUE;
   for (const cublasLtMatmulAlgo_t& algorithm : algorithms(*operation, layouts, *preference)) {
     if (*found == requested) break;
     results[(*found)++] = {.algo = algorithm,
