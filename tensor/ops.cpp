@@ -313,8 +313,13 @@ void check(const Checker& c, const CrossEntropy& a) {
   c.require_matrix(a.logits, "logits", c.storage_of(a.logits, "logits"));
   const int64_t rows = a.logits.rows();
   c.require_shape(a.targets, "targets", {rows}, DType::i32);
-  c.require_contiguous(a.stats, "stats");
-  c.require_that(a.stats.rank() == 3 && a.stats.dim(1) == rows && a.stats.dim(2) == 4, "stats is not [ranks, R, 4]");
+  if (a.stats.empty()) {
+    c.require_that(a.first_id == 0 && a.valid == a.vocabulary,
+                   "a part of the vocabulary without the others' statistics");
+  } else {
+    c.require_contiguous(a.stats, "stats");
+    c.require_that(a.stats.rank() == 3 && a.stats.dim(1) == rows && a.stats.dim(2) == 4, "stats is not [ranks, R, 4]");
+  }
   c.require_shape(a.loss, "loss", {rows});
   c.require_shape(a.nll, "nll", {rows});
   c.require_that(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");

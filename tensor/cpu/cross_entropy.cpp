@@ -1,4 +1,5 @@
-// tensor/cpu/cross_entropy.cpp: statistics of rows of logits, and loss and gradient from them.
+// tensor/cpu/cross_entropy.cpp: statistics of rows of logits, and loss and gradient from them: while a row is in the
+// cache, if it is a whole one.
 #include <algorithm>
 #include <limits>
 
@@ -70,6 +71,20 @@ void gradient_row(T* logits, int64_t n, const SoftmaxRow<float>& row, float want
   });
 }
 
+// Of the columns that are here; target_column: negative if the target's is not.
+template <typename T>
+SoftmaxRow<float> row_statistics(const T* logits, int64_t n, int64_t target_column) {
+  const float max = row_max(logits, n);
+  const RowSums sums = row_sums(logits, n, max);
+  return {max, sums.sum_exp, sums.sum_logits, target_column >= 0 ? to_float(logits[target_column]) : 0.0f};
+}
+
+// -1 if it is not among the columns.
+int64_t column_of(int64_t target, int64_t first_id, int64_t valid) {
+  const int64_t local = target - first_id;
+  return target >= 0 && local >= 0 && local < valid ? local : -1;
+}
+
 SoftmaxRow<float> merged_row(const Tensor& stats, int64_t r) {  // [ranks, R, 4]
   const int64_t ranks = stats.dim(0), rows = stats.dim(1);
   SoftmaxRow<float> row;
@@ -86,16 +101,13 @@ void statistics(const ops::SoftmaxStats& a) {
 #pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     const T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
-    const float max = row_max(logits, a.valid);
-    const RowSums sums = row_sums(logits, a.valid, max);
     const int64_t target = a.targets.empty() ? -1 : a.targets.ptr<int32_t>()[r];
-    const int64_t local = target - a.first_id;
-    const bool here = target >= 0 && local >= 0 && local < a.valid;
+    const SoftmaxRow<float> row = row_statistics(logits, a.valid, column_of(target, a.first_id, a.valid));
     float* stats = a.stats.ptr<float>() + r * 4;
-    stats[0] = max;
-    stats[1] = sums.sum_exp;
-    stats[2] = sums.sum_logits;
-    stats[3] = here ? to_float(logits[local]) : 0.0f;
+    stats[0] = row.max;
+    stats[1] = row.sum_exp;
+    stats[2] = row.sum_logits;
+    stats[3] = row.target;
   }
 }
 
@@ -106,18 +118,18 @@ void loss_and_gradient(const ops::CrossEntropy& a) {
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
-    const int64_t target = a.targets.ptr<int32_t>()[r], local = target - a.first_id;
+    const int64_t target = a.targets.ptr<int32_t>()[r], local = column_of(target, a.first_id, a.valid);
     if (target < 0) {
       a.loss.ptr<float>()[r] = a.nll.ptr<float>()[r] = 0;
       if (a.backward) std::fill_n(logits, cols, T{});
       continue;
     }
-    const SoftmaxRow<float> row = merged_row(a.stats, r);
+    const SoftmaxRow<float> row = a.stats.empty() ? row_statistics(logits, a.valid, local) : merged_row(a.stats, r);
     a.nll.ptr<float>()[r] = negative_log_likelihood(row);
     a.loss.ptr<float>()[r] = smoothed_cross_entropy(row, smoothing);
     if (!a.backward) continue;
 
-    const bool here = local >= 0 && local < a.valid;
+    const bool here = local >= 0;
     const float target_logit = here ? to_float(logits[local]) : 0.0f;
     gradient_row(logits, a.valid, row, smoothing.elsewhere, a.grad_scale);
     if (here) {

@@ -1,5 +1,5 @@
 // tensor/cuda/cross_entropy.cu: statistics of rows of logits, and loss and gradient from them. A block has a row, and
-// reads it once for each.
+// reads it once for each; where nobody else's statistics are needed it does both, and finds the row in the cache.
 #include <limits>
 
 #include "tensor/cuda/groups.cuh"
@@ -69,10 +69,11 @@ Logits<T> logits_of(const Arguments& a) {
   return {rows_of<T>(a.logits), a.logits.cols(), a.valid, a.first_id, vector_of<int32_t>(a.targets)};
 }
 
+constexpr int kParts = 3 * kGroupThreads / kWarp;
+
+// Of a row, by all of its block, on the first thread.
 template <typename T>
-__global__ void __launch_bounds__(kGroupThreads) row_statistics(Logits<T> logits, float* stats) {
-  __shared__ float parts[3 * kGroupThreads / kWarp];
-  const int64_t row = blockIdx.x;
+__device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, float* parts) {
   const T* from = logits.rows[row];
   SoftmaxRow<float> sums;
   for (int64_t col = threadIdx.x * kGroup; col < logits.valid; col += blockDim.x * kGroup) {
@@ -81,16 +82,29 @@ __global__ void __launch_bounds__(kGroupThreads) row_statistics(Logits<T> logits
     add_logits(x, logits.valid - col, sums);
   }
   sums = block_merge(sums, parts);
-  if (threadIdx.x != 0) return;
   const int64_t target = logits.target_column(row);
-  stats[row * 4] = sums.max;
-  stats[row * 4 + 1] = sums.sum_exp;
-  stats[row * 4 + 2] = sums.sum_logits;
-  stats[row * 4 + 3] = target >= 0 ? to_float(from[target]) : 0.0f;
+  if (threadIdx.x == 0 && target >= 0) sums.target = to_float(from[target]);
+  return sums;
+}
+
+__device__ void write_statistics(const SoftmaxRow<float>& row, float* stats) {
+  stats[0] = row.max;
+  stats[1] = row.sum_exp;
+  stats[2] = row.sum_logits;
+  stats[3] = row.target;
+}
+__device__ SoftmaxRow<float> read_statistics(const float* stats) { return {stats[0], stats[1], stats[2], stats[3]}; }
+
+template <typename T>
+__global__ void __launch_bounds__(kGroupThreads) row_statistics(Logits<T> logits, float* stats) {
+  __shared__ float parts[kParts];
+  const int64_t row = blockIdx.x;
+  const SoftmaxRow<float> found = statistics_of(logits, row, parts);
+  if (threadIdx.x == 0) write_statistics(found, stats + row * 4);
 }
 
 struct Loss {
-  const float* stats;  // [ranks, rows, 4]
+  const float* stats;  // [ranks, rows, 4]?
   int64_t ranks, rows;
   LabelSmoothing<float> smoothing;
   float grad_scale;
@@ -100,10 +114,8 @@ struct Loss {
 
   __device__ SoftmaxRow<float> merged_row(int64_t row) const {
     SoftmaxRow<float> merged;
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      const float* s = stats + (rank * rows + row) * 4;
-      merged = merge(merged, SoftmaxRow<float>{s[0], s[1], s[2], s[3]});
-    }
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      merged = merge(merged, read_statistics(stats + (rank * rows + row) * 4));
     return merged;
   }
 };
@@ -126,11 +138,22 @@ __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t r
   }
 }
 
+// The statistics on every thread; those of other ranks are merged by each.
+template <typename T>
+__device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row) {
+  __shared__ float parts[kParts], whole[4];
+  if (a.stats != nullptr) return a.merged_row(row);
+  const SoftmaxRow<float> found = statistics_of(logits, row, parts);
+  if (threadIdx.x == 0) write_statistics(found, whole);
+  __syncthreads();  // and nobody writes a gradient before all have read their logits
+  return read_statistics(whole);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kGroupThreads) loss_and_gradient(Logits<T> logits, Loss a) {
   const int64_t row = blockIdx.x;
   const bool counts = logits.target(row) >= 0;
-  const SoftmaxRow<float> merged = a.merged_row(row);
+  const SoftmaxRow<float> merged = counts ? whole_row(logits, a, row) : SoftmaxRow<float>{};
   if (threadIdx.x == 0) {
     a.nll[row] = counts ? negative_log_likelihood(merged) : 0.0f;
     a.loss[row] = counts ? smoothed_cross_entropy(merged, a.smoothing) : 0.0f;
@@ -149,8 +172,9 @@ void softmax_stats(Context& ctx, const ops::SoftmaxStats& a) {
 }
 
 void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
+  const bool whole = a.stats.empty();
   const Loss loss{.stats = vector_of(a.stats),
-                  .ranks = a.stats.dim(0),
+                  .ranks = whole ? 1 : a.stats.dim(0),
                   .rows = a.logits.rows(),
                   .smoothing = LabelSmoothing<float>(a.smoothing, a.vocabulary),
                   .grad_scale = a.grad_scale,
@@ -161,7 +185,10 @@ void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
   for_storage(a.logits.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch(ctx, "cross_entropy", loss_and_gradient<T>, static_cast<unsigned>(a.logits.rows()),
-           threads_of_row(a.backward ? a.logits.cols() : 1), 0, logits_of<T>(a), loss);
+           threads_of_row(whole        ? a.valid
+                          : a.backward ? a.logits.cols()
+                                       : 1),
+           0, logits_of<T>(a), loss);
   });
 }
 

@@ -30,8 +30,10 @@ struct Result {
   std::vector<float> loss, nll, gradient;  // gradient [rows, vocabulary]
 };
 
-// Computes on `ranks` shards of `shard` columns each, of which the last may be padding.
-Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ranks, bool backward = true) {
+// Computes on `ranks` shards of `shard` columns each, of which the last may be padding; on one of them with statistics
+// that were taken before, as on several, or at once.
+Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ranks, bool backward = true,
+               bool at_once = false) {
   const int64_t shard = (p.vocabulary + ranks - 1) / ranks + 1;
   const Tensor stats = w.nans({ranks, p.rows, 4}), targets = w.ints(p.targets);
   std::vector<ops::SoftmaxStats> parts;
@@ -55,7 +57,7 @@ Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ran
     const Tensor loss = w.nans({p.rows}), nll = w.nans({p.rows});
     ops::cross_entropy(w.ctx, {.logits = part.logits,
                                .targets = targets,
-                               .stats = stats,
+                               .stats = at_once ? Tensor{} : stats,
                                .first_id = part.first_id,
                                .valid = part.valid,
                                .vocabulary = p.vocabulary,
@@ -102,6 +104,27 @@ TEST(CrossEntropy, MatchesDoubleOnAnyNumberOfShards) {
       expect_close(result.gradient, gradient, tolerance(p.vocabulary, 0.02), "gradient");
     }
   }
+}
+
+TEST(CrossEntropy, GivesTheSameBitsFromAWholeRowAtOnce) {
+  Workspace w;
+  std::vector<Problem> problems(std::begin(kProblems), std::end(kProblems));
+  problems.push_back({5, 3333, {1, -1, 3000, 3332, 0}, 0.1});
+  for (const Problem& p : problems) {
+    const Tensor logits = w.random_slice(p.rows, p.vocabulary);
+    for (const bool backward : {true, false}) {
+      const Result want = compute(w, p, logits, 1, backward),
+                   got = compute(w, p, logits, 1, backward, /*at_once=*/true);
+      EXPECT_EQ(got.loss, want.loss);
+      EXPECT_EQ(got.nll, want.nll);
+      EXPECT_EQ(got.gradient, want.gradient);
+    }
+  }
+}
+
+TEST(CrossEntropy, OfAPartNeedsTheOthersStatistics) {
+  Workspace w;
+  EXPECT_THROW(compute(w, kProblems[2], w.random({4, 7}), 2, /*backward=*/true, /*at_once=*/true), Error);
 }
 
 TEST(CrossEntropy, LeavesLogitsAloneWithoutBackward) {
