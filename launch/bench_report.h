@@ -7,6 +7,8 @@
 
 namespace weft {
 
+inline constexpr double kGiga = 1e9;  // of what both count by
+
 std::string bench_text(const BenchReport& report);
 std::string bench_json(const BenchReport& report);
 

@@ -53,6 +53,10 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
   return c;
 }
 
+std::string BenchReport::device_name() const {
+  return own.device == Device::cpu ? cpu_description() : device_properties(own.device).name;
+}
+
 double BenchReport::peak() const {
   const DType storage = storage_of(config.train.precision);
   const double half = storage == DType::bf16 ? peak_bf16 : storage == DType::f16 ? peak_f16 : 0;

@@ -29,6 +29,7 @@ struct BenchReport {
   std::vector<AllReduceRate> all_reduce;
   LoadReport load;
 
+  std::string device_name() const;
   double rank_peak() const;  // of this rank and all ranks, in the precision that products are computed in
   double peak() const;
   double tokens_per_second() const { return static_cast<double>(step.target_tokens) / step.seconds; }
