@@ -5,23 +5,29 @@
 
 namespace weft::nccl {
 
+std::string current_device() {
+  int index = 0;
+  cudaDeviceProp device{};
+  if (cudaGetDevice(&index) != cudaSuccess) return "no device";
+  if (cudaGetDeviceProperties(&device, index) != cudaSuccess) return fmt::format("device {}", index);
+  return fmt::format("device {}, {}", index, std::string(device.name));
+}
+
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  int device = -1;
-  (void)cudaGetDevice(&device);
-  fail(ErrorKind::internal,
-       fmt::format("{} (device {}): {}; an earlier kernel may be the cause", call, device, cudaGetErrorString(status)));
+  fail(ErrorKind::internal, fmt::format("{} ({}): {}; an earlier kernel may be the cause", call, current_device(),
+                                        cudaGetErrorString(status)));
 }
 
 void check(ncclResult_t result) {
   if (result == ncclSuccess || result == ncclInProgress) return;
   const bool refused = result == ncclInvalidUsage || result == ncclInvalidArgument;
-  fail(refused ? ErrorKind::usage : ErrorKind::peer, error_text(result));
+  fail(refused ? ErrorKind::usage : ErrorKind::peer, error_text(result, current_device()));
 }
 
-std::string error_text(ncclResult_t result) {
+std::string error_text(ncclResult_t result, const std::string& device) {
   const std::string words = ncclGetLastError(nullptr);
-  return fmt::format("NCCL reports: {}{}; NCCL_DEBUG=WARN says more", ncclGetErrorString(result),
+  return fmt::format("NCCL ({}) reports: {}{}; NCCL_DEBUG=WARN says more", device, ncclGetErrorString(result),
                      words.empty() ? "" : fmt::format(" ({})", printable(words, 200)));
 }
 

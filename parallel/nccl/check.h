@@ -7,10 +7,12 @@
 
 namespace weft::nccl {
 
+std::string current_device();  // "device 0, NVIDIA H200", for messages
+
 void check(cudaError_t status, const char* call);
 
 void check(ncclResult_t result);  // what is still in progress is no error
 
-std::string error_text(ncclResult_t result);  // with NCCL's own last words
+std::string error_text(ncclResult_t result, const std::string& device);  // with NCCL's own last words
 
 }  // namespace weft::nccl

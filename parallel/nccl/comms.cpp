@@ -9,7 +9,9 @@
 
 namespace weft::nccl {
 
-Comms::Comms(std::chrono::milliseconds limit) : limit_(limit) { check(cudaGetDevice(&device_), "cudaGetDevice"); }
+Comms::Comms(std::chrono::milliseconds limit) : limit_(limit), device_name_(current_device()) {
+  check(cudaGetDevice(&device_), "cudaGetDevice");
+}
 
 ncclComm_t Comms::connect(const ncclUniqueId& id, int size, int rank) {
   ncclComm_t comm = nullptr;
@@ -44,7 +46,7 @@ std::string Comms::asynchronous_error() {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t result = ncclCommGetAsyncError(comm, &state);
     if (result != ncclSuccess) state = result;
-    if (state != ncclSuccess && state != ncclInProgress) return error_text(state);
+    if (state != ncclSuccess && state != ncclInProgress) return error_text(state, device_name_);
   }
   return "";
 }

@@ -21,6 +21,7 @@ struct Overdue {};  // thrown when the limit is over and NCCL has not done what 
 class Comms {
  public:
   explicit Comms(std::chrono::milliseconds limit);
+  const std::string& device() const { return device_name_; }  // that the communicators are on, for messages
 
   // Each waits until NCCL has done it, and throws an Error of NCCL's or Overdue; then all should be aborted.
   ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // when all ranks have come
@@ -45,7 +46,8 @@ class Comms {
   void wait_until_ready(ncclComm_t comm);
 
   const std::chrono::milliseconds limit_;
-  int device_ = 0;  // that the communicators are on
+  int device_ = 0;
+  std::string device_name_;
   std::mutex mutex_;
   std::vector<ncclComm_t> comms_;
   ncclComm_t connecting_ = nullptr;  // one of them

@@ -58,9 +58,8 @@ ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   try {
     comm = stream.connect(id, host.size(), host.rank());
   } catch (const Overdue&) {
-    const std::string what =
-        fmt::format("connecting {} ranks over NCCL, this one being rank {} of them", host.size(), host.rank());
-    stream.fail(ErrorKind::peer, overdue_text(what, stream.limits().collective));
+    stream.fail_overdue(
+        fmt::format("connecting {} ranks over NCCL, this one being rank {} of them", host.size(), host.rank()));
     stream.check();
   } catch (const Error& e) {
     error = std::current_exception();
@@ -119,7 +118,7 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override {
     if (comm_ == nullptr) return;
     if (std::uncaught_exceptions() > 0) stream_->fail(ErrorKind::peer, "another error ended this rank's collectives");
-    stream_->disconnect(comm_);
+    stream_->disconnect(comm_, fmt::format("rank {} of a group of {}", rank(), size()));
   }
 
   int rank() const override { return host_.rank(); }

@@ -16,10 +16,7 @@ std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclL
 }
 
 CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
-    : computation_(computation),
-      limits_(limits),
-      comms_(limits.collective),
-      watchdog_(std::in_place, comms_, marks_, limits) {
+    : computation_(computation), comms_(limits.collective), watchdog_(std::in_place, comms_, marks_, limits) {
   nccl::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
 
@@ -37,14 +34,14 @@ ncclComm_t CommunicationStream::connect(const ncclUniqueId& id, int size, int ra
   return comms_.connect(id, size, rank);
 }
 
-void CommunicationStream::disconnect(ncclComm_t comm) noexcept {
+void CommunicationStream::disconnect(ncclComm_t comm, const std::string& which) noexcept {
   if (watchdog_->failed()) return;  // all are aborted
   try {
     nccl::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     check();
     comms_.finish(comm);
   } catch (const Overdue&) {
-    fail(ErrorKind::peer, overdue_text("the end of a communicator", limits_.collective));
+    fail_overdue("the end of a communicator, " + which);
   } catch (const std::exception& e) {
     fail(ErrorKind::peer, e.what());
   }

@@ -36,10 +36,10 @@ class CommunicationStream final : public Context::Watch {
   void set_step(int64_t step) { marks_.set_step(step); }
   void check() override { watchdog_->check(); }
 
-  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // throws Overdue too
-  void disconnect(ncclComm_t comm) noexcept;                       // behind what is enqueued
+  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);       // throws Overdue too
+  void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // behind what is enqueued
   void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
-  const NcclLimits& limits() const { return limits_; }
+  void fail_overdue(const std::string& what) { fail(ErrorKind::peer, watchdog_->overdue_text(what)); }
 
   // Enqueues what enqueue(stream) asks NCCL for behind everything that the computation has enqueued; `done` comes
   // behind it.
@@ -55,7 +55,7 @@ class CommunicationStream final : public Context::Watch {
       marks_.end(stream_);
       done.record(stream_);
     } catch (const Overdue&) {
-      fail(ErrorKind::peer, overdue_text(describe(collective), limits_.collective));
+      fail_overdue(describe(collective));
     } catch (const Error& e) {
       fail(e.kind(), fmt::format("{}: {}", describe(collective), e.what()));
     }
@@ -69,7 +69,6 @@ class CommunicationStream final : public Context::Watch {
 
  private:
   const cudaStream_t computation_;
-  const NcclLimits limits_;
   cudaStream_t stream_ = nullptr;
   Event ready_;
   std::vector<std::unique_ptr<Event>> idle_events_;

@@ -27,13 +27,6 @@ double seconds(milliseconds time) { return std::chrono::duration<double>(time).c
 
 }  // namespace
 
-std::string overdue_text(const std::string& what, milliseconds limit) {
-  return fmt::format(
-      "{}: not ended after {:g} s (parallel.timeout); another rank has stopped, hangs or makes other calls, see its "
-      "message",
-      what, seconds(limit));
-}
-
 Watchdog::Watchdog(Comms& comms, const Marks& marks, NcclLimits limits)
     : comms_(comms), marks_(marks), limits_(limits), last_end_(std::chrono::steady_clock::now()) {
   thread_ = std::thread([this] { run(); });
@@ -69,6 +62,13 @@ void Watchdog::check() {
   throw Error(kind_, reason_);
 }
 
+std::string Watchdog::overdue_text(const std::string& what) const {
+  return fmt::format(
+      "{} ({}): not ended after {:g} s (parallel.timeout); another rank has stopped, hangs or makes other calls, see "
+      "its message",
+      what, comms_.device(), seconds(limits_.collective));
+}
+
 void Watchdog::run() {
   const milliseconds interval = std::clamp(limits_.collective / 8, milliseconds(1), kLongestInterval);
   std::unique_lock lock(mutex_);
@@ -91,7 +91,7 @@ std::string Watchdog::look() {
     position_ = position;
     last_end_ = now;
   }
-  return now - last_end_ > limits_.collective ? overdue_text(describe(*unfinished), limits_.collective) : "";
+  return now - last_end_ > limits_.collective ? overdue_text(describe(*unfinished)) : "";
 }
 
 // By another thread, because it may not come back.

@@ -31,6 +31,7 @@ class Watchdog {
   void fail(ErrorKind kind, const std::string& reason);  // has all aborted
   void check();                                          // throws the failure if there is one
   bool failed() const { return failed_; }
+  std::string overdue_text(const std::string& what) const;
 
  private:
   void run();
@@ -52,7 +53,5 @@ class Watchdog {
   bool aborted_ = false, closing_ = false;
   std::thread thread_;
 };
-
-std::string overdue_text(const std::string& what, std::chrono::milliseconds limit);
 
 }  // namespace weft::nccl

@@ -161,7 +161,8 @@ void reduce_in_step_seven(Context& ctx, Communicator& world, Communicator&) {
   ctx.synchronize();
 }
 
-const std::string kCollective = "all_reduce of 16 bytes in step 7, rank 0 of a group of 2: ";
+const std::string kCollective = "all_reduce of 16 bytes in step 7, rank 0 of a group of 2";
+const std::string kReport = kCollective + ": NCCL (device 0, Emulated device) reports: remote error ";
 
 TEST(NcclFailure, ARankThatNeverComesIsWaitedForUpToTheLimit) {
   std::latch heard(1);
@@ -176,8 +177,8 @@ TEST(NcclFailure, ARankThatNeverComesIsWaitedForUpToTheLimit) {
       },
       [&](Context&, Communicator&, Communicator&) { heard.wait(); }, kShort);
   EXPECT_EQ(text, kCollective +
-                      "not ended after 0.2 s (parallel.timeout); another rank has stopped, hangs or makes other "
-                      "calls, see its message");
+                      " (device 0, Emulated device): not ended after 0.2 s (parallel.timeout); another rank has "
+                      "stopped, hangs or makes other calls, see its message");
 }
 
 TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {
@@ -202,14 +203,13 @@ TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {
     }
     heard.count_down();
   });
-  EXPECT_TRUE(text.starts_with("all_reduce of 12 bytes in step 2, rank 0 of a group of 2: not ended after 0.2 s"))
-      << text;
+  EXPECT_TRUE(text.starts_with("all_reduce of 12 bytes in step 2, rank 0 of a group of 2 (device 0, ")) << text;
 }
 
 TEST(NcclFailure, ARankThatEndsByAnErrorIsNoticedAtOnce) {
   const std::string text = failure(
       reduce_in_step_seven, [](Context&, Communicator&, Communicator&) { throw std::runtime_error("disk full"); });
-  EXPECT_EQ(text, kCollective + "NCCL reports: remote error (rank 1 has left); NCCL_DEBUG=WARN says more");
+  EXPECT_EQ(text, kReport + "(rank 1 has left); NCCL_DEBUG=WARN says more");
 }
 
 TEST(NcclFailure, AnAsynchronousErrorIsThrownWhereTheHostWaits) {
@@ -221,9 +221,7 @@ TEST(NcclFailure, AnAsynchronousErrorIsThrownWhereTheHostWaits) {
   };
   const std::string text = failure(twice, twice);
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
-  EXPECT_EQ(text, kCollective +
-                      "NCCL reports: remote error (the network failed, as the test wanted); NCCL_DEBUG=WARN "
-                      "says more");
+  EXPECT_EQ(text, kReport + "(the network failed, as the test wanted); NCCL_DEBUG=WARN says more");
 }
 
 TEST(NcclFailure, DifferentCallsAreNamed) {
@@ -322,8 +320,8 @@ TEST(NcclFailure, TheRanksAgreeOnTheCauseNotOnWhatFollowedFromIt) {
   const Error error = connection_failure([](int rank) { return rank; }, {});
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 on " + host_name() + ": NCCL reports: invalid usage"))
-      << error.what();
+  const std::string report = ": NCCL (device 1, Emulated device) reports: invalid usage";
+  EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 on " + host_name() + report)) << error.what();
 }
 
 TEST(NcclFailure, TwoRanksOnOneGpuAgreeOnTheError) {
