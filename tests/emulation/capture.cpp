@@ -69,10 +69,11 @@ GraphNodes Capture::end(const Queue& origin) {
   const auto keep = shared_from_this();
   for (const auto& queue : std::exchange(queues_, {})) queue->capture = nullptr;
   std::erase(captures(), this);
+  const bool joined = is_joined(origin);
+  GraphNodes nodes = std::exchange(nodes_, {});  // events may keep the capture, but not what it recorded
   if (!valid_) fail(cudaErrorStreamCaptureInvalidated, "an earlier call was not fit for a capture");
-  if (!is_joined(origin))
-    fail(cudaErrorStreamCaptureUnjoined, "a stream that took part is not waited for by the first");
-  return std::move(nodes_);
+  if (!joined) fail(cudaErrorStreamCaptureUnjoined, "a stream that took part is not waited for by the first");
+  return nodes;
 }
 
 bool Capture::forbids_unsafe_calls() const {

@@ -170,15 +170,15 @@ Progress Machine::perform(Lock& lock, Queue& queue, Access& access) {
 
 std::optional<Progress> Machine::step(Lock& lock, Access& access) {
   const std::shared_ptr<Queue> queue = choose();
-  if (queue == nullptr) return std::nullopt;
+  if (queue == nullptr) {
+    ++round_;  // those that wait for another process are looked at again
+    return std::nullopt;
+  }
   return perform(lock, *queue, access);
 }
 
-// Until others have changed something, or it is time to look again at those that wait for another process.
-void Machine::sleep(Lock& lock) {
-  changed_.wait_for(lock, kPoll);
-  ++round_;
-}
+// Until others have changed something, or it is time to look again.
+void Machine::sleep(Lock& lock) { changed_.wait_for(lock, kPoll); }
 
 void Machine::wait(Lock& lock, const std::function<bool()>& done) {
   Access access(memories_);

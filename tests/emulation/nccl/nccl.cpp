@@ -1,5 +1,8 @@
 // tests/emulation/nccl/nccl.cpp: NCCL's calls for the emulated device, of non-blocking communicators.
 //
+// As NCCL's, ncclCommAbort and ncclCommDestroy wait until no graph is alive that holds a collective of the
+// communicator. Running collectives are told of an abort before; in a group those of all its communicators.
+//
 // Stricter than NCCL, so that mistakes show: tensors must lie in memory of the communicator's device, all calls on a
 // communicator come one at a time and name one stream, and what a call enqueues is on the stream only when
 // ncclCommGetAsyncError has told so.
@@ -14,7 +17,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/emulation/device.h"
 #include "tests/emulation/nccl/background.h"
@@ -66,6 +71,24 @@ std::shared_ptr<Background> shared_background() {
   return background;
 }
 
+// By a collective that is under way, or by a graph.
+bool is_held(const ncclComm& comm) { return comm.member.use_count() > 1; }
+
+void destroy(ncclComm_t comm) {
+  comm->issue = nullptr;
+  while (is_held(*comm))
+    if (!advance()) std::this_thread::yield();
+  comm->member->leave();
+  delete comm;
+}
+
+thread_local int open_groups = 0;
+thread_local std::vector<ncclComm_t> aborted_comms;  // in the open group
+
+void destroy_aborted() {
+  for (const ncclComm_t comm : std::exchange(aborted_comms, {})) destroy(comm);
+}
+
 // What was asked for is done when somebody asks for the state, and known to be done when he asks again.
 ncclResult_t next_state(ncclComm& comm) {
   using State = ncclComm::State;
@@ -83,8 +106,8 @@ ncclResult_t next_state(ncclComm& comm) {
       return ncclInProgress;
     }
     case State::finishing:
-      if (comm.member.use_count() == 1) return ncclSuccess;
-      advance();  // a collective or a graph that holds one is still there
+      if (!is_held(comm)) return ncclSuccess;
+      advance();
       return ncclInProgress;
     case State::ready:
       return ncclSuccess;
@@ -181,23 +204,30 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  comm->member->leave();
-  delete comm;
+  destroy(comm);
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  if (comm->in_call) {
+  if (comm->in_call.exchange(true)) {
     std::fputs("ncclCommAbort while another thread calls NCCL\n", stderr);
     std::abort();
   }
   comm->member->abort();
-  delete comm;
+  aborted_comms.push_back(comm);
+  if (open_groups == 0) destroy_aborted();
   return ncclSuccess;
 }
 
-ncclResult_t ncclGroupStart() { return ncclSuccess; }
-ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+ncclResult_t ncclGroupStart() {
+  ++open_groups;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (--open_groups == 0) destroy_aborted();
+  return ncclSuccess;
+}
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
