@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <thread>
-#include <utility>
 
 #include "tensor/error.h"
 
@@ -52,14 +51,17 @@ std::string Comms::asynchronous_error() {
 }
 
 void Comms::abort() {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(aborted_, true)) return;
+  std::vector<ncclComm_t> comms;
+  {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    comms.swap(comms_);
+  }
   cudaSetDevice(device_);  // of this thread: else NCCL would begin to use the first GPU
   // In a group all are told before it waits for the first: their kernels run one after the other.
   ncclGroupStart();
-  for (const ncclComm_t comm : comms_) ncclCommAbort(comm);
+  for (const ncclComm_t comm : comms) ncclCommAbort(comm);
   ncclGroupEnd();
-  comms_.clear();
 }
 
 void Comms::require_alive() const {

@@ -2,7 +2,8 @@
 //
 // NCCL wants one thread at a time, and none while it aborts; here one thread computes and another aborts. So all calls
 // go through one lock. All communicators are non-blocking: a call returns at once, and whether NCCL has done what was
-// asked for is polled afterwards. So the lock is never held while somebody waits.
+// asked for is polled afterwards. An abort does wait, but when it begins nobody calls any more. So the lock is never
+// held while somebody waits.
 #pragma once
 
 #include <nccl.h>
@@ -39,7 +40,8 @@ class Comms {
   }
 
   std::string asynchronous_error();  // empty: none
-  void abort();                      // all, and for good; ends their kernels too
+  // All, and for good; ends their kernels too. Then NCCL waits until all graphs are destroyed that hold any of them.
+  void abort();
 
  private:
   void require_alive() const;

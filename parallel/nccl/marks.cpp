@@ -77,11 +77,14 @@ void Marks::end(cudaStream_t stream) {
 
 std::optional<Collective> Marks::unfinished() const {
   const std::lock_guard lock(mutex_);
-  const int64_t ended = num_ended();
-  if (ended < num_issued_) return ring_[static_cast<size_t>(ended % kRing)];
   const uint32_t mark = load(words_[kInGraphs]);
   const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, one more when it has ended
-  if (mark == 0 || place % 2 == 1) return {};
+  if (mark == 0 || place % 2 == 1) {
+    const int64_t ended = num_ended();
+    if (ended == num_issued_) return {};
+    return ring_[static_cast<size_t>(ended % kRing)];
+  }
+  // It is running, so it is before all that are enqueued.
   Collective replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
   replayed.step = step_;  // not that of the capture
   return replayed;

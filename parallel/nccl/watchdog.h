@@ -3,8 +3,9 @@
 // The host waits for the device in many places (copies, full launch queues, memory freed), all of them inside CUDA, and
 // a collective whose peer is gone makes each of them wait for ever. So a second thread looks: it asks NCCL for
 // asynchronous errors and reads how far the stream has come, neither of which can wait. After a failure it aborts the
-// communicators, which ends their kernels and frees the host; check() then throws. Should NCCL's abort not return, or
-// the computing thread not learn of the failure, then the process is ended: nobody is left waiting.
+// communicators, which ends their kernels and frees the host; check() then throws. NCCL's abort returns when the graphs
+// that hold collectives are destroyed, as they are while that error unwinds. Should it not return, or the computing
+// thread not learn of the failure, then the process is ended: nobody is left waiting.
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,9 @@
 //
 // One argument: "share": all ranks use the first GPU. "leave": the last rank fails while the others wait for their
 // device. "deaf": the others never come, and rank 0 does not look at its device: its process must be ended. "versions":
-// only connects.
+// only connects. "replay": a graph's collective does not end (WEFT_EMULATED_NCCL_FAULT), and every rank tells what it
+// hears of that. "outlived": the graph is destroyed last, but the communicator waits for it: the processes must be
+// ended.
 #include <cstdio>
 #include <exception>
 #include <future>
@@ -11,6 +13,7 @@
 
 #include "parallel/mpi_session.h"
 #include "parallel/nccl.h"
+#include "tensor/recorded_work.h"
 #include "tests/parallel/communicator_cases.h"
 #include "tests/parallel/on_device.h"
 
@@ -42,10 +45,36 @@ void reduce_and_wait(Context& ctx, Communicator& world, bool waits) {
 
 void wait_for_ever() { std::promise<void>().get_future().wait(); }
 
+std::string heard_of_a_replay(Communicator& host, bool is_outlived) {
+  try {
+    RecordedWork outliving;
+    Context ctx(Device::cuda);
+    const NcclLimits limits{.collective = std::chrono::seconds(2),
+                            .notice = is_outlived ? milliseconds(100) : std::chrono::seconds(20)};
+    const auto world = make_nccl_communicator(ctx, host, limits);
+    RecordedWork usual;
+    const Buffer x(4 * sizeof(float), ctx.device());
+    for (int64_t step = 1; step <= 7; ++step) {
+      world->set_step(step);
+      (is_outlived ? outliving : usual).run(ctx, [&] { world->all_reduce(x.tensor({4})); });
+      ctx.synchronize();
+    }
+    return "nothing";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
 void check(const MpiSession& session, Communicator& host, const std::string& what) {
   const int count = num_devices(Device::cuda);
   if (what == "share") share_one_gpu();
   use_device(Device::cuda, what == "share" ? 0 : session.local_rank() % count);
+  if (what == "replay" || what == "outlived") {
+    const auto all = host.all_gather_strings(heard_of_a_replay(host, what == "outlived"));
+    for (const std::string& heard : all)
+      if (host.rank() == 0) fmt::print("heard: {}\n", heard);
+    return;
+  }
   Context ctx(Device::cuda);
   const NcclLimits usual{.collective = std::chrono::seconds(40)};
   const NcclLimits deaf{.collective = milliseconds(200), .notice = milliseconds(100)};

@@ -106,5 +106,49 @@ TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
   EXPECT_TRUE(text.starts_with("broadcast of 4 bytes in step 5, rank 0 of a group of 2 (device 0, ")) << text;
 }
 
+// What two ranks hear of a graph's all_reduce that rank 1 stalls in the third launch; `call_on` makes other calls
+// behind it. The abort waits for their graphs, which the error destroys.
+std::vector<std::string> stalled_replay(const std::function<void(Communicator& world, const Tensor& y)>& call_on) {
+  std::vector<std::string> heard(2, "nothing");
+  setenv("WEFT_EMULATED_NCCL_FAULT", "1:2:stall", 1);
+  const GpuBody body = [&](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1, 2}), y = floats(ctx, {3});
+    ctx.synchronize();
+    try {
+      Graph graph(ctx, [&] { world.all_reduce(x.tensor({2})); });
+      for (int64_t step = 1; step <= 3; ++step) {
+        world.set_step(step);
+        graph.launch();
+        if (step == 3) call_on(world, y.tensor({1}));
+        ctx.synchronize();
+      }
+    } catch (const Error& e) {
+      heard[static_cast<size_t>(world.rank())] = e.what();
+    }
+  };
+  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(500)});
+  unsetenv("WEFT_EMULATED_NCCL_FAULT");
+  return heard;
+}
+
+void expect_both_name_the_replayed(const std::vector<std::string>& heard) {
+  for (size_t rank = 0; rank < heard.size(); ++rank) {
+    const std::string collective = fmt::format("all_reduce of 8 bytes in step 3, rank {} of a group of 2", rank);
+    EXPECT_TRUE(heard[rank].starts_with(collective)) << heard[rank];
+    EXPECT_NE(heard[rank].find(fmt::format("(device {}, Emulated device)", rank)), std::string::npos) << heard[rank];
+  }
+}
+
+TEST(NcclGraph, ThatStallsIsDestroyedByTheErrorOfEachRank) {
+  expect_both_name_the_replayed(stalled_replay([](Communicator&, const Tensor&) {}));
+}
+
+// Until there is no room for more: the host then waits within a call when all is aborted.
+TEST(NcclGraph, ThatStallsIsNamedAndDestroyedThoughTheHostGoesOnCalling) {
+  expect_both_name_the_replayed(stalled_replay([](Communicator& world, const Tensor& y) {
+    for (;;) world.all_reduce(y);
+  }));
+}
+
 }  // namespace
 }  // namespace weft::testing
