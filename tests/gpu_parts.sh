@@ -11,7 +11,7 @@ for module in WEFT_CUDA_MODULE WEFT_NCCL_MODULE; do  # parts run in another fold
   [[ ${!module:-} != */* ]] || export $module="$(readlink -f "${!module}")"
 done
 cuda_module=${WEFT_CUDA_MODULE:-$lib/libweft_cuda.so} nccl_module=${WEFT_NCCL_MODULE:-$lib/libweft_nccl.so}
-cannot_run=77 emulated="the emulated device: its speed means nothing"
+cannot_run=77 too_late=78 emulated="the emulated device: its speed means nothing"
 
 declare -A part_limit part_about
 part_names=()
@@ -23,8 +23,8 @@ describe() {  # describe NAME SECONDS TEXT
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
 describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
 describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 30 steps' losses, are those of one rank"
-describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
+describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
 describe big 60 "weft bench of configs/big.cfg"
 describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
@@ -35,9 +35,9 @@ describe pytorch 240 "steps of base and big on the same sentences: Weft, PyTorch
 note() { printf '%s\n' "$*" >>"$part.note"; }
 cannot() { note "$*"; exit "$cannot_run"; }
 needs_program() { [ -x "$bin/$1" ] || cannot "$bin/$1 is not there: build the tests (launch/build), or launch/archive --tests"; }
-mpi() {  # mpi RANKS COMMAND...: also as root, and on fewer cores than ranks
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none \
-    "$mpirun" --quiet -n "$1" --oversubscribe --bind-to none "${@:2}"
+mpi() {  # mpi RANKS COMMAND...: also as root, and on fewer cores than ranks, as ctest runs them
+  OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_ALLOW_RUN_AS_ROOT=1 \
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpirun" --quiet -n "$1" --oversubscribe --bind-to none "${@:2}"
 }
 
 # The first of these folders with a library of that name.
@@ -60,6 +60,8 @@ for folder in site.getsitepackages():
   done
 }
 is_emulated() { ! ldd "$cuda_module" 2>/dev/null | grep -q libcudart; }
+# Seconds that a part may take. They are a GPU's; the emulated device is slow.
+limit_of() { if is_emulated; then echo $((4 * part_limit[$1])); else echo "${part_limit[$1]}"; fi; }
 # What Weft says where it cannot use the GPU; fails where it can.
 refusal_of_the_device() {
   local said
@@ -76,16 +78,31 @@ all_but() {  # all_but FOLDER REASON...
     END { print "-" left_out }' "$top/tests/device_filters.txt"
 }
 passed_tests() { sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p'; }
+# in_shards FOLDER REASONS COMMAND...: the tests of FOLDER's program that are left out for none of these reasons. Most of their
+# time is the host's, which computes what they compare with; so a few processes share the device.
+in_shards() {
+  local shard processes=() status=0 filter shards
+  # shellcheck disable=SC2086  # several reasons
+  filter=$(all_but "$1" $2)
+  shards=$(nproc)
+  [ "$shards" -lt 4 ] || shards=4
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive WEFT_TEST_DEVICE=cuda \
+      WEFT_SOURCE_DIR=$top "${@:3}" --gtest_brief=1 --gtest_filter="$filter" | tee "$1.$shard.tests" &
+    processes+=($!)
+  done
+  for process in "${processes[@]}"; do wait "$process" || status=1; done
+  return $status
+}
+num_passed() { cat ./*.tests | sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
 run_programs() {  # run_programs FOLDER...: their tests that ask something of a device
   local folder reasons=host status=0
   ! is_emulated || reasons='host slow'
   for folder; do
     needs_program "${folder}_tests"
-    # shellcheck disable=SC2086  # several reasons
-    WEFT_TEST_DEVICE=cuda WEFT_SOURCE_DIR=$top "$bin/${folder}_tests" --gtest_brief=1 --gtest_filter="$(all_but "$folder" $reasons)" |
-      tee "$folder.tests" || status=1
+    in_shards "$folder" "$reasons" "$bin/${folder}_tests" || status=1
   done
-  note "$(cat "${@/%/.tests}" | passed_tests | awk '{ n += $1 } END { print n + 0 }') tests passed"
+  note "$(num_passed) tests passed"
   return $status
 }
 part_ops() { run_programs tensor devices; }
@@ -96,9 +113,8 @@ sanitize() {  # sanitize TOOL OPTION...
   ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   needs_program tensor_tests
-  WEFT_TEST_DEVICE=cuda "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" --gtest_brief=1 \
-    --gtest_filter="$(all_but tensor host slow)" | tee sanitized || status=1
-  note "$(passed_tests <sanitized) tests passed; $(sed -nE 's/^=+ ((ERROR|RACECHECK) SUMMARY: .*)/\1/p' sanitized | tail -n 1)"
+  in_shards tensor 'host slow' "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" || status=1
+  note "$(num_passed) tests passed; $(cat ./*.tests | sed -nE 's/^=+ ((ERROR|RACECHECK) SUMMARY: .*)/\1/p' | sort -u | paste -sd ';')"
   return $status
 }
 part_memcheck() { sanitize memcheck; }
@@ -122,10 +138,13 @@ make_corpus() {
 }
 corpus_name() { if [ -n "$text" ]; then echo "Multi30k"; else echo "the language of make_grammar"; fi; }
 training() {  # training RUN OPTION...: sets $command
+  local smaller=()
+  ! is_emulated || smaller=(--model.width=32 --model.feed_forward=64 --model.encoder_layers=1 --model.decoder_layers=1 --batch.rows=160)
   rm -rf "$1"
   command=("$weft" train --config "$config" --data.train=corpus --data.valid= --train.validate_every=0 --train.save_every=0
-    --train.keep_best=loss --train.output="$1" "${@:2}")
+    --train.keep_best=loss --train.output="$1" "${smaller[@]}" "${@:2}")
 }
+note_smaller() { ! is_emulated || note "smaller than on a GPU: width 32, 1 + 1 layers, blocks of 160 rows;"; }
 compare_losses() { "$top/tests/learning/compare_losses" "$@"; }
 
 # 30 steps on grids, or as few as --steps says.
@@ -160,12 +179,14 @@ part_grids() {
       on_grid nccl 2x2 --train.cuda_graph=true || failed+=("nccl 2x2 as CUDA graphs")
     fi
   done
+  note_smaller
   note "$count comparisons with one rank; failed: ${failed[*]:-none}"
   [ ${#failed[@]} -eq 0 ]
 }
 
 part_learning() {
   local on_cpu
+  export OMP_WAIT_POLICY=passive  # its training on the CPU runs beside those on the GPU
   make_corpus
   training cpu --device=cpu --train.precision=f32 --train.steps="$steps"
   "${command[@]}" 2>cpu.log &
@@ -182,6 +203,7 @@ part_learning() {
   bf16=$(compare_losses gpu-bf16 cpu 0.01 25) || status=1
   graphs=$(compare_losses gpu-graphs gpu-bf16 0.000001 25) || status=1  # bit for bit
   printf '%s\n' "$f32" "$bf16" "$graphs"
+  note_smaller
   note "$steps steps on $(corpus_name): in f32 $(tail -n 1 <<<"$f32"), in bf16 $(tail -n 1 <<<"$bf16"); replayed as CUDA graphs $(tail -n 1 <<<"$graphs")"
   return $status
 }
@@ -216,7 +238,7 @@ part_big() { bench big; }
 part_pytorch() {
   ! is_emulated || cannot "$emulated"
   "$python" -c 'import torch, numpy, h5py; assert torch.cuda.is_available()' || cannot "$python has no torch that sees a GPU, numpy and h5py"
-  "$python" "$top/tests/bench/compare_gpu" --weft "$weft" --output pytorch --seconds 200
+  "$python" "$top/tests/bench/compare_gpu" --weft "$weft" --output pytorch --seconds $((limit * 3 / 4))
   mv pytorch/compare_gpu.md pytorch.md.part
   mv pytorch/compare_gpu.json pytorch.json
   note "$(grep -c '"round"' pytorch.json) runs; $(grep -E '^\| Weft ' pytorch.md.part | awk -F '|' '{ print $3 "tok/s," $9 }' | paste -sd ';')"
