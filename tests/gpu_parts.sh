@@ -59,7 +59,7 @@ for folder in site.getsitepackages():
     if [ -n "$folder" ]; then export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder; fi
   done
 }
-is_emulated() { ! ldd "$cuda_module" 2>/dev/null | grep -q libcudart; }
+is_emulated() { [[ $(ldd "$cuda_module" 2>/dev/null) != *libcudart* ]]; }
 # Seconds that a part may take. They are a GPU's; the emulated device is slow.
 limit_of() { if is_emulated; then echo $((4 * part_limit[$1])); else echo "${part_limit[$1]}"; fi; }
 # What Weft says where it cannot use the GPU; fails where it can.
