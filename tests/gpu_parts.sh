@@ -238,7 +238,7 @@ part_big() { bench big; }
 part_pytorch() {
   ! is_emulated || cannot "$emulated"
   "$python" -c 'import torch, numpy, h5py; assert torch.cuda.is_available()' || cannot "$python has no torch that sees a GPU, numpy and h5py"
-  "$python" "$top/tests/bench/compare_gpu" --weft "$weft" --output pytorch --seconds $((limit * 3 / 4))
+  "$python" "$top/tests/bench/compare_gpu" --weft "$weft" --output pytorch --seconds $((limit * 5 / 6))
   mv pytorch/compare_gpu.md pytorch.md.part
   mv pytorch/compare_gpu.json pytorch.json
   note "$(grep -c '"round"' pytorch.json) runs; $(grep -E '^\| Weft ' pytorch.md.part | awk -F '|' '{ print $3 "tok/s," $9 }' | paste -sd ';')"
