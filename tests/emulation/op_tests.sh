@@ -11,18 +11,21 @@ require_op_tests() {
   done
 }
 
-# Of those that match a pattern, the tests of a program that ask something of a device, but for training from end to end.
-op_test_filter() {  # FOLDER PATTERN
-  awk -v folder="$1" -v out="$2-*/ResumeAcrossDevices.*" '$1 == folder { out = out ":" $3 } END { print out }' \
-    "$top/tests/device_filters.txt"
+# Of those that match a pattern, the tests of a program that ask something of a device.
+device_test_filter() {  # FOLDER PATTERN
+  awk -v folder="$1" -v out="$2-" '$1 == folder { out = out ":" $3 } END { print out }' "$top/tests/device_filters.txt"
 }
 
 # Runs them on the modules of a folder, after `preload` if that names a library.
-run_op_tests() {  # MODULES FOLDER PATTERN [OPTION...]
-  local modules=$1 folder=$2 filter nccl=$1/libweft_nccl.so
-  filter=$(op_test_filter "$folder" "$3")
-  shift 3
+run_device_tests() {  # MODULES FOLDER FILTER [OPTION...]
+  local nccl=$1/libweft_nccl.so
   [ -e "$nccl" ] || nccl=$build/emulated/libweft_nccl.so
-  WEFT_TEST_DEVICE=cuda WEFT_CUDA_MODULE=$modules/libweft_cuda.so WEFT_NCCL_MODULE=$nccl OMP_NUM_THREADS=1 \
-    timeout 900 env ${preload:+"LD_PRELOAD=$preload"} "$build/${folder}_tests" --gtest_filter="$filter" "$@"
+  WEFT_TEST_DEVICE=cuda WEFT_CUDA_MODULE=$1/libweft_cuda.so WEFT_NCCL_MODULE=$nccl OMP_NUM_THREADS=1 \
+    timeout 900 env ${preload:+"LD_PRELOAD=$preload"} "$build/$2_tests" --gtest_filter="$3" "${@:4}"
+}
+
+# The same of the op tests: all but training from end to end.
+op_test_filter() { echo "$(device_test_filter "$1" "$2"):*/ResumeAcrossDevices.*"; }  # FOLDER PATTERN
+run_op_tests() {  # MODULES FOLDER PATTERN [OPTION...]
+  run_device_tests "$1" "$2" "$(op_test_filter "$2" "$3")" "${@:4}"
 }

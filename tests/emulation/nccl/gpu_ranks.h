@@ -12,9 +12,9 @@
 namespace weft::testing {
 
 [[maybe_unused]] inline const bool kEmulatedModules = [] {
-  constexpr int kReplace = 1;
-  setenv("WEFT_CUDA_MODULE", WEFT_BINARY_DIR "/emulated/libweft_cuda.so", kReplace);
-  setenv("WEFT_NCCL_MODULE", WEFT_BINARY_DIR "/emulated/libweft_nccl.so", kReplace);
+  constexpr int kReplace = 1, kKeep = 0;  // tests/emulation/sanitized names modules of its own
+  setenv("WEFT_CUDA_MODULE", WEFT_BINARY_DIR "/emulated/libweft_cuda.so", kKeep);
+  setenv("WEFT_NCCL_MODULE", WEFT_BINARY_DIR "/emulated/libweft_nccl.so", kKeep);
   setenv("WEFT_EMULATION_DEVICES", "4", kReplace);
   return true;
 }();
