@@ -4,7 +4,7 @@
 //   storage is T: f32, bf16 or f16, the same for all tensors of an op that say nothing else; ids and offsets are i32;
 //   parameters' gradients, statistics, biases and all arithmetic are f32 or better; every op is deterministic;
 //   a product may round its bias to c's storage before it adds it: half a unit in the last place of the bias at most.
-// Shapes are checked once, in ops.cpp, for all backends; a dry run returns after the checks.
+// Shapes are checked once, in op_checks.cpp, for all backends; a dry run returns after the checks.
 // Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences.  "?" = may be
 // empty.
 #pragma once
