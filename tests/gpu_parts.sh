@@ -22,7 +22,7 @@ describe() {  # describe NAME SECONDS TEXT
 }
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
 describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
-describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 30 steps' losses, are those of one rank"
+describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 10 steps' losses, are those of one rank"
 describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
 describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
@@ -60,6 +60,16 @@ for folder in site.getsitepackages():
   done
 }
 is_emulated() { [[ $(ldd "$cuda_module" 2>/dev/null) != *libcudart* ]]; }
+num_gpus() {  # that a program sees
+  if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; return; fi
+  local gpus
+  gpus=$({ nvidia-smi -L 2>/dev/null || true; } | awk '/^GPU / { ++n } END { print n + 0 }')
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
+    awk -F , -v gpus="$gpus" '{ print (NF < gpus ? NF : gpus) }' <<<"$CUDA_VISIBLE_DEVICES"
+  else
+    echo "$gpus"
+  fi
+}
 # Seconds that a part may take. They are a GPU's; the emulated device is slow.
 limit_of() { if is_emulated; then echo $((4 * part_limit[$1])); else echo "${part_limit[$1]}"; fi; }
 # What Weft says where it cannot use the GPU; fails where it can.
@@ -77,7 +87,6 @@ all_but() {  # all_but FOLDER REASON...
     $1 == folder && index(reasons, " " $2 " ") { left_out = left_out separator $3; separator = ":" }
     END { print "-" left_out }' "$top/tests/device_filters.txt"
 }
-passed_tests() { sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p'; }
 # in_shards FOLDER REASONS COMMAND...: the tests of FOLDER's program that are left out for none of these reasons. Most of their
 # time is the host's, which computes what they compare with; so a few processes share the device.
 in_shards() {
@@ -98,6 +107,7 @@ num_passed() { cat ./*.tests | sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/
 run_programs() {  # run_programs FOLDER...: their tests that ask something of a device
   local folder reasons=host status=0
   ! is_emulated || reasons='host slow'
+  rm -f ./*.tests
   for folder; do
     needs_program "${folder}_tests"
     in_shards "$folder" "$reasons" "$bin/${folder}_tests" || status=1
@@ -113,6 +123,9 @@ sanitize() {  # sanitize TOOL OPTION...
   ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   needs_program tensor_tests
+  # How cuBLASLt's kernels share their memory is NVIDIA's matter.
+  [ "$1" != racecheck ] || [[ $("$sanitizer" --help 2>&1) != *--kernel-regex* ]] || set -- "$@" --kernel-regex kns=weft
+  rm -f ./*.tests
   in_shards tensor 'host slow' "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" || status=1
   note "$(num_passed) tests passed; $(cat ./*.tests | sed -nE 's/^=+ ((ERROR|RACECHECK) SUMMARY: .*)/\1/p' | sort -u | paste -sd ';')"
   return $status
@@ -147,8 +160,8 @@ training() {  # training RUN OPTION...: sets $command
 note_smaller() { ! is_emulated || note "smaller than on a GPU: width 32, 1 + 1 layers, blocks of 160 rows;"; }
 compare_losses() { "$top/tests/learning/compare_losses" "$@"; }
 
-# 30 steps on grids, or as few as --steps says.
-grid_steps() { echo $((steps < 30 ? steps : 30)); }
+# 10 steps on grids, or as few as --steps says: ranks that share a GPU take turns of milliseconds.
+grid_steps() { echo $((steps < 10 ? steps : 10)); }
 on_grid() {  # on_grid WAY GRID OPTION...: the losses are those of one rank
   local dp=${2%x*} tp=${2#*x}
   training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
@@ -208,7 +221,6 @@ part_learning() {
   return $status
 }
 
-num_gpus() { if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; else { nvidia-smi -L 2>/dev/null || true; } | wc -l; fi; }
 part_nccl() {
   local ranks gpus failed=()
   [ -e "$nccl_module" ] || cannot "no $nccl_module: NCCL was not found when this was built"

@@ -57,11 +57,16 @@ void Comms::abort() {
     aborted_ = true;
     comms.swap(comms_);
   }
-  cudaSetDevice(device_);  // of this thread: else NCCL would begin to use the first GPU
-  // In a group all are told before it waits for the first: their kernels run one after the other.
-  ncclGroupStart();
-  for (const ncclComm_t comm : comms) ncclCommAbort(comm);
-  ncclGroupEnd();
+  // Their kernels run one after the other, so all must be told before anybody waits for one; NCCL 2.21 waits within a
+  // group, too.
+  std::vector<std::thread> aborters;
+  for (const ncclComm_t comm : comms) {
+    aborters.emplace_back([comm, device = device_] {
+      cudaSetDevice(device);  // of this thread: else NCCL would begin to use the first GPU
+      ncclCommAbort(comm);
+    });
+  }
+  for (std::thread& aborter : aborters) aborter.join();
 }
 
 void Comms::require_alive() const {

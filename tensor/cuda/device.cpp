@@ -92,14 +92,19 @@ void use_device(int index) {
   check(cudaSetDevice(index), "cudaSetDevice");
 }
 
-void require_supported_device() { require_supported(device_in_use()); }
+void require_supported_device() {
+  require_supported(device_in_use());
+  (void)current_device();  // for messages
+}
 
+// After an error that stays, CUDA may not tell any more: then what it said before counts.
 std::string current_device() {
+  thread_local std::string known = "no device";
   int index = 0;
   cudaDeviceProp device{};
-  if (cudaGetDevice(&index) != cudaSuccess) return "no device";
-  if (cudaGetDeviceProperties(&device, index) != cudaSuccess) return fmt::format("device {}", index);
-  return fmt::format("device {}, {}", index, std::string(device.name));
+  if (cudaGetDevice(&index) == cudaSuccess && cudaGetDeviceProperties(&device, index) == cudaSuccess)
+    known = fmt::format("device {}, {}", index, std::string(device.name));
+  return known;
 }
 
 DeviceProperties properties() {

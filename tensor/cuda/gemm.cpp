@@ -66,9 +66,16 @@ Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
-// One call of cuBLASLt, if it has one for all that `a` asks for. Its GELU is the one by tanh.
+// cuBLASLt's GELU is the one by tanh, of which it takes the hardware's approximation: half a unit in the last place of
+// f16, which is not enough for f32.
+bool has_epilogue(const ops::Gemm& a) {
+  if (a.epilogue.kind == Kind::none || a.epilogue.activation == Activation::relu) return true;
+  return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
+}
+
+// One call of cuBLASLt, if it has one for all that `a` asks for.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
-  if (a.epilogue.kind != Kind::none && a.epilogue.activation == Activation::gelu) return false;
+  if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
   if (!run.gemm) run.gemm = std::make_unique<GemmPlans>();
   const GemmQueue queue{run.gemm->library(), run.stream_, run.scratch<void>(Runtime::kProduct)};
@@ -78,7 +85,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   GemmPlan* const plan = run.gemm->find(a, operands, queue);
   if (plan == nullptr) return false;
   if (rounds_bias(a)) cast(ctx, {.x = a.bias, .y = bias});
-  plan->run(queue, operands);
+  if (!plan->run(queue, operands)) return false;
   if (!a.d_bias.empty()) add(ctx, {.x = bias, .y = a.d_bias});
   return true;
 }

@@ -58,6 +58,11 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   return preference;
 }
 
+// What a product ends with has passes of its own, however a version of the library says that it cannot do it.
+bool is_refusal(cublasStatus_t status, bool ends) {
+  return ends && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
+}
+
 }  // namespace
 
 std::string description(const GemmKey& key) {
@@ -68,6 +73,7 @@ std::string description(const GemmKey& key) {
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) fail_without_memory(what);
   fail(ErrorKind::internal,
        fmt::format("cuBLASLt: {} ({}): {}", what, current_device(), cublasLtGetStatusName(status)));
 }
@@ -78,7 +84,10 @@ int64_t saved_stride(Activation activation, int64_t cols) {
 }
 
 GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune)
-    : beta_(key.accumulate ? 1.0f : 0.0f), bias_(key.bias || key.d_bias), saves_(key.saves) {
+    : beta_(key.accumulate ? 1.0f : 0.0f),
+      bias_(key.bias || key.d_bias),
+      saves_(key.saves),
+      ends_(epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT) {
   describe(key, like);
   choose(queue, key, tune);
 }
@@ -109,25 +118,26 @@ void GemmPlan::choose(const GemmQueue& queue, const GemmKey& key, bool tune) {
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_, &preference,
                                      tune ? kMostCandidates : 1, candidates.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
-  // What a product ends with has passes of its own, however a version of the library says that it cannot do it.
-  if (status == CUBLAS_STATUS_INVALID_VALUE && epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT) return;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, ends_)) return;
   check(status, description(key).c_str());
   size_t count = 0;
   while (count < static_cast<size_t>(found) && candidates[count].state == CUBLAS_STATUS_SUCCESS) ++count;
   if (count == 0) return;
   is_possible_ = true;
-  const auto run_one = [&](size_t i, const GemmOperands& operands) { run(queue, operands, candidates[i].algo); };
+  const auto run_one = [&](size_t i, const GemmOperands& operands) { return run(queue, operands, candidates[i].algo); };
   algorithm_ = candidates[count == 1 ? 0 : fastest_candidate(queue, key, count, run_one)].algo;
 }
 
-void GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm) {
+bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm) {
   const float alpha = 1;
   point_to(operands);
-  check(cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
-                       operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream),
-        "a matrix product");
+  const cublasStatus_t status =
+      cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
+                     operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream);
+  if (is_refusal(status, ends_)) return false;
+  check(status, "a matrix product");
   note_launch("gemm");
+  return true;
 }
 
 }  // namespace weft::cuda

@@ -56,24 +56,28 @@ class GemmPlan {
   GemmPlan& operator=(const GemmPlan&) = delete;
 
   bool is_possible() const { return is_possible_; }  // whether cuBLASLt has an algorithm for this product
-  void run(const GemmQueue& queue, const GemmOperands& operands) { run(queue, operands, algorithm_); }
+  // False, and from then on not possible, if cuBLASLt refuses now what it proposed for a product with an ending.
+  bool run(const GemmQueue& queue, const GemmOperands& operands) {
+    return is_possible_ = run(queue, operands, algorithm_);
+  }
 
  private:
   void describe(const GemmKey& key, const GemmOperands& like);
   void point_to(const GemmOperands& operands);
   void choose(const GemmQueue& queue, const GemmKey& key, bool tune);
-  void run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm);
+  bool run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm);
 
   cublasLtMatmulDescOpaque_t operation_;
   cublasLtMatrixLayoutOpaque_t a_, b_, c_;
   cublasLtMatmulAlgo_t algorithm_;
   float beta_;  // what c is multiplied with before the product is added: 0 or 1
-  bool bias_, saves_, is_possible_ = false;
+  bool bias_, saves_, ends_, is_possible_ = false;
 };
 
-// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on operands of its own.
+// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on operands of its own; one that is refused
+// is none. The first if all are.
 size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t count,
-                         const std::function<void(size_t candidate, const GemmOperands&)>& run);
+                         const std::function<bool(size_t candidate, const GemmOperands&)>& run);
 
 void check(cublasStatus_t status, const char* what);  // an Error for what a call of cuBLASLt says
 

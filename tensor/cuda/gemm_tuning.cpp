@@ -55,7 +55,7 @@ class Stopwatch {  // of what a stream does
 }  // namespace
 
 size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t count,
-                         const std::function<void(size_t candidate, const GemmOperands&)>& run) {
+                         const std::function<bool(size_t candidate, const GemmOperands&)>& run) {
   constexpr int kRuns = 5;
   const Operand a(key.trans_a ? key.k : key.m, key.a_stride, key.ab, key.a_alignment);
   const Operand b(key.trans_b ? key.n : key.k, key.b_stride, key.ab, key.b_alignment);
@@ -67,7 +67,7 @@ size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t coun
   size_t best = 0;
   float least = std::numeric_limits<float>::infinity();
   for (size_t candidate = 0; candidate < count; ++candidate) {
-    run(candidate, operands);  // once untimed: the first loads the kernel
+    if (!run(candidate, operands)) continue;  // once untimed: the first loads the kernel
     watch.start();
     for (int i = 0; i < kRuns; ++i) run(candidate, operands);
     const float elapsed = watch.milliseconds();

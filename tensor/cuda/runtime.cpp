@@ -24,6 +24,7 @@ void note_launch(const char* kernel) { last_kernel = kernel; }
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // or the next call would report it once more
+  if (status == cudaErrorMemoryAllocation) fail_without_memory(what);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
   std::string earlier;
   if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
@@ -36,9 +37,13 @@ void check(cudaError_t status, const char* what) {
 
 void fail_without_memory(size_t bytes) {
   (void)cudaGetLastError();
-  fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {:.1f} MiB could not be allocated; smaller blocks "
-                                     "(batch.rows) or a smaller model need less",
-                                     current_device(), static_cast<double>(bytes) / (1 << 20)));
+  fail_without_memory(fmt::format("{:.1f} MiB could not be allocated", static_cast<double>(bytes) / (1 << 20)));
+}
+
+void fail_without_memory(const std::string& what) {
+  fail(ErrorKind::usage,
+       fmt::format("out of the GPU's memory ({}): {}; smaller blocks (batch.rows) or a smaller model need less",
+                   current_device(), what));
 }
 
 Scratch::~Scratch() { release(data_); }

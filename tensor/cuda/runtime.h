@@ -21,6 +21,7 @@ class GemmPlans;  // gemm.h
 // here too, and the message says so.
 void check(cudaError_t status, const char* what);
 [[noreturn]] void fail_without_memory(size_t bytes);
+[[noreturn]] void fail_without_memory(const std::string& what);  // of libraries, whose needs no plan knows
 void note_launch(const char* kernel);  // by this thread: the last one is named with an error that surfaces later
 
 // Device memory of one use: as much as the largest call needs, kept for the next. A dry run only takes note.

@@ -162,10 +162,11 @@ ColumnMatrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout
           layout.ld};
 }
 
-// WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1, as a library may that has them for fewer products.
-bool refuses_epilogues() {
+// WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1, as a library may that has them for fewer products; =late: only when it is
+// to compute them.
+bool refuses(const cublasLtMatmulDescOpaque_t& operation, const char* when) {
   const char* const setting = std::getenv("WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES");
-  return setting != nullptr && std::strcmp(setting, "1") == 0;
+  return operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && setting != nullptr && std::strcmp(setting, when) == 0;
 }
 
 }  // namespace
@@ -184,7 +185,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   const Layouts layouts{a, b, c, d};
   const cublasStatus_t status = check_problem(handle, operation, layouts);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  if (operation->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refuses_epilogues()) return CUBLAS_STATUS_INVALID_VALUE;
+  if (refuses(*operation, "1")) return CUBLAS_STATUS_INVALID_VALUE;
   for (const cublasLtMatmulAlgo_t& algorithm : algorithms(*operation, layouts, *preference)) {
     if (*found == requested) break;
     results[(*found)++] = {.algo = algorithm,
@@ -207,6 +208,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
       !is_right_workspace(*algorithm, workspace, workspace_bytes) || (c == d && c_layout->ld != d_layout->ld)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
+  if (refuses(*operation, "late")) return CUBLAS_STATUS_NOT_SUPPORTED;
   const ColumnProduct product{.a = matrix(a, *a_layout),
                               .b = matrix(b, *b_layout),
                               .c = matrix(c, *c_layout),
