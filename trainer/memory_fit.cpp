@@ -31,20 +31,27 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
 
 }  // namespace
 
-void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
-                 const std::string& gpu) {
+std::string require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
+                        const std::string& gpu) {
   const size_t needed = plan_tensors(config, tp, device).tensors();
-  if (needed <= available) return;
+  if (needed + kRoomForLibraries <= available) return "";
+  if (needed <= available) {
+    const size_t roomy = available > kRoomForLibraries ? available - kRoomForLibraries : 0;
+    return fmt::format(
+        "only {} of the GPU's memory are left for CUDA's libraries and NCCL, which may take more; with {} "
+        "left for them {}",
+        format_bytes(available - needed), format_bytes(kRoomForLibraries), remedy(config, tp, device, roomy));
+  }
   fail(ErrorKind::usage,
        fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it on {}; {}",
                    format_bytes(needed), format_bytes(needed - available), format_bytes(available), gpu,
                    remedy(config, tp, device, available)));
 }
 
-void require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {
+std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
-  require_fit(config, tp, own.device, gpu.free_memory / static_cast<size_t>(own.num_sharing),
-              fmt::format("device {}, {}", own.index, gpu.name));
+  return require_fit(config, tp, own.device, gpu.free_memory / static_cast<size_t>(own.num_sharing),
+                     fmt::format("device {}, {}", own.index, gpu.name));
 }
 
 }  // namespace weft

@@ -9,12 +9,17 @@
 
 namespace weft {
 
-// Nothing if this rank's tensors, as planned, fit into `available` bytes; otherwise an Error of kind usage that says by
-// how much they do not, and which options would make them fit. `config` is resolved, its precision decided.
-void require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
-                 const std::string& gpu = "the GPU");
+// An Error of kind usage if this rank's tensors, as planned, do not fit into `available` bytes: by how much, and which
+// options would make them fit. A remark if they leave less than kRoomForLibraries, else nothing. `config` is resolved,
+// its precision decided.
+std::string require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
+                        const std::string& gpu = "the GPU");
 
 // The same for this rank's GPU, whose free memory the ranks that share it divide.
-void require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
+std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
+
+// What CUDA's libraries, their kernels and graphs and NCCL's buffers take when they are first used is theirs to decide:
+// hundreds of MiB are usual.
+inline constexpr size_t kRoomForLibraries = size_t{1} << 30;
 
 }  // namespace weft

@@ -117,8 +117,11 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const std::string remark = decide_precision(config_, mesh.device(), world, origin);
   config_text_ = text_to_keep(config_, to_text);
   if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
-  if (mesh.device() == Device::cuda)
-    all_or_none(world, [&] { require_fit_on_gpu(config_, TensorParallel(mesh.tp()), mesh.own()); });
+  if (mesh.device() == Device::cuda) {
+    const std::string tight =
+        all_or_none(world, [&] { return require_fit_on_gpu(config_, TensorParallel(mesh.tp()), mesh.own()); });
+    if (!tight.empty()) say(tight);
+  }
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);

@@ -43,6 +43,14 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 TEST_F(MemoryFit, SaysNothingWhereThePlanFits) { EXPECT_EQ(refusal(needed(config_)), ""); }
 
+TEST_F(MemoryFit, RemarksThatLibrariesHaveLittleRoom) {
+  const size_t all = needed(config_);
+  const auto remark = [&](size_t room) { return require_fit(config_, tp_, test_device(), all + room); };
+  EXPECT_EQ(remark(kRoomForLibraries), "");
+  EXPECT_TRUE(holds(remark(kRoomForLibraries - 1), "it fits with --train.recompute")) << remark(kRoomForLibraries - 1);
+  EXPECT_TRUE(holds(remark(4096), format_bytes(4096) + " of the GPU's memory are left")) << remark(4096);
+}
+
 TEST_F(MemoryFit, SaysByHowMuchItDoesNot) {
   const size_t all = needed(config_);
   const std::string message = refusal(all - 4096);
