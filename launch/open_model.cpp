@@ -24,8 +24,9 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 
 RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet) {
   RankDevice own = choose_device(wanted, grid.share_gpu, world);
-  if (own.device == Device::cuda && world.rank() == 0 && !quiet)
-    fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
+  if (world.rank() != 0 || quiet) return own;
+  if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
+  if (!own.remark.empty()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
   return own;
 }
 

@@ -10,7 +10,7 @@ namespace weft {
 
 bool stages(const RankDevice& own, Communication wanted) {
   if (own.device != Device::cuda || wanted == Communication::nccl) return false;
-  return wanted == Communication::mpi || own.num_sharing > 1 || !has_nccl();
+  return wanted == Communication::mpi || own.num_sharing > 1 || !own.without_nccl.empty();
 }
 
 NcclLimits nccl_limits(const ParallelConfig& options) {
@@ -19,16 +19,19 @@ NcclLimits nccl_limits(const ParallelConfig& options) {
 
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
                                                        Communication wanted, NcclLimits limits) {
-  const bool some_stage = group.max(stages(own, wanted) ? 1 : 0) == 1;  // NCCL may be missing on one host
-  if (some_stage || group.size() == 1) return make_staged_communicator(group, ctx);
+  if (stages(own, wanted) || group.size() == 1) return make_staged_communicator(group, ctx);
   if (own.num_sharing > 1) share_one_gpu();
   return make_nccl_communicator(ctx, group, limits);
 }
 
+void require_communication(Device device, Communication wanted) {
+  require(device != Device::cpu || wanted != Communication::nccl, ErrorKind::usage,
+          "parallel.communication = nccl is between GPUs, but this run computes on CPUs: leave it at auto");
+}
+
 DeviceMesh::DeviceMesh(const Mesh& mesh, Communication wanted, NcclLimits limits) : mesh_(mesh) {
+  require_communication(mesh.device(), wanted);
   if (mesh.device() == Device::cpu) {
-    require(wanted != Communication::nccl, ErrorKind::usage,
-            "parallel.communication = nccl is between GPUs, but this run computes on CPUs: leave it at auto");
     ctx_ = std::make_unique<Context>(Device::cpu);
     return;
   }

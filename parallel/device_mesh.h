@@ -35,6 +35,8 @@ std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicato
 
 NcclLimits nccl_limits(const ParallelConfig& options);  // parallel.timeout
 
+void require_communication(Device device, Communication wanted);  // an Error of kind usage if these do not go together
+
 // Whether such tensors go through the hosts' memory.
 bool stages(const RankDevice& own, Communication wanted);
 

@@ -45,20 +45,21 @@ void require_one_version(Communicator& host, int version) {
   const std::vector<std::string> hosts = host.all_gather_strings(host_name());
   for (size_t r = 1; r < versions.size(); ++r) {
     if (versions[r] == versions[0]) continue;
-    fail(ErrorKind::usage, fmt::format("the ranks have different versions of NCCL, {} on {} and {} on {}: install the "
-                                       "same on all machines",
-                                       versions[0], hosts[0], versions[r], hosts[r]));
+    fail(ErrorKind::usage,
+         fmt::format("the ranks have different versions of NCCL, {} on {} (rank 0) and {} on {} (rank {}): install the "
+                     "same on all machines",
+                     versions[0], hosts[0], versions[r], hosts[r], r));
   }
 }
 
 }  // namespace
 
-bool has_nccl() {
+std::string reason_without_nccl() {
   try {
     module();
-    return true;
-  } catch (const Error&) {
-    return false;
+    return "";
+  } catch (const Error& e) {
+    return e.what();
   }
 }
 

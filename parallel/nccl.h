@@ -40,8 +40,7 @@ struct NcclLimits {
 // memory go over `host`. The first communicator on a Context sets the limits of all. ctx and `host` outlive it.
 std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator& host, NcclLimits limits = {});
 
-// Whether the module, and what it links, is on this machine.
-bool has_nccl();
+std::string reason_without_nccl();  // empty: the module, and what it links, is on this machine
 
 // Lets the processes of a run use one GPU together, which NCCL otherwise refuses: by its environment, before this
 // process' first communicator; what is set there already stays. For tests: slow, on one host, and of processes only,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "parallel/nccl.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -27,6 +28,17 @@ bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& wo
     fail(ErrorKind::usage, any_has ? reason + "; other ranks of this run have a GPU" : reason);
   });
   return all_have;
+}
+
+// Of the first rank that has none; a single rank sums nothing.
+std::string first_without_nccl(Communicator& world) {
+  if (world.size() == 1) return "";
+  const std::vector<std::string> hosts = world.all_gather_strings(host_name());
+  const std::vector<std::string> reasons = world.all_gather_strings(reason_without_nccl());
+  for (size_t r = 0; r < reasons.size(); ++r)
+    if (!reasons[r].empty())
+      return fmt::format("rank {} on {}: {}", r, hosts[r], reasons[r].substr(0, reasons[r].rfind(';')));
+  return "";
 }
 
 // A line each.
@@ -104,7 +116,10 @@ RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& worl
   });
   std::vector<RankGpu> ranks;
   for (const std::string& text : world.all_gather_strings(to_text(mine))) ranks.push_back(from_text(text));
-  return {.device = Device::cuda, .index = index, .num_sharing = most_ranks_on_a_gpu(ranks, share_gpu)};
+  return {.device = Device::cuda,
+          .index = index,
+          .num_sharing = most_ranks_on_a_gpu(ranks, share_gpu),
+          .without_nccl = first_without_nccl(world)};
 }
 
 }  // namespace weft

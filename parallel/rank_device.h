@@ -22,6 +22,8 @@ struct RankDevice {
   int index = 0;        // of the GPU, among those that this process sees
   int num_sharing = 1;  // ranks of this run on one GPU, at most; the same number on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
+  std::string
+      without_nccl;  // which rank's GPU has none, and why; empty: sums over ranks can take it. On every rank alike
 };
 
 // All ranks of `world` call it. The calling thread then uses its rank's GPU.

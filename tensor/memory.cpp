@@ -23,8 +23,8 @@ void* allocate(size_t bytes, Device device) {
   ++num_allocations;
   void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; smaller blocks (batch.rows) "
-                                       "or a smaller model need less",
+    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; a smaller model needs "
+                                       "less, and in training smaller blocks (batch.rows) do",
                                        static_cast<double>(bytes) / (1 << 20)));
   }
   return data;

@@ -59,7 +59,7 @@ for folder in site.getsitepackages():
     if [ -n "$folder" ]; then export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder; fi
   done
 }
-is_emulated() { [[ $(ldd "$cuda_module" 2>/dev/null) != *libcudart* ]]; }
+is_emulated() { [ -e "$cuda_module" ] && [[ $(ldd "$cuda_module" 2>/dev/null) != *libcudart* ]]; }
 num_gpus() {  # that a program sees
   if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; return; fi
   local gpus

@@ -118,11 +118,14 @@ void resolve_blocks(RunConfig& c) {
 std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   const bool alone = own.num_sharing == 1;
-  return fmt::format("{} ({}){}{}", gpu.name, gpu.version,
-                     alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing),
-                     stages(own, c.parallel.communication) && c.parallel.dp * c.parallel.tp > 1
-                         ? ", sums through the hosts' memory"
-                         : "");
+  std::string text =
+      fmt::format("{} ({}){}", gpu.name, gpu.version,
+                  alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
+  if (!stages(own, c.parallel.communication) || c.parallel.dp * c.parallel.tp == 1) return text;
+  text += ", sums through the hosts' memory";
+  if (c.parallel.communication == Communication::automatic && !own.without_nccl.empty())
+    text += fmt::format(" ({})", own.without_nccl);
+  return text;
 }
 
 }  // namespace

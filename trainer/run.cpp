@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "data/atomic_file.h"
+#include "parallel/device_mesh.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/event_log.h"
@@ -15,6 +16,7 @@
 #include "trainer/precision.h"
 #include "trainer/progress.h"
 #include "trainer/run_folder.h"
+#include "trainer/step_graphs.h"
 #include "trainer/trainer.h"
 #include "trainer/validation.h"
 
@@ -116,6 +118,8 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const Origin origin = find_origin(config_, world);
   const std::string remark = decide_precision(config_, mesh.device(), world, origin);
   config_text_ = text_to_keep(config_, to_text);
+  require_communication(mesh.device(), config_.parallel.communication);
+  require_graphs(config_, mesh.own());
   if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
   if (mesh.device() == Device::cuda) {
     const std::string tight =
@@ -319,11 +323,17 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : named); });
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
   const std::string remark = decide_precision(config, own.device, world, find_origin(config, world));
+  require_communication(own.device, config.parallel.communication);
+  require_graphs(config, own);
   if (world.rank() != 0) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp),
                    [&](Communicator& tp) {  // nothing runs: they stand for one tp group
-                     const std::string text = plan_text(config, Mesh(tp, {.dp = 1, .tp = tp.size()}, own)) + remark;
+                     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
+                     const std::string text = plan_text(config, mesh) + remark;
                      if (tp.rank() == 0) std::fputs(text.c_str(), stdout);
+                     if (own.device != Device::cuda) return;
+                     const std::string tight = require_fit_on_gpu(config, TensorParallel(mesh.tp()), own);
+                     if (tp.rank() == 0 && !tight.empty()) fmt::print("  {}\n", tight);
                    });
 }
 

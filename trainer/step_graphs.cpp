@@ -6,22 +6,20 @@
 #include "tensor/transfer.h"
 
 namespace weft {
-namespace {
 
-void require_graphs(const RunConfig& config, const Mesh& mesh) {
-  require(mesh.device() == Device::cuda, ErrorKind::usage,
+void require_graphs(const RunConfig& config, const RankDevice& own) {
+  if (!config.train.cuda_graph) return;
+  require(own.device == Device::cuda, ErrorKind::usage,
           "train.cuda_graph records the work of GPUs, but this run computes on CPUs: leave it out");
-  require(mesh.world().size() == 1 || !stages(mesh.own(), config.parallel.communication), ErrorKind::usage,
+  const bool alone = config.parallel.dp * config.parallel.tp == 1;
+  require(alone || !stages(own, config.parallel.communication), ErrorKind::usage,
           "train.cuda_graph needs NCCL between the ranks, a GPU each; here their sums pass through the hosts' memory, "
-          "which "
-          "no graph can hold: leave it out");
+          "which no graph can hold: leave it out");
 }
-
-}  // namespace
 
 StepGraphs::StepGraphs(const RunConfig& config, const Mesh& mesh) {
   if (!config.train.cuda_graph) return;
-  all_or_none(mesh.world(), [&] { require_graphs(config, mesh); });
+  require_graphs(config, mesh.own());
   state_ = Buffer(sizeof(StepState), mesh.device());
 }
 

@@ -13,9 +13,12 @@
 
 namespace weft {
 
+// An Error of kind usage, the same on every rank, if the option is set and nothing could be recorded: on CPUs, or where
+// sums over ranks pass through the hosts' memory. `config` is resolved.
+void require_graphs(const RunConfig& config, const RankDevice& own);
+
 class StepGraphs {
  public:
-  // An Error if the option is set and nothing could be recorded: on CPUs, or where sums over ranks pass through hosts.
   StepGraphs(const RunConfig& config, const Mesh& mesh);
 
   const StepState* state() const { return static_cast<const StepState*>(state_.data()); }  // nullptr: no graphs

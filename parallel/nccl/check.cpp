@@ -15,6 +15,8 @@ std::string current_device() {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
+  if (status == cudaErrorMemoryAllocation)
+    fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {}", current_device(), call));
   fail(ErrorKind::internal, fmt::format("{} ({}): {}; an earlier kernel may be the cause", call, current_device(),
                                         cudaGetErrorString(status)));
 }

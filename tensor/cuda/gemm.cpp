@@ -22,8 +22,11 @@ uint32_t alignment_of(const void* address) {  // in bytes; cuBLASLt tells none a
 }
 
 bool is_wanted(const char* setting) {
-  const char* value = std::getenv(setting);
-  return value != nullptr && std::string_view(value) == "1";
+  const char* const found = std::getenv(setting);
+  const std::string_view value = found == nullptr ? "" : found;
+  if (value != "" && value != "0" && value != "1")
+    fail(ErrorKind::usage, fmt::format("{} is {}: 1 or 0", setting, printable(value, 40)));
+  return value == "1";
 }
 
 GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tensor/cuda/launch.cuh"
+#include "tensor/cuda/norm_width.h"
 #include "tensor/cuda/vector.cuh"
 
 namespace weft::cuda {
@@ -13,7 +14,7 @@ namespace weft::cuda {
 inline constexpr int kTeamThreads = 512;  // of a block, at most
 inline constexpr int64_t kNarrowCols = kTeamThreads * kGroup;
 inline constexpr int kWideGroups = 8;  // that a thread holds of wider rows; of narrow ones 1
-inline constexpr int64_t kWidestCols = kNarrowCols * kWideGroups;
+static_assert(kWidestNorm == kNarrowCols * kWideGroups);
 
 // A block of as many teams as fit, but not more than `rows`: blockDim.x is the team's threads, blockDim.y the teams.
 inline dim3 block_of_teams(int64_t rows, int64_t cols) {
@@ -26,7 +27,7 @@ inline dim3 block_of_teams(int64_t rows, int64_t cols) {
 // Calls f with the number of groups that a thread holds of a row, as a type: f(std::integral_constant<int, number>()).
 template <typename F>
 void for_width(int64_t cols, const F& f) {
-  if (cols > kWidestCols) check(cudaErrorInvalidValue, "a norm of more than 32768 columns");
+  require_norm_width(cols);
   if (cols <= kNarrowCols) {
     f(std::integral_constant<int, 1>());
   } else {

@@ -41,9 +41,9 @@ void fail_without_memory(size_t bytes) {
 }
 
 void fail_without_memory(const std::string& what) {
-  fail(ErrorKind::usage,
-       fmt::format("out of the GPU's memory ({}): {}; smaller blocks (batch.rows) or a smaller model need less",
-                   current_device(), what));
+  fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {}; a smaller model needs less, and in training "
+                                     "smaller blocks (batch.rows) do",
+                                     current_device(), what));
 }
 
 Scratch::~Scratch() { release(data_); }

@@ -106,6 +106,10 @@ void measure(Context& ctx, const ops::EmbeddingBackward& a);
 void measure(Context& ctx, const ops::ColumnSum& a);
 void measure(Context& ctx, const ops::Sum& a);
 void measure(Context& ctx, const ops::SumSquares& a);
+void measure(Context& ctx, const ops::LayerNormForward& a);
+void measure(Context& ctx, const ops::LayerNormBackward& a);
+void measure(Context& ctx, const ops::ResidualNormForward& a);
+void measure(Context& ctx, const ops::ResidualNormBackward& a);
 void measure(Context& ctx, const ops::AttentionForward& a);
 void measure(Context& ctx, const ops::AttentionBackward& a);
 

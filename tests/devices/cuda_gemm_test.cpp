@@ -220,5 +220,10 @@ TEST_F(TunedCudaGemm, MatchesLoops) {
   }
 }
 
+TEST_F(TunedCudaGemm, IsOnOrOff) {
+  setenv("WEFT_TUNE_GEMM", "yes", /*overwrite=*/1);
+  EXPECT_THROW(expect_right_in_every_variant({.m = 16, .n = 24, .k = 32, .ab = DType::f32, .c = DType::f32}), Error);
+}
+
 }  // namespace
 }  // namespace weft::testing

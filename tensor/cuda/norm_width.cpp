@@ -1,0 +1,22 @@
+// tensor/cuda/norm_width.cpp: what norms need of the host alone: their limit on the width, found by the dry run.
+#include "tensor/cuda/norm_width.h"
+
+#include <fmt/format.h>
+
+#include "tensor/cuda/runtime.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+
+void require_norm_width(int64_t cols) {
+  if (cols <= kWidestNorm) return;
+  fail(ErrorKind::usage, fmt::format("a norm has {} columns, but at most {} on a GPU; train with a smaller model.width",
+                                     cols, kWidestNorm));
+}
+
+void measure(Context&, const ops::LayerNormForward& a) { require_norm_width(a.x.cols()); }
+void measure(Context&, const ops::LayerNormBackward& a) { require_norm_width(a.x.cols()); }
+void measure(Context&, const ops::ResidualNormForward& a) { require_norm_width(a.x.cols()); }
+void measure(Context&, const ops::ResidualNormBackward& a) { require_norm_width(a.h.cols()); }
+
+}  // namespace weft::cuda
