@@ -1,17 +1,10 @@
-// tensor/op_cost.h: what the mathematics of an op needs, whatever the device does: what its rate is counted by.
+// tensor/op_cost.h: what a call of an op must move and compute (OpCost).
 #pragma once
 
-#include "tensor/context.h"
+#include "tensor/op_trace.h"
 #include "tensor/ops.h"
 
 namespace weft {
-
-struct OpCost {
-  double bytes =
-      0;  // read and written: each operand once, one that is added to twice, a table's rows as they are asked
-  double flops = 0;  // of matrix products and attention (model/flops.h); 0 for ops that memory bounds
-  bool operator==(const OpCost&) const = default;
-};
 
 // Of a call with these arguments. Reads the lengths of attention's sentences, so it waits for a device; not of dry
 // runs.

@@ -13,13 +13,21 @@
 #include <functional>
 #include <vector>
 
-#include "tensor/op_cost.h"
-
 namespace weft {
 
 inline double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+class Context;
+
+// What the mathematics of a call needs, whatever the device does: what its rate is counted by (tensor/op_cost.h).
+struct OpCost {
+  // Read and written: each operand once, one that is added to twice, of a table as many rows as are asked for.
+  double bytes = 0;
+  double flops = 0;  // of matrix products and attention (model/flops.h); 0 for ops that memory bounds
+  bool operator==(const OpCost&) const = default;
+};
 
 struct OpTrace {
   struct Call {

@@ -4,6 +4,7 @@
 
 #include "tensor/backend.h"
 #include "tensor/op_checks.h"
+#include "tensor/op_cost.h"
 #include "tensor/op_trace.h"
 
 namespace weft::ops {

@@ -6,7 +6,7 @@
 
 #include "parallel/communicator.h"
 #include "parallel/rank_device.h"
-#include "tensor/op_cost.h"
+#include "tensor/op_trace.h"
 #include "trainer/run_config.h"
 
 namespace weft {
