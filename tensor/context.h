@@ -35,7 +35,7 @@ class Context {
     virtual void upload(const void* host, void* device, size_t bytes) = 0;
     virtual void download(const void* device, void* host, size_t bytes) = 0;
     virtual void copy(const void* from, void* to, size_t bytes) = 0;  // both of the device
-    virtual void* stream() const { return nullptr; }  // a GPU's cudaStream_t, for communicators
+    virtual void* stream() const { return nullptr; }                  // a GPU's cudaStream_t, for communicators
 
     // What work() asks for is noted and not done; it may neither wait, nor allocate, nor copy from or to the host.
     // nullptr: this device notes nothing.

@@ -214,8 +214,8 @@ struct SoftmaxStats {
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * grad_scale if `backward`; padding columns 0
   Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
-  Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: all of the vocabulary lies here, and a row is
-                       //   looked at once for statistics, loss and gradient
+  Tensor stats;  // [ranks, R, 4]? f32 gathered in rank order; empty: all of the vocabulary lies here, and a row is
+                 //   looked at once for statistics, loss and gradient
   int64_t first_id = 0, valid = 0;
   int64_t vocabulary = 0;  // global V
   float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry

@@ -33,9 +33,8 @@ TEST(KernelRates, HaveEveryOpOfAStep) {
     EXPECT_GT(k.cost.bytes, 0) << k.op;
     if (k.op == "attention_forward") attention += static_cast<double>(k.calls);
   }
-  for (const char* op :
-       {"attention_backward", "residual_norm_forward", "residual_norm_backward", "embedding_forward",
-        "embedding_backward", "add_positions", "cross_entropy", "sum_squares", "adam"})
+  for (const char* op : {"attention_backward", "residual_norm_forward", "residual_norm_backward", "embedding_forward",
+                         "embedding_backward", "add_positions", "cross_entropy", "sum_squares", "adam"})
     EXPECT_TRUE(seen.contains(op)) << op;
   EXPECT_FALSE(seen.contains("gemm"));  // a table of its own
   EXPECT_EQ(attention, 3);              // self, causal, cross
