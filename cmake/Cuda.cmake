@@ -58,7 +58,7 @@ else()
   message(STATUS "Backends: CPU (${WEFT_MARCH}) alone: ${no_cuda}")
 endif()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cu ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cpp)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cu ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cpp)
 
 # A module brings its own copy of fmt and gives its entry alone to others, but the types and the frames of exceptions are the
 # program's.

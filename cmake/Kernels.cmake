@@ -18,7 +18,8 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")  # in the build folder and whe
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 
-file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp ${PROJECT_SOURCE_DIR}/tensor/cpu/*.cpp)
+file(GLOB_RECURSE tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp)
+list(FILTER tensor_sources EXCLUDE REGEX "/tensor/cuda/")
 
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "data/manifest.h"
-#include "data/shard.h"  // PairIds, PairLength
+#include "data/shards/manifest.h"
+#include "data/shards/shard.h"  // PairIds, PairLength
 
 namespace weft {
 

@@ -1,4 +1,5 @@
-// data/loader.cpp: planning in chapters, reading in the order of the corpus, handing steps over from the thread.
+// data/loader.cpp: planning in prefetch windows, reading in the order of the corpus, handing steps over from the
+// thread.
 #include "data/loader.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ int64_t block_bytes(const BatchConfig& config) {
   return (2 * config.source_rows + 3 * config.rows) * int64_t{sizeof(int32_t)};
 }
 
-int64_t chapter_pairs(const Corpus& corpus, const BatchConfig& config) {
+int64_t window_pairs(const Corpus& corpus, const BatchConfig& config) {
   const int64_t page = std::min(config.page, corpus.num_pairs());
   return std::min(config.window, corpus.num_pairs() / page) * page;
 }
@@ -103,9 +104,9 @@ struct Loader::Impl {
   }
 
   PlannedStep plan_step();
-  std::vector<PlannedStep> plan_chapter();
+  std::vector<PlannedStep> plan_window();
   ReadyStep build(PlannedStep planned, const PairSet& pairs) const;
-  void read_chapter(std::stop_token stop);
+  void read_window(std::stop_token stop);
   void run(std::stop_token stop);
 
   // The reading thread's alone, once it runs.
@@ -135,14 +136,14 @@ PlannedStep Loader::Impl::plan_step() {
 
 // Steps that together take about one window of pairs: sorted, these lie close together in the window's pages. A corpus
 // smaller than a window is not planned further ahead than once through.
-std::vector<PlannedStep> Loader::Impl::plan_chapter() {
-  const int64_t enough = chapter_pairs(corpus, config);
-  std::vector<PlannedStep> chapter;
+std::vector<PlannedStep> Loader::Impl::plan_window() {
+  const int64_t enough = window_pairs(corpus, config);
+  std::vector<PlannedStep> window;
   for (int64_t num_pairs = 0; num_pairs < enough;) {
-    chapter.push_back(plan_step());
-    for (const PlannedBlock& block : chapter.back().blocks) num_pairs += static_cast<int64_t>(block.pairs.size());
+    window.push_back(plan_step());
+    for (const PlannedBlock& block : window.back().blocks) num_pairs += static_cast<int64_t>(block.pairs.size());
   }
-  return chapter;
+  return window;
 }
 
 ReadyStep Loader::Impl::build(PlannedStep planned, const PairSet& pairs) const {
@@ -160,16 +161,16 @@ ReadyStep Loader::Impl::build(PlannedStep planned, const PairSet& pairs) const {
   return ready;
 }
 
-void Loader::Impl::read_chapter(std::stop_token stop) {
-  std::vector<PlannedStep> chapter = plan_chapter();
+void Loader::Impl::read_window(std::stop_token stop) {
+  std::vector<PlannedStep> window = plan_window();
   std::vector<int64_t> wanted;
-  for (const PlannedStep& step : chapter)
+  for (const PlannedStep& step : window)
     for (int64_t i = first_block; i < first_block + num_blocks; ++i) {
       const std::vector<int64_t>& pairs = step.blocks[static_cast<size_t>(i)].pairs;
       wanted.insert(wanted.end(), pairs.begin(), pairs.end());
     }
   const PairSet pairs(corpus, std::move(wanted));
-  for (PlannedStep& planned : chapter) {
+  for (PlannedStep& planned : window) {
     ReadyStep step = build(std::move(planned), pairs);
     std::unique_lock lock(mutex);
     if (!changed.wait(lock, stop, [&] { return ready.size() < kReadySteps; })) return;
@@ -181,7 +182,7 @@ void Loader::Impl::read_chapter(std::stop_token stop) {
 void Loader::Impl::run(std::stop_token stop) {
   try {
     const ErrorFrame frame(fmt::format("while reading ahead in corpus {}", corpus.folder()));
-    while (!stop.stop_requested()) read_chapter(stop);
+    while (!stop.stop_requested()) read_window(stop);
   } catch (...) {
     const std::lock_guard lock(mutex);
     exception = std::current_exception();
@@ -217,7 +218,7 @@ int64_t Loader::dropped() const { return impl_->dropped; }
 // The thread's set and finished steps, the step in work, a window of lengths, and the corpus' pages.
 size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, corpus);
-  const int64_t pairs = chapter_pairs(corpus, config);
+  const int64_t pairs = window_pairs(corpus, config);
   const int64_t set = pairs / dp_size * PairBytes(corpus).in_set();
   const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * config.blocks / dp_size * block_bytes(config);
   const int64_t window = pairs * int64_t{sizeof(PairRows)};

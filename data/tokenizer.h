@@ -1,7 +1,7 @@
 // data/tokenizer.h: text to pieces and back by a SentencePiece model (Kudo & Richardson 2018).
 //
 // A model that is unreadable, or whose ids 0, 1, 2 are not unknown, begin and end of sentence, is an Error of kind
-// data. Training one: data/train_tokenizer.h.
+// data. Training one: data/packing/train_tokenizer.h.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/nearest.h"
+#include "launch/options/nearest.h"
 #include "tensor/error.h"
 
 namespace weft {

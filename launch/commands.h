@@ -1,7 +1,8 @@
 // launch/commands.h: the table of subcommands: name, one line, function, whether MPI is started. Help and usage errors
 // come from it.
 //
-// A command reads its options first (launch/options.h) and returns 0 if --help was asked for: then `world` is not set.
+// A command reads its options first (launch/options/options.h) and returns 0 if --help was asked for: then `world` is
+// not set.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@
 #include "launch/mpi_environment.h"
 #include "launch/report.h"
 #include "launch/threads.h"
-#include "parallel/mpi_session.h"
+#include "parallel/mpi/session.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/version.h"

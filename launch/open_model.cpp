@@ -5,8 +5,8 @@
 
 #include <exception>
 
-#include "data/text_reader.h"
-#include "launch/config_io.h"
+#include "data/text/text_reader.h"
+#include "launch/options/config_io.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
@@ -24,7 +24,7 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 
 RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet) {
   RankDevice own = choose_device(wanted, grid.share_gpu, world);
-  if (world.rank() != 0 || quiet) return own;
+  if (!world.is_main_rank() || quiet) return own;
   if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
   if (!own.remark.empty()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
   return own;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
-#include "trainer/model_loader.h"
+#include "trainer/inference/model_loader.h"
 
 namespace weft {
 
@@ -25,10 +25,10 @@ std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<
 template <typename Read>
 std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
   return broadcast_lines(world, all_or_none(world, [&] {
-                           return world.rank() == 0 ? std::vector<std::string>(read()) : std::vector<std::string>();
+                           return world.is_main_rank() ? std::vector<std::string>(read()) : std::vector<std::string>();
                          }));
 }
 
-std::vector<std::string> read_text_file(const std::string& path);  // plain or gzip, checked (data/text_reader.h)
+std::vector<std::string> read_text_file(const std::string& path);  // plain or gzip, checked (data/text/text_reader.h)
 
 }  // namespace weft

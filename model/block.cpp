@@ -19,14 +19,14 @@ EncoderBlock::EncoderBlock(ParamStore& params, const std::string& name, const Mo
       place_(c.norm),
       first_(params.find(name + ".self_attention.qkv.weight")) {}
 
-void EncoderBlock::forward(Pass& p, const Tensor& x, const Segments& rows, const Tensor& y, Saved* saved) const {
+void EncoderBlock::forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const {
   ResidualStream stream(p, norms(), x, y, part_of(saved, &Saved::residual));
   self_.forward(p, stream, rows, part_of(saved, &Saved::self));
   feed_forward_.forward(p, stream, part_of(saved, &Saved::feed_forward));
   if (saved) saved->x = x;
 }
 
-void EncoderBlock::backward(Pass& p, const Tensor& d, const Segments& rows, const Saved& s) const {
+void EncoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& s) const {
   ArenaScope scope(p.arena);
   ResidualGradient gradient(p, norms(), d, s.residual);
   feed_forward_.backward(p, gradient, s.feed_forward);
@@ -44,8 +44,8 @@ DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const Mo
       place_(c.norm),
       first_(params.find(name + ".self_attention.qkv.weight")) {}
 
-void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& memory, const Segments& target,
-                           const Segments& source, const Tensor& y, Saved* saved) const {
+void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& memory, const SequenceRanges& target,
+                           const SequenceRanges& source, const Tensor& y, Saved* saved) const {
   ResidualStream stream(p, norms(), x, y, part_of(saved, &Saved::residual));
   self_.forward(p, stream, target, part_of(saved, &Saved::self));
   cross_.forward(p, stream, memory, target, source, part_of(saved, &Saved::cross));
@@ -53,8 +53,8 @@ void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& memory, const
   if (saved) saved->x = x;
 }
 
-void DecoderBlock::backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& s,
-                            const Tensor& d_memory) const {
+void DecoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
+                            const Saved& s, const Tensor& d_memory) const {
   ArenaScope scope(p.arena);
   ResidualGradient gradient(p, norms(), d, s.residual);
   feed_forward_.backward(p, gradient, s.feed_forward);

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "model/attention.h"
-#include "model/feed_forward.h"
-#include "model/residual.h"
+#include "model/layers/attention.h"
+#include "model/layers/feed_forward.h"
+#include "model/layers/residual.h"
 
 namespace weft {
 
@@ -21,8 +21,8 @@ class EncoderBlock {
   };
   EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, const Tensor& x, const Segments& rows, const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d, const Segments& rows, const Saved& saved) const;
+  void forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& saved) const;
   int64_t first_offset() const { return first_->offset; }  // where its parameters begin in the flat buffers
 
  private:
@@ -47,16 +47,17 @@ class DecoderBlock {
   struct Cache {  // of decoding
     KeyValueCache self, cross;
   };
-  struct StepRows {                  // which rows one decoding step reads and writes
-    Tensor cache_rows;               // [slots] i32: where each slot's new key and value go
-    Segments queries;                // slot i's query is row i
-    Segments self_keys, cross_keys;  // its rows in the self cache and of the encoder's output
+  struct StepRows {                        // which rows one decoding step reads and writes
+    Tensor cache_rows;                     // [slots] i32: where each slot's new key and value go
+    SequenceRanges queries;                // slot i's query is row i
+    SequenceRanges self_keys, cross_keys;  // its rows in the self cache and of the encoder's output
   };
   DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& memory, const Segments& target, const Segments& source,
-               const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d, const Segments& target, const Segments& source, const Saved& saved,
+  void forward(Pass& p, const Tensor& x, const Tensor& memory, const SequenceRanges& target,
+               const SequenceRanges& source, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
+                const Saved& saved,
                 const Tensor& d_memory) const;  // d_memory, f32, accumulates this rank's part
   int64_t first_offset() const { return first_->offset; }
   const CrossAttention& cross_attention() const { return cross_; }

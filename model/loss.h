@@ -5,7 +5,7 @@
 // with it.
 #pragma once
 
-#include "model/embedding.h"
+#include "model/layers/embedding.h"
 #include "tensor/device_sums.h"
 
 namespace weft {

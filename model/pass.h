@@ -15,7 +15,7 @@
 
 namespace weft {
 
-using ops::Segments;
+using ops::SequenceRanges;
 
 struct Pass {
   Context& ctx;

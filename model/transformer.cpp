@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 // Of a block whose shapes must not change there are `most` sentences, the last of which have no rows.
-Segments upload_segments(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
+SequenceRanges upload_ranges(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
   if (p.state != nullptr) offsets.resize(static_cast<size_t>(most) + 1, offsets.back());
   const Tensor t = upload(p, offsets, rows + 1);
   const int64_t sentences = static_cast<int64_t>(offsets.size()) - 1;
@@ -76,8 +76,8 @@ void Transformer::load(Pass& p, const Block& block) {
   saved_.source = upload(p, block.source, S);
   saved_.target_in = upload(p, block.target_in, T);
   saved_.target_out = upload(p, block.target_out, T);
-  saved_.source_rows = upload_segments(p, block.source_offsets, S, std::min(S, T));
-  saved_.target_rows = upload_segments(p, block.target_offsets, T, std::min(S, T));
+  saved_.source_rows = upload_ranges(p, block.source_offsets, S, std::min(S, T));
+  saved_.target_rows = upload_ranges(p, block.target_offsets, T, std::min(S, T));
   saved_.source_positions = upload(p, block.source_positions, S);
   saved_.target_positions = upload(p, block.target_positions, T);
 }
@@ -129,7 +129,7 @@ Tensor Transformer::decoder_output(Pass& p, Saved* saved) {
   return output;
 }
 
-Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows,
+Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, const SequenceRanges& rows,
                            Saved* saved) const {
   Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype());
   source_embedding_.forward(p, ids, positions, x);
@@ -146,7 +146,7 @@ Tensor Transformer::encode(Pass& p, const Tensor& ids, const Tensor& positions, 
 }
 
 Tensor Transformer::decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory,
-                           const Segments& target, const Segments& source, Saved* saved) const {
+                           const SequenceRanges& target, const SequenceRanges& source, Saved* saved) const {
   Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype());
   target_embedding_.forward(p, ids, positions, x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
@@ -218,7 +218,7 @@ Transformer::DecodeState::DecodeState(const Context& ctx, const Transformer& mod
                       .cross = {.k = take(source_rows), .v = take(source_rows)}});
 }
 
-void Transformer::start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& sentences,
+void Transformer::start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const SequenceRanges& sentences,
                                  DecodeState& state) const {
   ArenaScope scope(p.arena);
   const Tensor memory = encode(p, ids, positions, sentences, nullptr);

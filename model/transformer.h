@@ -12,7 +12,7 @@
 
 #include "data/batch.h"
 #include "model/block.h"
-#include "model/embedding.h"
+#include "model/layers/embedding.h"
 #include "model/loss.h"
 #include "parallel/grad_sync.h"
 #include "tensor/error.h"
@@ -65,7 +65,7 @@ class Transformer {
     std::vector<DecoderBlock::Cache> blocks;
   };
   // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the cross-attention caches.
-  void start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& sentences,
+  void start_decoding(Pass& p, const Tensor& ids, const Tensor& positions, const SequenceRanges& sentences,
                       DecodeState& state) const;
   // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Takes arena memory only
   // within.
@@ -77,7 +77,7 @@ class Transformer {
   struct Saved {                           // what one forward pass leaves for the backward pass
     Tensor source, target_in, target_out;  // ids
     Tensor source_positions, target_positions;
-    Segments source_rows, target_rows;
+    SequenceRanges source_rows, target_rows;
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     LayerNorm::Saved encoder_norm, decoder_norm;
@@ -85,9 +85,9 @@ class Transformer {
   };
   Tensor forward(Pass& p, Saved* saved);         // of the loaded block: logits [T, V/tp]
   Tensor decoder_output(Pass& p, Saved* saved);  // [T, D]
-  Tensor encode(Pass& p, const Tensor& ids, const Tensor& positions, const Segments& rows, Saved* saved) const;
-  Tensor decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory, const Segments& target,
-                const Segments& source, Saved* saved) const;
+  Tensor encode(Pass& p, const Tensor& ids, const Tensor& positions, const SequenceRanges& rows, Saved* saved) const;
+  Tensor decode(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& memory, const SequenceRanges& target,
+                const SequenceRanges& source, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_logits, GradSync* sync);
 
   ModelConfig config_;

@@ -36,6 +36,7 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  bool is_main_rank() const { return rank() == 0; }
 
   virtual void all_reduce(const Tensor& x, ReduceOp op = ReduceOp::sum) = 0;   // in place
   virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, beside the caller

@@ -51,7 +51,7 @@ class Checker {
     if (!ok) fail_op(message);
   }
   // Both ends of B sentences; their rows lie within `rows` (seen only where there is memory).
-  void require_segments(const Segments& s, const char* name, int64_t sentences, int64_t rows) const {
+  void require_ranges(const SequenceRanges& s, const char* name, int64_t sentences, int64_t rows) const {
     require_shape(s.begin, name, {sentences}, DType::i32);
     require_shape(s.end, name, {sentences}, DType::i32);
     if (s.longest > 0) require_longest(s, name, s.longest);
@@ -64,7 +64,7 @@ class Checker {
     }
   }
   // No sentence has more than `most` rows (seen only where there is memory).
-  void require_longest(const Segments& s, const char* name, int64_t most) const {
+  void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
     if (ctx_.dry_run() || ctx_.device() != Device::cpu) return;
     for (int64_t i = 0; i < s.begin.numel(); ++i) {
       const int32_t rows = s.end.ptr<int32_t>()[i] - s.begin.ptr<int32_t>()[i];
@@ -262,8 +262,8 @@ DType check_attention(const Checker& c, const A& a) {
   c.require_shape(a.k, "k", {a.k.rows(), a.q.cols()}, t);
   c.require_shape(a.v, "v", a.k.shape, t);
   c.require_that(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
-  c.require_segments(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
-  c.require_segments(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
+  c.require_ranges(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
+  c.require_ranges(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
   c.require_shape(a.y, "y", a.q.shape, t);
   c.require_dropout(a.dropout);
   return t;
@@ -293,8 +293,8 @@ void check(const Checker& c, const AttentionWeights& a) {
                  "the chosen heads are not among this rank's");
   c.require_matrix(a.y, "y");
   c.require_shape(a.y, "y", {a.q.rows(), a.y.cols()});
-  c.require_segments(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
-  c.require_segments(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
+  c.require_ranges(a.q_rows, "q_rows", a.q_rows.begin.numel(), a.q.rows());
+  c.require_ranges(a.k_rows, "k_rows", a.q_rows.begin.numel(), a.k.rows());
   c.require_longest(a.k_rows, "k_rows", a.y.cols());
   c.require_shape(a.lse, "lse", {a.heads, a.q.rows()});
 }

@@ -18,8 +18,8 @@ OpCost moved(std::initializer_list<Tensor> tensors, double flops = 0) {
 Tensor rows_of(const Tensor& table, int64_t count) { return table.slice_rows(0, std::min(count, table.rows())); }
 
 // Pairs of a query and a key that it sees.
-double num_pairs(Context& ctx, const ops::Segments& queries, const ops::Segments& keys, bool causal) {
-  const auto lengths = [&](const ops::Segments& s) {
+double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
+  const auto lengths = [&](const ops::SequenceRanges& s) {
     std::vector<int32_t> length = to_host<int32_t>(ctx, s.end);
     const std::vector<int32_t> begin = to_host<int32_t>(ctx, s.begin);
     for (size_t i = 0; i < length.size(); ++i) length[i] -= begin[i];

@@ -21,20 +21,20 @@ namespace {
 
 // For a trace that keeps ops; others that this one ends in are not kept.
 template <typename Arguments>
-class KeptOp {
+class OpRecord {
  public:
-  KeptOp(Context& ctx, const char* name, const Arguments& a, void (*op)(Context&, const Arguments&)) {
+  OpRecord(Context& ctx, const char* name, const Arguments& a, void (*op)(Context&, const Arguments&)) {
     OpTrace* const trace = ctx.trace();
     if (trace == nullptr || !trace->keeps_ops) return;
     trace->ops.push_back({name, cost_of(ctx, a), [a, op](Context& context) { op(context, a); }});
     trace->keeps_ops = false;
     trace_ = trace;
   }
-  ~KeptOp() {
+  ~OpRecord() {
     if (trace_ != nullptr) trace_->keeps_ops = true;
   }
-  KeptOp(const KeptOp&) = delete;
-  KeptOp& operator=(const KeptOp&) = delete;
+  OpRecord(const OpRecord&) = delete;
+  OpRecord& operator=(const OpRecord&) = delete;
 
  private:
   OpTrace* trace_ = nullptr;
@@ -46,7 +46,7 @@ class KeptOp {
   void function(Context& ctx, const Arguments& a) {                        \
     const TracedCall call(ctx.trace(), #function);                         \
     check(ctx, #function, a);                                              \
-    const KeptOp kept(ctx, #function, a, function);                        \
+    const OpRecord kept(ctx, #function, a, function);                      \
     const Backend& device = backend(ctx.device());                         \
     (ctx.dry_run() ? device.measure_##function : device.function)(ctx, a); \
     if (ctx.trace()) ctx.synchronize();                                    \

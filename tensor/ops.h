@@ -158,28 +158,28 @@ struct AddPositions {  // y = dropout(x + table[position])
 };
 
 // Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
-struct Segments {
+struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
   int64_t longest = 0;  // no sentence has more rows, which bounds scratch memory; 0: it may have all of the tensor's
 };
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys:
-// self, causal and cross attention are this one op with other segments. Heads are consecutive groups of K columns.
+// self, causal and cross attention are this one op with other ranges. Heads are consecutive groups of K columns.
 // Rows that belong to no sentence: y = 0, and their d_q, d_k, d_v = 0.
 struct AttentionForward {
-  Tensor q;                 // [Rq, N*K]  q, k, v may be column slices of one fused tensor
-  Tensor k, v;              // [Rk, N*K]
-  Segments q_rows, k_rows;  // B sentences each
-  Tensor y;                 // [Rq, N*K] out
-  Tensor lse;               // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
-  int64_t heads = 1;        // N, of this rank
-  bool causal = false;      // query j sees keys 0..j of its sentence
-  float scale = 1;          // usually K^-1/2
-  Dropout dropout;          // on probabilities. Global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
-};                          //   with `head` local, first = index of this rank's first head, row_stride = Rk
+  Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
+  Tensor k, v;                    // [Rk, N*K]
+  SequenceRanges q_rows, k_rows;  // B sentences each
+  Tensor y;                       // [Rq, N*K] out
+  Tensor lse;                     // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
+  int64_t heads = 1;              // N, of this rank
+  bool causal = false;            // query j sees keys 0..j of its sentence
+  float scale = 1;                // usually K^-1/2
+  Dropout dropout;  // on probabilities. Global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
+};                  //   with `head` local, first = index of this rank's first head, row_stride = Rk
 struct AttentionBackward {
   Tensor q, k, v;
-  Segments q_rows, k_rows;
+  SequenceRanges q_rows, k_rows;
   Tensor y, lse;         // as forward wrote them
   Tensor d_y;            // [Rq, N*K]
   Tensor d_q, d_k, d_v;  // out (=); may be column slices of one fused tensor
@@ -193,7 +193,7 @@ struct AttentionBackward {
 // counts the keys of row i's own sentence.
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, N*K]
-  Segments q_rows, k_rows;                // B sentences each
+  SequenceRanges q_rows, k_rows;          // B sentences each
   Tensor lse;                             // [N, Rq] f32 as forward wrote it
   int64_t heads = 1;                      // N, of this rank
   int64_t first_head = 0, num_heads = 1;  // the chosen ones, perhaps none

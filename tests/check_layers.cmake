@@ -1,7 +1,7 @@
 # tests/check_layers.cmake: what the source tree promises, read from its files: cmake -DROOT=<tree> -P check_layers.cmake
 #
 # The ladder launch -> trainer -> model -> { parallel, data } -> tensor: a folder includes only what stands to its right.
-# Each third-party header has one door. No file has more than 400 lines. Only tensor/dtype.h asks whether nvcc compiles
+# Within a folder, a room includes only the rooms listed for it. Each third-party header has one door. No file has more than 400 lines. Only tensor/dtype.h asks whether nvcc compiles
 # it. Every test file belongs to a test program, and none is switched off.
 cmake_minimum_required(VERSION 3.22)
 
@@ -14,12 +14,34 @@ set(may_data tensor)
 set(may_tensor "")
 set(also_model data/batch.h)
 
+# room, what it may include of its own folder besides itself (regular expression). The folder's own files may use any room.
+set(rooms
+  tensor/cpu         "^tensor/(cpu/.*|[a-z0-9_]+[.]h)$"
+  tensor/cuda        "^tensor/(cuda/.*|[a-z0-9_]+[.]h)$"
+  parallel/mpi       "^parallel/[a-z0-9_]+[.]h$"
+  parallel/nccl      "^parallel/[a-z0-9_]+[.]h$"
+  data/text          "^$"
+  data/shards        "^data/[a-z0-9_]+[.]h$"
+  data/packing       "^data/([a-z0-9_]+|(shards|text)/.*)[.]h$"
+  model/parameters   "^$"
+  model/layers       "^model/(config|pass|parameters/.*)[.]h$"
+  model/decoding     "^model/(transformer|pass)[.]h$"
+  trainer/metrics    "^trainer/version[.]h$"
+  trainer/report     "^$"
+  trainer/checkpoint "^trainer/version[.]h$"
+  trainer/inference  "^trainer/(run_config|checkpoint/.*|metrics/.*)[.]h$"
+  trainer/plan       "^trainer/(run_config|trainer|inference/.*|report/.*)[.]h$"
+  trainer/bench      "^trainer/([a-z0-9_]+|plan/.*)[.]h$"
+  launch/options     "^$"
+  launch/reports     "^launch/options/.*[.]h$"
+  launch/commands    "^launch/([a-z0-9_]+|options/.*|reports/.*)[.]h$")
+
 # header, files that may include it (regular expressions); a test may include what its folder may
 set(doors
   "^dnnl"          "^(tests/)?tensor/cpu/"
   "^oneapi/"       "^(tests/)?tensor/cpu/"
   "^(cuda|cublas)" "^((tests/)?tensor/cuda|tests/emulation)/"
-  "^mpi[.]h"       "^(tests/)?parallel/mpi_"
+  "^mpi[.]h"       "^(parallel/mpi/|tests/parallel/mpi_)"
   "^nccl"          "^(parallel/nccl|tests/emulation)/"
   "^hdf5"          "^((tests/)?data|tests/parity)/"
   "^sentencepiece" "^((tests/)?data|tests/bench)/"
@@ -43,6 +65,20 @@ function(check_ladder file header)
   endif()
 endfunction()
 
+function(check_rooms file header)
+  string(REGEX MATCH "^[^/]+/[^/]+" room "${file}")
+  string(REGEX MATCH "^[^/]+/" folder "${file}")
+  list(FIND rooms "${room}" at)
+  if(at EQUAL -1 OR NOT header MATCHES "^${folder}" OR header MATCHES "^${room}/")
+    return()
+  endif()
+  math(EXPR at "${at} + 1")
+  list(GET rooms ${at} allowed)
+  if(NOT header MATCHES "${allowed}")
+    violation("${file} includes ${header}: ${room}/ may not know it")
+  endif()
+endfunction()
+
 function(check_doors file header)
   set(rest ${doors})
   while(rest)
@@ -58,6 +94,7 @@ function(check_includes file)
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^[^<\"]*[<\"]([^>\"]*).*$" "\\1" header "${line}")
     check_ladder(${file} ${header})
+    check_rooms(${file} ${header})
     check_doors(${file} ${header})
   endforeach()
 endfunction()

@@ -30,7 +30,7 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
 void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params) {
   const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // no tensors yet
   require_same_tokenizers(folder, config.data.train);
-  require_same_form(TrainState::from_json(state, folder).model, ModelForm::of(config.model), folder);
+  require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
   load_checkpoint(ctx, folder, params, {{"model", "", params.values()}});
 }
 
@@ -47,7 +47,7 @@ auto for_the_option(Action&& action) try {
 std::string initial_values_from(Context& ctx, const std::string& path, const RunConfig& config,
                                 const ParamStore& params, Communicator& world) {
   const std::string found = all_or_none(world, [&] {  // pointers may move: one rank looks
-    return for_the_option([&] { return world.rank() == 0 ? resolve_checkpoint(path) : ""; });
+    return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);
   all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params); }); });

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "model/parameters/param_store.h"
 #include "parallel/communicator.h"
-#include "parallel/param_store.h"
 #include "trainer/run_config.h"
 
 namespace weft {

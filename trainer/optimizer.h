@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "model/parameters/param_store.h"
 #include "parallel/mesh.h"
-#include "parallel/param_store.h"
 #include "tensor/device_sums.h"
 
 namespace weft {

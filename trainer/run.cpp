@@ -9,12 +9,12 @@
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/event_log.h"
 #include "trainer/initial_values.h"
-#include "trainer/memory_fit.h"
-#include "trainer/plan.h"
-#include "trainer/precision.h"
-#include "trainer/progress.h"
+#include "trainer/plan/memory_fit.h"
+#include "trainer/plan/precision.h"
+#include "trainer/plan/run_plan.h"
+#include "trainer/report/event_log.h"
+#include "trainer/report/progress.h"
 #include "trainer/run_folder.h"
 #include "trainer/step_graphs.h"
 #include "trainer/trainer.h"
@@ -36,7 +36,7 @@ struct Origin {
 // What rank 0 finds is so for all.
 Origin find_origin(const RunConfig& c, Communicator& world) {
   const Origin found = all_or_none(world, [&]() -> Origin {
-    if (world.rank() != 0 || c.train.fresh) return {};
+    if (!world.is_main_rank() || c.train.fresh) return {};
     const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
     if (!folder) return {};
     const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
@@ -74,12 +74,12 @@ class Run {
   int loop();
 
  private:
-  bool chief() const { return mesh_.world().rank() == 0; }
+  bool is_main_rank() const { return mesh_.world().is_main_rank(); }
   void open_folder();
   void take_initial_values();
   void begin_or_resume(const std::string& from);
-  Wish own_wish();  // what this rank was asked for, or finds that it is time for
-  bool finished(Wish wish) const;
+  StopRequest own_request();  // what this rank was asked for, or finds that it is time for
+  bool finished(StopRequest request) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
   void log_step(const StepReport& r);
   void report_epoch(const StepReport& r);
@@ -96,7 +96,7 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Validation> validation_;  // none without data.valid
   TrainState state_;
-  std::unique_ptr<RunFolder> folder_;  // of the chief, as is the log
+  std::unique_ptr<RunFolder> folder_;  // of the main rank, as is the log
   std::unique_ptr<EventLog> log_;
   std::string last_saved_;  // folder
   SignalWatch signals_;
@@ -110,17 +110,17 @@ class Run {
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
     : config_(config),
       mesh_(mesh),
-      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/mesh.world().rank() != 0)) {
+      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())) {
   Communicator& world = mesh.world();
   const TrainConfig& t = config_.train;
-  const bool begins = world.max(chief() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
+  const bool begins = world.max(is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   if (!begins) open_folder();
   const Origin origin = find_origin(config_, world);
   const std::string remark = decide_precision(config_, mesh.device(), world, origin);
   config_text_ = text_to_keep(config_, to_text);
   require_communication(mesh.device(), config_.parallel.communication);
   require_graphs(config_, mesh.own());
-  if (chief()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
+  if (is_main_rank()) std::fputs(("weft train\n" + plan_text(config_, mesh) + remark).c_str(), stderr);
   if (mesh.device() == Device::cuda) {
     const std::string tight =
         all_or_none(world, [&] { return require_fit_on_gpu(config_, TensorParallel(mesh.tp()), mesh.own()); });
@@ -138,7 +138,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
 
 void Run::open_folder() {
   all_or_none(mesh_.world(), [&] {
-    if (chief()) folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
+    if (is_main_rank()) folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
   });
 }
 
@@ -148,7 +148,7 @@ void Run::begin_or_resume(const std::string& from) {
   all_or_none(world, [&] {
     if (!from.empty()) trainer_->load(from, state_);
     trainer_->update(state_);
-    if (!chief()) return;
+    if (!is_main_rank()) return;
     write_file_atomically(folder_->config(), config_text_);
     log_ = std::make_unique<EventLog>(folder_->log(), state_.step);
   });
@@ -167,20 +167,21 @@ void Run::take_initial_values() {
 }
 
 // Clocks differ between ranks: rank 0's counts.
-Wish Run::own_wish() {
-  const Wish asked = signals_.take();
+StopRequest Run::own_request() {
+  const StopRequest asked = signals_.take();
   const double limit = 60 * config_.train.minutes;
-  return asked == Wish::none && chief() && limit > 0 && state_.seconds >= limit ? Wish::finish : asked;
+  return asked == StopRequest::none && is_main_rank() && limit > 0 && state_.seconds >= limit ? StopRequest::finish
+                                                                                              : asked;
 }
 
-bool Run::finished(Wish wish) const {
-  return wish >= Wish::finish || state_.step >= config_.train.steps || out_of_patience();
+bool Run::finished(StopRequest request) const {
+  return request >= StopRequest::finish || state_.step >= config_.train.steps || out_of_patience();
 }
 
 void Run::log_step(const StepReport& r) {
   part_seconds_ += r.seconds, ++part_steps_;
   part_source_ += static_cast<double>(r.source_tokens), part_target_ += static_cast<double>(r.target_tokens);
-  if (!chief()) return;
+  if (!is_main_rank()) return;
   nlohmann::ordered_json record{{"step", r.step},
                                 {"epoch", r.epoch},
                                 {"loss", r.loss},
@@ -255,7 +256,7 @@ void Run::validate() {
     text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", bleu, chrf);
   }
   note_score(report);
-  if (chief()) log_->write(record);
+  if (is_main_rank()) log_->write(record);
   say(text + (best_is_new_ ? "  (best)" : fmt::format("  ({} since the best)", state_.best.stale)));
 }
 
@@ -276,7 +277,7 @@ void Run::save() {
   saved_at_ = state_.step;
   last_saved_ = trainer_->save(config_.train.output + "/checkpoints", state_, config_text_);
   all_or_none(mesh_.world(), [&] {
-    if (!chief()) return;
+    if (!is_main_rank()) return;
     point_to(folder_->checkpoints(), "latest", last_saved_);
     if (best_is_new_) point_to(folder_->checkpoints(), "best", last_saved_);
     prune_checkpoints(folder_->checkpoints(), config_.train.keep_last);
@@ -288,24 +289,25 @@ void Run::save() {
 int Run::loop() {
   const TrainConfig& t = config_.train;
   const auto due = [&](int64_t every) { return every > 0 && state_.step % every == 0; };
-  bool last = finished(mesh_.world().max(own_wish() == Wish::finish ? 1 : 0) == 1 ? Wish::finish : Wish::none);
+  bool last = finished(mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1 ? StopRequest::finish
+                                                                                            : StopRequest::none);
   if (last)
     say(fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
-  Wish wish = Wish::none;
+  StopRequest request = StopRequest::none;
   while (!last) {
-    const StepReport report = trainer_->step(own_wish());
-    wish = report.wish;
+    const StepReport report = trainer_->step(own_request());
+    request = report.request;
     trainer_->update(state_);
     state_.seconds += report.seconds;
     log_step(report);
     report_epoch(report);
     refuse_divergence(report);
-    last = finished(wish);
-    if (due(t.validate_every) || (last && wish != Wish::stop && t.validate_every > 0)) validate();
+    last = finished(request);
+    if (due(t.validate_every) || (last && request != StopRequest::stop && t.validate_every > 0)) validate();
     last = last || out_of_patience();
-    if (last || due(t.save_every) || best_is_new_ || wish == Wish::save) save();
+    if (last || due(t.save_every) || best_is_new_ || request == StopRequest::save) save();
   }
-  if (wish != Wish::stop) return 0;
+  if (request != StopRequest::stop) return 0;
   say("asked to stop: saved; the same command goes on from here");
   return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
 }
@@ -325,15 +327,15 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   const std::string remark = decide_precision(config, own.device, world, find_origin(config, world));
   require_communication(own.device, config.parallel.communication);
   require_graphs(config, own);
-  if (world.rank() != 0) return;
+  if (!world.is_main_rank()) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp),
                    [&](Communicator& tp) {  // nothing runs: they stand for one tp group
                      const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
                      const std::string text = plan_text(config, mesh) + remark;
-                     if (tp.rank() == 0) std::fputs(text.c_str(), stdout);
+                     if (tp.is_main_rank()) std::fputs(text.c_str(), stdout);
                      if (own.device != Device::cuda) return;
                      const std::string tight = require_fit_on_gpu(config, TensorParallel(mesh.tp()), own);
-                     if (tp.rank() == 0 && !tight.empty()) fmt::print("  {}\n", tight);
+                     if (tp.is_main_rank() && !tight.empty()) fmt::print("  {}\n", tight);
                    });
 }
 

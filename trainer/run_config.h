@@ -1,7 +1,7 @@
 // trainer/run_config.h: a whole run: the options of each part, put together under section names.
 //
 // Each struct stands beside its owner; one list of fields (`fields(v)`: name, member, sentence) feeds the command line,
-// the .cfg file, --help, and the saved config (launch/config_io.h).
+// the .cfg file, --help, and the saved config (launch/options/config_io.h).
 #pragma once
 
 #include <cstdint>

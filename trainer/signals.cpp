@@ -29,11 +29,11 @@ SignalWatch::~SignalWatch() {
   for (int signal : {SIGUSR1, SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
 }
 
-Wish SignalWatch::take() {
-  if (g_stop) return Wish::stop;
+StopRequest SignalWatch::take() {
+  if (g_stop) return StopRequest::stop;
   const bool save = g_save;
   g_save = 0;
-  return save ? Wish::save : Wish::none;
+  return save ? StopRequest::save : StopRequest::none;
 }
 
 int SignalWatch::stop_signal() const { return g_stop; }

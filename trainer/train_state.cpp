@@ -10,13 +10,13 @@ using nlohmann::json;
 // One list a struct, for both directions; reading insists on every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelForm, norm, activation, positions, position_offset, scale_embeddings)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Architecture, norm, activation, positions, position_offset, scale_embeddings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, precision,
                                    loss_scale, best)
 
-ModelForm ModelForm::of(const ModelConfig& c) {
+Architecture Architecture::of(const ModelConfig& c) {
   const char* const activations[] = {"relu", "gelu", "gelu_tanh"};
   const char* const positions[] = {"interleaved", "halves", "tensor2tensor", "learned"};
   return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
@@ -40,7 +40,7 @@ std::string shown(const auto& value) { return printable(fmt::format("{}", value)
 
 // Calls same(option, before, after) for each field.
 template <typename Same>
-void compare_forms(const ModelForm& before, const ModelForm& after, Same&& same) {
+void compare_architectures(const Architecture& before, const Architecture& after, Same&& same) {
   same("model.norm", before.norm, after.norm);
   same("model.activation", before.activation, after.activation);
   same("model.positions", before.positions, after.positions);
@@ -66,13 +66,13 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
   same("batch.page", saved.order.page, now.order.page, lost);
   same("batch.window", saved.order.window, now.order.window, lost);
   same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
-  compare_forms(saved.model, now.model, [&](const char* option, const auto& before, const auto& after) {
+  compare_architectures(saved.model, now.model, [&](const char* option, const auto& before, const auto& after) {
     same(option, before, after, "its parameters mean another model");
   });
 }
 
-void require_same_form(const ModelForm& initial, const ModelForm& now, const std::string& folder) {
-  compare_forms(initial, now, [&](const char* option, const auto& before, const auto& after) {
+void require_same_architecture(const Architecture& initial, const Architecture& now, const std::string& folder) {
+  compare_architectures(initial, now, [&](const char* option, const auto& before, const auto& after) {
     if (before != after)
       fail(ErrorKind::usage, fmt::format("the model of {} has {} = {}, this run's has {}: set the option to its value",
                                          folder, option, shown(before), shown(after)));

@@ -20,12 +20,12 @@ struct DataOrder {
 };
 
 // What the shapes of the tensors do not tell about the model that they belong to.
-struct ModelForm {
+struct Architecture {
   std::string norm, activation, positions;
   int64_t position_offset = 0;
   bool scale_embeddings = true;
 
-  static ModelForm of(const ModelConfig& config);
+  static Architecture of(const ModelConfig& config);
 };
 
 struct BestScore {
@@ -41,7 +41,7 @@ struct TrainState {
   double seconds = 0;           // spent in steps, over all parts of the run
   Cursor cursor;                // where the next step begins
   DataOrder order;
-  ModelForm model;
+  Architecture model;
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
   LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;
@@ -55,6 +55,6 @@ struct TrainState {
 void require_same_run(const TrainState& saved, const TrainState& now);
 
 // Nothing if a new run whose model is `now` may begin with the parameters of the checkpoint in `folder`.
-void require_same_form(const ModelForm& initial, const ModelForm& now, const std::string& folder);
+void require_same_architecture(const Architecture& initial, const Architecture& now, const std::string& folder);
 
 }  // namespace weft

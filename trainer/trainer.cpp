@@ -65,7 +65,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       arena_(working_memory(config, tp_, ctx_)),
       graphs_(config, mesh),
       order_(data_order(config)),
-      form_(ModelForm::of(config.model)) {
+      architecture_(Architecture::of(config.model)) {
   if (!config.data.train.empty()) start_loader({});
 }
 
@@ -86,15 +86,15 @@ Pass Trainer::pass(int64_t block, bool training) {
           .state = training ? graphs_.state() : nullptr};
 }
 
-StepReport Trainer::step(Wish wish) {
+StepReport Trainer::step(StopRequest request) {
   const double begin = now();
   const Step step = loader_->next();
-  StepReport report = step_on(step, wish);
+  StepReport report = step_on(step, request);
   report.seconds = now() - begin;
   return report;
 }
 
-StepReport Trainer::step_on(const Step& step, Wish wish) {
+StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const double begin = now();
   const double scale = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
   StepState state{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * scale)};
@@ -126,7 +126,7 @@ StepReport Trainer::step_on(const Step& step, Wish wish) {
   }
   scaler_.update(norm.finite);
 
-  const auto strongest = static_cast<Wish>(mesh_.world().max(static_cast<int64_t>(wish)));
+  const auto strongest = static_cast<StopRequest>(mesh_.world().max(static_cast<int64_t>(request)));
   return {.step = ++step_,
           .epoch = step.epoch,
           .loss = mesh_.dp().sum(sums.loss) * scale,
@@ -139,7 +139,7 @@ StepReport Trainer::step_on(const Step& step, Wish wish) {
           .seconds = now() - begin,
           .fill = step.fill,
           .skipped = !norm.finite,
-          .wish = strongest};
+          .request = strongest};
 }
 
 void Trainer::update(TrainState& state) const {
@@ -147,7 +147,7 @@ void Trainer::update(TrainState& state) const {
   state.optimizer_steps = optimizer_.steps();
   state.cursor = loader_->cursor();
   state.order = order_;
-  state.model = form_;
+  state.model = architecture_;
   state.precision = name_of(params_.compute_dtype());
   state.loss_scale = scaler_.state();
 }

@@ -12,7 +12,7 @@
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "trainer/loss_scaler.h"
-#include "trainer/precision.h"
+#include "trainer/plan/precision.h"
 #include "trainer/run_config.h"
 #include "trainer/signals.h"
 #include "trainer/step_graphs.h"
@@ -27,19 +27,20 @@ struct StepReport {
   double loss_scale = 1;                         // that the step was computed with
   int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks
   double seconds = 0, fill = 0;
-  bool skipped = false;    // a non-finite gradient: no rank took the step
-  Wish wish = Wish::none;  // the strongest wish of any rank
+  bool skipped = false;                     // a non-finite gradient: no rank took the step
+  StopRequest request = StopRequest::none;  // the strongest request of any rank
 };
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan.h), its precision decided. Parameters have their initial values. All ranks make
-  // one together, on the mesh's devices. Without data.train there is no loader, and only step_on() can be called.
+  // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Parameters have their initial values. All
+  // ranks make one together, on the mesh's devices. Without data.train there is no loader, and only step_on() can be
+  // called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
-  StepReport step(Wish wish = Wish::none);  // `wish`: what this rank was asked for
+  StepReport step(StopRequest request = StopRequest::none);  // `request`: what this rank was asked for
   // On this rank's blocks and the token counts of all ranks'.
-  StepReport step_on(const Step& step, Wish wish = Wish::none);
+  StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
   void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
@@ -72,7 +73,7 @@ class Trainer {
   Arena arena_;
   StepGraphs graphs_;  // after device_: NCCL waits for the graphs that hold it before it ends
   DataOrder order_;
-  ModelForm form_;
+  Architecture architecture_;
   std::unique_ptr<Loader> loader_;
   int64_t step_ = 0;
 };

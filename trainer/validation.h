@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "trainer/evaluate.h"
-#include "trainer/model_loader.h"
+#include "trainer/inference/evaluate.h"
+#include "trainer/inference/model_loader.h"
 #include "trainer/trainer.h"
 
 namespace weft {

@@ -48,7 +48,7 @@ void agree_on_connection(Communicator& host, const std::exception_ptr& error, bo
 ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   ncclUniqueId id{};
   all_or_none(host, [&] {
-    if (host.rank() == 0) check(ncclGetUniqueId(&id));
+    if (host.is_main_rank()) check(ncclGetUniqueId(&id));
   });
   constexpr int64_t kWords = sizeof id / sizeof(int32_t);
   host.broadcast(Tensor(&id, {kWords}, DType::i32), 0);

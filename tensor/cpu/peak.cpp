@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tensor/cpu/amx.h"
+#include "tensor/cpu/gemm/amx.h"
 #include "tensor/op_trace.h"
 
 #if defined(__x86_64__)

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tensor/cpu/gemm.h"
-#include "tensor/cpu/gemm_tiles.h"
+#include "tensor/cpu/gemm/gemm.h"
+#include "tensor/cpu/gemm/gemm_tiles.h"
 
 namespace weft::cpu {
 

@@ -1,7 +1,7 @@
 // tensor/cuda/backend.cpp: the CUDA backend as a table, and the module's one entry.
 #include "tensor/backend.h"
 
-#include "tensor/cuda/runtime.h"
+#include "tensor/cuda/runtime/runtime.h"
 
 namespace weft::cuda {
 namespace {

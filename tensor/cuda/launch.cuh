@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "tensor/context.h"
-#include "tensor/cuda/runtime.h"
+#include "tensor/cuda/runtime/runtime.h"
 
 namespace weft::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tensor/cuda/runtime.h"
+#include "tensor/cuda/runtime/runtime.h"
 #include "tensor/error.h"
 
 namespace weft::cuda {

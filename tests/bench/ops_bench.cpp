@@ -118,7 +118,7 @@ void add_linear(const std::string& layer, int64_t in, int64_t out) {
 }
 
 struct Sentences {  // of a block, end to end
-  ops::Segments segments;
+  ops::SequenceRanges ranges;
   double scores = 0;  // pairs of a query and a key that it may see
 };
 
@@ -132,7 +132,7 @@ Sentences wmt_like_sentences(Operands& o, bool causal) {
     begin.push_back(filled), end.push_back(filled += length);
     found.scores += causal ? 0.5 * length * (length + 1) : 1.0 * length * length;
   }
-  found.segments = {.begin = o.ints(begin), .end = o.ints(end), .longest = kLongest};
+  found.ranges = {.begin = o.ints(begin), .end = o.ints(end), .longest = kLongest};
   return found;
 }
 
@@ -149,8 +149,8 @@ void add_attention(const std::string& name, bool causal) {
       const ops::AttentionForward forward{.q = part(qkv, 0),
                                           .k = part(qkv, 1),
                                           .v = part(qkv, 2),
-                                          .q_rows = s.segments,
-                                          .k_rows = s.segments,
+                                          .q_rows = s.ranges,
+                                          .k_rows = s.ranges,
                                           .y = o.like({kRows, kWidth}),
                                           .lse = o.floats({kHeads, kRows}),
                                           .heads = kHeads,
@@ -163,8 +163,8 @@ void add_attention(const std::string& name, bool causal) {
       const ops::AttentionBackward args{.q = forward.q,
                                         .k = forward.k,
                                         .v = forward.v,
-                                        .q_rows = s.segments,
-                                        .k_rows = s.segments,
+                                        .q_rows = s.ranges,
+                                        .k_rows = s.ranges,
                                         .y = forward.y,
                                         .lse = forward.lse,
                                         .d_y = o.random({kRows, kWidth}),

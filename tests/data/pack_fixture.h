@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/atomic_file.h"
-#include "data/train_tokenizer.h"
+#include "data/packing/train_tokenizer.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 #include "tests/support/temporary_folder.h"

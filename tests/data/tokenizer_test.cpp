@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "data/batch.h"
-#include "data/train_tokenizer.h"
+#include "data/packing/train_tokenizer.h"
 #include "tests/data/pack_fixture.h"
 
 namespace weft {

@@ -14,7 +14,7 @@ Agreement of_attention(DType storage, int64_t length) {
 
 // Sentences one behind the other, of none to many rows, with unused rows between and at the end.
 struct Side {
-  ops::Segments segments;
+  ops::SequenceRanges ranges;
   int64_t rows = 0;
 };
 Side random_side(RandomArguments& r, int64_t sentences) {
@@ -44,8 +44,8 @@ struct Arguments {
     forward = {.q = r.matrix(q.rows, width),
                .k = r.matrix(k.rows, width),
                .v = r.matrix(k.rows, width),
-               .q_rows = q.segments,
-               .k_rows = k.segments,
+               .q_rows = q.ranges,
+               .k_rows = k.ranges,
                .y = r.matrix(q.rows, width),
                .lse = r.floats({heads, q.rows}),
                .heads = heads,
@@ -121,7 +121,7 @@ TEST(AttentionOfWideHeads, IsRefusedByADryRun) {
   Context dry(Device::cuda, /*dry_run=*/true);
   const auto tensor = [](Shape shape, DType dtype) { return Tensor(nullptr, shape, dtype, Device::cuda); };
   const Tensor rows = tensor({5, 129}, DType::bf16);
-  const weft::ops::Segments one{tensor({1}, DType::i32), tensor({1}, DType::i32)};
+  const weft::ops::SequenceRanges one{tensor({1}, DType::i32), tensor({1}, DType::i32)};
   try {
     weft::ops::attention_forward(dry, {.q = rows, .k = rows, .v = rows, .q_rows = one, .k_rows = one, .y = rows});
     FAIL() << "attended";

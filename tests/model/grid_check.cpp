@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-#include "parallel/mpi_session.h"
+#include "parallel/mpi/session.h"
 #include "parallel/nccl.h"
 #include "tests/support/grid_comparison.h"
 #include "tests/support/kinks.h"

@@ -34,7 +34,7 @@ void check_self_attention(bool causal) {
     const SelfAttention attention(bench.params, "self_attention", config, causal);
     bench.allocate();
     const Side side = Side::of(layout, &Lengths::target);
-    const Segments rows = side.segments(bench);
+    const SequenceRanges rows = side.segments(bench);
     const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
     const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
     SelfAttention::Saved saved;
@@ -60,7 +60,7 @@ TEST(LayerGradients, OfCrossAttention) {
     const CrossAttention attention(bench.params, "cross_attention", config);
     bench.allocate();
     const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-    const Segments queries = target.segments(bench), keys = source.segments(bench);
+    const SequenceRanges queries = target.segments(bench), keys = source.segments(bench);
     const int64_t width = config.width;
     const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
     const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
@@ -91,7 +91,7 @@ TEST(LayerGradients, OfEncoderBlockInBothNormPlaces) {
       const EncoderBlock block(bench.params, "encoder.0", config);
       bench.allocate();
       const Side side = Side::of(layout, &Lengths::source);
-      const Segments rows = side.segments(bench);
+      const SequenceRanges rows = side.segments(bench);
       const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
       const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
       EncoderBlock::Saved saved;
@@ -115,7 +115,7 @@ TEST(LayerGradients, OfDecoderBlockInBothNormPlaces) {
       const DecoderBlock block(bench.params, "decoder.0", config);
       bench.allocate();
       const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-      const Segments target_rows = target.segments(bench), source_rows = source.segments(bench);
+      const SequenceRanges target_rows = target.segments(bench), source_rows = source.segments(bench);
       const int64_t width = config.width;
       const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
       const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);

@@ -2,11 +2,11 @@
 // double, on awkward shapes, with and without dropout.
 #include <gtest/gtest.h>
 
-#include "model/embedding.h"
-#include "model/feed_forward.h"
-#include "model/linear.h"
+#include "model/layers/embedding.h"
+#include "model/layers/feed_forward.h"
+#include "model/layers/linear.h"
+#include "model/layers/normalization.h"
 #include "model/loss.h"
-#include "model/normalization.h"
 #include "tests/support/double_gradients.h"
 #include "tests/support/one_sublayer.h"
 
@@ -36,7 +36,7 @@ TEST(LayerGradients, OfColumnLinear) {
     for (bool bias : {true, false}) {
       LayerBench bench(b.config);
       const int64_t width = b.config.width, out = 2 * width;
-      const ColumnLinear linear(bench.params, "linear", {2, width}, 1, width, out, bias);
+      const ColumnParallelLinear linear(bench.params, "linear", {2, width}, 1, width, out, bias);
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, out), d_y = bench.random(rows, out);
       const Tensor d_x = bench.there(rows, width);
@@ -56,7 +56,7 @@ TEST(LayerGradients, OfResidualLinear) {
     for (bool bias : {true, false}) {
       LayerBench bench(b.config);
       const int64_t width = b.config.width, in = b.config.feed_forward;
-      const ResidualLinear linear(bench.params, "linear", {in}, width, bias, b.config.dropout_residual);
+      const RowParallelLinear linear(bench.params, "linear", {in}, width, bias, b.config.dropout_residual);
       bench.allocate();
       const Tensor x = bench.random(rows, in), residual = bench.random(rows, width), y = bench.space(rows, width);
       const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
@@ -98,8 +98,8 @@ TEST(LayerGradients, OfResidualStreamWithNormsInBothPlaces) {
       const int64_t width = config.width;
       const LayerNorm norm1(bench.params, "1.norm", width), norm2(bench.params, "2.norm", width);
       const BlockNorms norms{place, {&norm1, &norm2}};
-      const ResidualLinear linear1(bench.params, "1", {width}, width, /*bias=*/true, config.dropout_residual);
-      const ResidualLinear linear2(bench.params, "2", {width}, width, /*bias=*/false, config.dropout_residual);
+      const RowParallelLinear linear1(bench.params, "1", {width}, width, /*bias=*/true, config.dropout_residual);
+      const RowParallelLinear linear2(bench.params, "2", {width}, width, /*bias=*/false, config.dropout_residual);
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
       const Tensor d = bench.copy(d_y);

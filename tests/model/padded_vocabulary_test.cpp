@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/beam_search.h"
+#include "model/decoding/beam_search.h"
 #include "tests/support/small_model.h"
 
 namespace weft::testing {

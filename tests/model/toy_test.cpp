@@ -2,7 +2,7 @@
 // back.
 #include <gtest/gtest.h>
 
-#include "model/beam_search.h"
+#include "model/decoding/beam_search.h"
 #include "tests/support/small_model.h"
 
 namespace weft::testing {

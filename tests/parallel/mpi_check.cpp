@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "communicator_cases.h"
-#include "parallel/mpi_session.h"
+#include "parallel/mpi/session.h"
 
 namespace weft {
 namespace {

@@ -11,7 +11,7 @@
 #include <future>
 #include <string>
 
-#include "parallel/mpi_session.h"
+#include "parallel/mpi/session.h"
 #include "parallel/nccl.h"
 #include "tensor/recorded_work.h"
 #include "tests/parallel/communicator_cases.h"

@@ -11,7 +11,7 @@ constexpr double kTolerance = 1e-5;
 
 struct Rows {  // begin and end of each sentence's rows
   std::vector<int32_t> begin, end;
-  Segments segments(Pass& p) const { return {.begin = upload(p, begin), .end = upload(p, end)}; }
+  SequenceRanges ranges(Pass& p) const { return {.begin = upload(p, begin), .end = upload(p, end)}; }
 };
 Rows rows_of(const std::vector<int32_t>& offsets) {
   return {{offsets.begin(), offsets.end() - 1}, {offsets.begin() + 1, offsets.end()}};
@@ -32,7 +32,7 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
     for (size_t i = static_cast<size_t>(block_.source_tokens()); i < ids.size(); ++i) ids[i] = -1;
     Pass p = model_.pass(0, /*training=*/false);
     model_.model->start_decoding(p, upload(p, ids), upload(p, block_.source_positions),
-                                 rows_of(block_.source_offsets).segments(p), state_);
+                                 rows_of(block_.source_offsets).ranges(p), state_);
   }
 
   // The logits of every target row, each made by one step over all sentences that are that long.
@@ -61,9 +61,9 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
       const Tensor logits = p.arena.tensor({slots_, config_.target_vocabulary});
       model_.model->decode_step(p, upload(p, ids), upload(p, positions),
                                 {.cache_rows = upload(p, cache_rows),
-                                 .queries = queries.segments(p),
-                                 .self_keys = keys.segments(p),
-                                 .cross_keys = sources.segments(p)},
+                                 .queries = queries.ranges(p),
+                                 .self_keys = keys.ranges(p),
+                                 .cross_keys = sources.ranges(p)},
                                 state_, logits);
       const std::vector<float> got = to_host<float>(model_.ctx, logits);
       for (size_t i = 0; i < num_slots; ++i)

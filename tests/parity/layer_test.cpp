@@ -28,7 +28,7 @@ class PytorchLayer : public ::testing::TestWithParam<const char*> {
     put(ctx_, std::vector<float>(values.begin(), values.end()), t);
     return t;
   }
-  Segments segments(const std::string& dataset) {
+  SequenceRanges segments(const std::string& dataset) {
     const std::vector<int32_t> lengths = file_.integers(dataset);
     const auto count = static_cast<int64_t>(lengths.size());
     std::vector<int32_t> sums(lengths.size() + 1);
@@ -63,7 +63,7 @@ TEST_P(PytorchLayer, EncoderLayerIsTheSame) {
   const EncoderBlock block(params_, "encoder.0", config_);
   set_up("encoder.layers.0.");
   const Tensor x = rows("encoder/x"), y = arena_.like(x), d = rows("encoder/d_y");
-  const Segments source = segments("source_lengths");
+  const SequenceRanges source = segments("source_lengths");
   EncoderBlock::Saved saved;
   block.forward(pass_, x, source, y, &saved);
   expect_same(y, "encoder/y");
@@ -77,7 +77,7 @@ TEST_P(PytorchLayer, DecoderLayerIsTheSame) {
   set_up("decoder.layers.0.");
   const Tensor x = rows("decoder/x"), memory = rows("decoder/memory"), y = arena_.like(x), d = rows("decoder/d_y");
   const Tensor d_memory = arena_.like(memory);
-  const Segments source = segments("source_lengths"), target = segments("target_lengths");
+  const SequenceRanges source = segments("source_lengths"), target = segments("target_lengths");
   DecoderBlock::Saved saved;
   block.forward(pass_, x, memory, target, source, y, &saved);
   expect_same(y, "decoder/y");

@@ -88,7 +88,7 @@ CASES = {
                        [["Ein brauner Hund rennt durch den Schnee.", "Zwei Männer stehen am Herd und bereiten Essen zu.", "Nein.", "Ja."]]),
 }
 
-# Segments with fewer references than others: (hypotheses, [references with None for a missing one, ...]).
+# SequenceRanges with fewer references than others: (hypotheses, [references with None for a missing one, ...]).
 VARIABLE_REFERENCES = {
     "the second reference misses one": (["a b c d e", "x y z w"], [["a b c d f", "x y w w"], ["a b c d e f", None]]),
     "each reference misses one": (["Ein Hund bellt.", "Zwei Katzen schlafen hier."],

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes trainer/metrics/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
-trainer/metrics/unicode_categories.h, what its package regex takes for numbers, punctuation and symbols.
+"""Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
+data/text/unicode_categories.h, what its package regex takes for numbers, punctuation and symbols.
 
 sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two know different versions of Unicode.
 
-Usage: tests/reference/unicode_tables.py lower > trainer/metrics/unicode_tables.h
-       pip install regex; tests/reference/unicode_tables.py categories > trainer/metrics/unicode_categories.h
+Usage: tests/reference/unicode_tables.py lower > data/text/unicode_tables.h
+       pip install regex; tests/reference/unicode_tables.py categories > data/text/unicode_categories.h
 """
 import importlib.metadata
 import re
@@ -75,7 +75,7 @@ def hexa_runs(code_points):
 def print_lower():
     several = [c for c in CODE_POINTS if len(chr(c).lower()) > 1]
     assert several == [0x130], several
-    head("// trainer/metrics/unicode_tables.h: lower case of Unicode " + unicodedata.unidata_version +
+    head("// data/text/unicode_tables.h: lower case of Unicode " + unicodedata.unidata_version +
          " as ranges; made by tests/reference/unicode_tables.py.")
     print("namespace weft::unicode_tables {\n\n"
           "struct LowerRange { char32_t first, last; int step, delta; };\n"
@@ -92,10 +92,10 @@ def print_categories():
     import regex
     package = importlib.metadata.metadata("regex")
     unicode_version = re.search(r"supports Unicode ([0-9.]+[0-9])", package.get_payload() or package["Description"]).group(1)
-    head("// trainer/metrics/unicode_categories.h: numbers, punctuation and symbols of Unicode " + unicode_version +
+    head("// data/text/unicode_categories.h: numbers, punctuation and symbols of Unicode " + unicode_version +
          " as ranges.\n//\n// Made by tests/reference/unicode_tables.py from Python's package regex " +
          package["Version"] + ".")
-    print('#include "trainer/metrics/unicode_tables.h"\n\nnamespace weft::unicode_tables {')
+    print('#include "data/text/unicode_tables.h"\n\nnamespace weft::unicode_tables {')
     for name, letter, comment in [("kNumber", "N", "Category N"), ("kPunctuation", "P", "Category P"),
                                   ("kSymbol", "S", "Category S")]:
         category = regex.compile(r"\p{%s}" % letter)

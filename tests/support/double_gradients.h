@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/parameters/param_store.h"
 #include "model/pass.h"
-#include "parallel/param_store.h"
 #include "tests/support/compare.h"
 #include "tests/support/device.h"
 #include "tests/support/double_model.h"
@@ -197,7 +197,7 @@ struct Side {
     }
     return s;
   }
-  Segments segments(LayerBench& bench) const {
+  SequenceRanges segments(LayerBench& bench) const {
     std::vector<int32_t> begin, end;
     for (const auto& [b, e] : sentences) begin.push_back(b), end.push_back(e);
     return {bench.ints(begin), bench.ints(end)};

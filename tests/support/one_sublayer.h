@@ -1,7 +1,7 @@
 // tests/support/one_sublayer.h: a residual stream of one sublayer f without a norm: y = x + f(x).
 #pragma once
 
-#include "model/residual.h"
+#include "model/layers/residual.h"
 
 namespace weft::testing {
 

@@ -12,7 +12,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
 #include "tests/support/text_corpus.h"
-#include "trainer/plan.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/trainer.h"
 
 namespace weft::testing {

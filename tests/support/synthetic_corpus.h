@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "data/manifest.h"
-#include "data/shard.h"
+#include "data/shards/manifest.h"
+#include "data/shards/shard.h"
 #include "tensor/random.h"
 
 namespace weft::testing {

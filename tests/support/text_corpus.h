@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "data/packer.h"
+#include "data/packing/packer.h"
 #include "tensor/random.h"
 #include "tests/support/temporary_folder.h"
 

@@ -55,10 +55,10 @@ TEST(Ops, RefuseAProductThatCannotEndSo) {
   EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias goes with a weight's gradient alone");
 }
 
-TEST(Ops, RefuseSegmentsOutsideTheRows) {
+TEST(Ops, RefuseRangesOutsideTheRows) {
   Workspace w;
   const Tensor x = w.random({4, 2});
-  const ops::Segments good{w.ints({0}), w.ints({4})}, bad{w.ints({0}), w.ints({5})};
+  const ops::SequenceRanges good{w.ints({0}), w.ints({4})}, bad{w.ints({0}), w.ints({5})};
   EXPECT_EQ(
       message_of([&] {
         ops::attention_forward(w.ctx, {.q = x, .k = x, .v = x, .q_rows = good, .k_rows = bad, .y = w.zeros({4, 2})});

@@ -1,6 +1,6 @@
 // tests/tensor/dispatch_test.cpp: the kernels that run are the best that the processor runs, and say what they are.
 //
-// Only of a build with WEFT_MARCH=dispatch. The tests lesser_kernels_* hide features from the loader by GLIBC_TUNABLES.
+// Only of a build with WEFT_MARCH=dispatch. The tests fallback_isas_* hide features from the loader by GLIBC_TUNABLES.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tensor/context.h"
-#include "tensor/cpu/gemm.h"
+#include "tensor/cpu/gemm/gemm.h"
 
 namespace weft::testing {
 namespace {

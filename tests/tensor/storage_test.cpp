@@ -176,15 +176,15 @@ TEST_P(Storage, AttentionOfEveryTile) {
     const Pair y = outputs({rows, width}), d_q = outputs({rows, width}), d_k = outputs({rows, width}),
                d_v = outputs({rows, width});
     const Tensor lse = w_.nans({heads, rows});
-    const ops::Segments segments{w_.ints({0, 70, 71}), w_.ints({70, 71, 73})};
+    const ops::SequenceRanges ranges{w_.ints({0, 70, 71}), w_.ints({70, 71, 73})};
     const Dropout dropout{.rate = 0.2f, .seed = 1, .step = 2, .purpose = 3, .row_stride = rows};
     for (const bool half : {true, false}) {
       const auto of = [&](const Pair& p) { return half ? p.half : p.full; };
       ops::attention_forward(w_.ctx, {.q = of(q),
                                       .k = of(k),
                                       .v = of(v),
-                                      .q_rows = segments,
-                                      .k_rows = segments,
+                                      .q_rows = ranges,
+                                      .k_rows = ranges,
                                       .y = of(y),
                                       .lse = lse,
                                       .heads = heads,
@@ -199,8 +199,8 @@ TEST_P(Storage, AttentionOfEveryTile) {
       ops::attention_backward(w_.ctx, {.q = of(q),
                                        .k = of(k),
                                        .v = of(v),
-                                       .q_rows = segments,
-                                       .k_rows = segments,
+                                       .q_rows = ranges,
+                                       .k_rows = ranges,
                                        .y = of(y),
                                        .lse = lse,
                                        .d_y = of(d_y),

@@ -4,8 +4,8 @@
 
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
-#include "trainer/memory_plan.h"
-#include "trainer/plan.h"
+#include "trainer/plan/memory_plan.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/trainer.h"
 #include "trainer/validation.h"
 

@@ -9,8 +9,8 @@
 #include "tensor/error.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
-#include "trainer/event_log.h"
-#include "trainer/precision.h"
+#include "trainer/plan/precision.h"
+#include "trainer/report/event_log.h"
 #include "trainer/run.h"
 
 namespace weft::testing {

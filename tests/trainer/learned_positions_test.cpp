@@ -7,12 +7,12 @@
 #include "data/corpus.h"
 #include "tensor/error.h"
 #include "tests/support/text_corpus.h"
-#include "tests/trainer/translation_fixture.h"
-#include "trainer/evaluate.h"
-#include "trainer/model_loader.h"
-#include "trainer/plan.h"
+#include "tests/trainer/inference/translation_fixture.h"
+#include "trainer/inference/evaluate.h"
+#include "trainer/inference/model_loader.h"
+#include "trainer/inference/translator.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/trainer.h"
-#include "trainer/translator.h"
 
 namespace weft::testing {
 namespace {

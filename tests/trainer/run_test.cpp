@@ -9,7 +9,7 @@
 #include "tensor/error.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
-#include "trainer/event_log.h"
+#include "trainer/report/event_log.h"
 #include "trainer/run_folder.h"
 
 namespace weft::testing {

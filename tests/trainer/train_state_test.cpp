@@ -26,11 +26,11 @@ TEST(TrainState, ReadsBackAsItWasWritten) {
   EXPECT_EQ(TrainState::from_json(written, "step-00000012").order.seed, 1ull << 63);
 }
 
-TEST(ModelForm, TellsActivationsApart) {
+TEST(Architecture, TellsActivationsApart) {
   const auto name = [](Activation activation) {
     ModelConfig c;
     c.activation = activation;
-    return ModelForm::of(c).activation;
+    return Architecture::of(c).activation;
   };
   EXPECT_EQ(name(Activation::relu), "relu");
   EXPECT_EQ(name(Activation::gelu), "gelu");
@@ -62,8 +62,9 @@ TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
   TrainState saved = some_state();
   saved.model.activation = "\x1b[2J" + std::string(200'000, 'x');
   const std::string shown = "\\x1b[2J" + std::string(76, 'x') + "...";
-  for (const auto& compare : {std::function([&] { require_same_run(saved, some_state()); }),
-                              std::function([&] { require_same_form(saved.model, some_state().model, "run"); })}) {
+  for (const auto& compare : {std::function([&] { require_same_run(saved, some_state()); }), std::function([&] {
+                                require_same_architecture(saved.model, some_state().model, "run");
+                              })}) {
     try {
       compare();
       FAIL();

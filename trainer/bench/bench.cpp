@@ -7,7 +7,7 @@
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
-#include "trainer/precision.h"
+#include "trainer/plan/precision.h"
 
 namespace weft {
 namespace {

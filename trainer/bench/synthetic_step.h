@@ -6,7 +6,7 @@
 #pragma once
 
 #include "data/batch.h"
-#include "data/shard.h"
+#include "data/shards/shard.h"
 #include "trainer/run_config.h"
 
 namespace weft {

@@ -76,7 +76,7 @@ class SliceGatherer {
     const int64_t n = param.numel();
     slices_.resize(static_cast<size_t>(n * tp_.size()));
     tp_.all_gather(Tensor(const_cast<float*>(local), {n}), Tensor(slices_.data(), {tp_.size(), n}));
-    if (tp_.rank() != 0) return nullptr;
+    if (!tp_.is_main_rank()) return nullptr;
     global_.resize(static_cast<size_t>(param.spec.shape.numel()));
     for (int rank = 0; rank < tp_.size(); ++rank)
       slice_to_global(param.spec, rank, tp_.size(), slices_.data() + rank * n, global_.data());
@@ -179,14 +179,14 @@ std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step,
 
   std::optional<CheckpointDraft> draft;  // on world rank 0
   all_or_none(world, [&] {
-    if (world.rank() != 0) return;
+    if (!world.is_main_rank()) return;
     draft.emplace(root, step);
     draft->manifest.dp = mesh.dp().size();
     draft->manifest.tp = mesh.tp().size();
     add_small_files(*draft, state, extras);
   });
   all_or_none(world, [&] {
-    if (mesh.dp().rank() == 0) save_tensors(ctx, layout, mesh.tp(), draft ? &*draft : nullptr);
+    if (mesh.dp().is_main_rank()) save_tensors(ctx, layout, mesh.tp(), draft ? &*draft : nullptr);
   });
   all_or_none(world, [&] {
     if (draft) draft->commit();

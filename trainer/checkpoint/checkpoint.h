@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "model/parameters/param_store.h"
 #include "parallel/mesh.h"
-#include "parallel/param_store.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "parallel/param_store.h"
+#include "model/parameters/param_store.h"
 
 namespace weft {
 

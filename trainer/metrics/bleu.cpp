@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/metrics/references.h"
 #include "trainer/metrics/tokenizers.h"
-#include "trainer/metrics/unicode.h"
 #include "trainer/version.h"
 
 namespace weft {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/metrics/references.h"
-#include "trainer/metrics/unicode.h"
 #include "trainer/version.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/metrics/unicode.h"
+#include "data/text/unicode.h"
 
 namespace weft {
 

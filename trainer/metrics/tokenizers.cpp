@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "data/text/unicode.h"
 #include "trainer/metrics/token_rules.h"
-#include "trainer/metrics/unicode.h"
 
 namespace weft {
 namespace {

@@ -1,5 +1,6 @@
 // tests/emulation/include/cublasLt.h: stands in for NVIDIA's header of this name: the calls in use, with their names,
-// values and meaning (cuBLAS documentation, "Using the cuBLASLt API"). tests/emulation/cublas_lt.cpp computes them.
+// values and meaning (cuBLAS documentation, "Using the cuBLASLt API"). tests/emulation/cublas_lt/cublas_lt.cpp computes
+// them.
 //
 // Descriptors are plain structs here too, but of named members: only cublas_lt.cpp may look at these.
 #pragma once

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "tests/emulation/device.h"
+#include "tests/emulation/runtime/device.h"
 
 namespace weft::emulation {
 namespace {

@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/emulation/device.h"
 #include "tests/emulation/nccl/background.h"
 #include "tests/emulation/nccl/collective.h"
+#include "tests/emulation/runtime/device.h"
 
 struct ncclComm {
   enum class State { connecting, ready, issuing, finishing };

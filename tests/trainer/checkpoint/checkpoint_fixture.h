@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "model/parameters/param_store.h"
 #include "parallel/mesh.h"
-#include "parallel/param_store.h"
 #include "tensor/error.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"

@@ -7,8 +7,8 @@
 #include <functional>
 #include <map>
 
+#include "data/text/unicode.h"
 #include "tests/trainer/metrics/sacrebleu_cases.h"
-#include "trainer/metrics/unicode.h"
 
 namespace weft::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "tensor/half.h"
-#include "tests/emulation/device.h"
+#include "tests/emulation/runtime/device.h"
 
 namespace weft::cuda {
 

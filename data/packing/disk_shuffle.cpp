@@ -1,0 +1,190 @@
+// data/packing/disk_shuffle.cpp: buckets on disk. A record: pair number (8 bytes), two lengths (4 each), the ids
+// (id_bytes each); integers are little-endian, as the machine has them.
+#include "data/packing/disk_shuffle.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft {
+namespace {
+
+constexpr uint32_t kShufflePurpose = purpose_of("data.pack_order");
+constexpr size_t kBufferBytes = 16 << 10;  // of each bucket
+
+template <typename T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+template <typename T>
+T take(const char*& bytes) {
+  T value{};
+  std::memcpy(&value, bytes, sizeof(T));
+  bytes += sizeof(T);
+  return value;
+}
+
+// Calls `copy` with a zero of the type that ids are stored in: loops over a type that the compiler knows are
+// vectorised.
+template <typename Copy>
+void as_stored(size_t id_bytes, Copy&& copy) {
+  assert(id_bytes == 1 || id_bytes == 2 || id_bytes == 4);
+  if (id_bytes == 1) return copy(uint8_t{0});
+  if (id_bytes == 2) return copy(uint16_t{0});
+  copy(uint32_t{0});
+}
+
+void append_ids(std::string& bytes, const std::vector<int32_t>& ids, size_t id_bytes) {
+  const size_t begin = bytes.size();
+  bytes.resize(begin + ids.size() * id_bytes);
+  as_stored(id_bytes, [&](auto stored) {
+    char* next = bytes.data() + begin;
+    for (const int32_t id : ids) {
+      stored = static_cast<decltype(stored)>(id);
+      std::memcpy(next, &stored, sizeof stored);
+      next += sizeof stored;
+    }
+  });
+}
+
+void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
+  as_stored(id_bytes, [&](auto stored) {
+    for (int32_t& id : ids) id = static_cast<int32_t>(take<decltype(stored)>(bytes));
+  });
+}
+
+struct Record {  // where a pair lies in its bucket
+  uint64_t key;
+  int64_t number;
+  const char* lengths;
+  bool operator<(const Record& other) const { return std::tie(key, number) < std::tie(other.key, other.number); }
+};
+
+std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_t id_bytes) {
+  std::vector<Record> records;
+  for (const char *next = bytes.data(), *end = next + bytes.size(); next < end;) {
+    const int64_t number = take<int64_t>(next);
+    records.push_back({.key = DiskShuffle::key(seed, number), .number = number, .lengths = next});
+    const size_t source = take<uint32_t>(next), target = take<uint32_t>(next);
+    next += (source + target) * id_bytes;
+  }
+  return records;
+}
+
+void read_pair(const char* next, size_t id_bytes, PairIds& pair) {
+  pair.source.resize(take<uint32_t>(next));
+  pair.target.resize(take<uint32_t>(next));
+  for (std::vector<int32_t>* side : {&pair.source, &pair.target}) take_ids(next, *side, id_bytes);
+}
+
+}  // namespace
+
+uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
+  const PhiloxBits bits = philox(seed, static_cast<uint64_t>(number), 0, kShufflePurpose);
+  return uint64_t{bits.v[0]} << 32 | bits.v[1];
+}
+
+DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
+                         int64_t max_buckets)
+    : folder_(std::move(folder)),
+      seed_(seed),
+      bucket_pairs_(bucket_pairs),
+      max_buckets_(max_buckets),
+      id_bytes_(id_bytes) {
+  const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, max_buckets);
+  for (int64_t i = 0; i < num_buckets; ++i) {
+    Bucket bucket{.path = (std::filesystem::path(folder_) / fmt::format("bucket-{:03d}", i)).string(),
+                  .file = FileDescriptor(),
+                  .buffer = {}};
+    bucket.file = FileDescriptor(open(bucket.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!bucket.file) fail(ErrorKind::io, fmt::format("cannot create {}: {}", bucket.path, std::strerror(errno)));
+    buckets_.push_back(std::move(bucket));
+  }
+}
+
+// A key is a fraction of 2^64. Times the number of buckets, its integer part is the bucket and its fraction, again a
+// uniform key, says where in the bucket: digit after digit, in the order of the keys.
+size_t DiskShuffle::bucket_of(uint64_t key) const {
+  for (const uint64_t buckets : upper_levels_) key *= buckets;
+  return static_cast<size_t>((static_cast<unsigned __int128>(key) * buckets_.size()) >> 64);
+}
+
+void DiskShuffle::add(int64_t number, const PairIds& pair) {
+  Bucket& bucket = buckets_[bucket_of(key(seed_, number))];
+  ++bucket.num_pairs;
+  append(bucket.buffer, number);
+  append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
+  append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
+  for (const std::vector<int32_t>* side : {&pair.source, &pair.target})
+    append_ids(bucket.buffer, *side, static_cast<size_t>(id_bytes_));
+  if (bucket.buffer.size() >= kBufferBytes) flush(bucket);
+}
+
+void DiskShuffle::flush(Bucket& bucket) {
+  write_all(bucket.file.get(), bucket.buffer.data(), bucket.buffer.size(), bucket.path);
+  bucket.buffer.clear();
+}
+
+void DiskShuffle::drain(const std::function<void(const PairIds&)>& sink) {
+  for (Bucket& bucket : buckets_) {
+    flush(bucket);
+    bucket.file.reset();
+    if (bucket.num_pairs <= 2 * bucket_pairs_)
+      drain_in_memory(bucket, sink);
+    else
+      drain_divided(bucket, sink);
+  }
+  buckets_.clear();
+}
+
+void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
+  const size_t id_bytes = static_cast<size_t>(id_bytes_);
+  const std::string bytes = read_file(bucket.path);
+  std::filesystem::remove(bucket.path);
+  std::vector<Record> records = index_records(bytes, seed_, id_bytes);
+  std::sort(records.begin(), records.end());
+  PairIds pair;
+  for (const Record& record : records) {
+    read_pair(record.lengths, id_bytes, pair);
+    sink(pair);
+  }
+}
+
+void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
+  const std::string folder = bucket.path + ".divided";
+  std::filesystem::create_directory(folder);
+  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, id_bytes_, max_buckets_);
+  next.upper_levels_ = upper_levels_;
+  next.upper_levels_.push_back(buckets_.size());
+  std::ifstream file(bucket.path, std::ios::binary);
+  std::string record;
+  for (int64_t i = 0; i < bucket.num_pairs; ++i) {
+    record.resize(sizeof(int64_t) + 2 * sizeof(uint32_t));
+    file.read(record.data(), static_cast<std::streamsize>(record.size()));
+    const char* head = record.data();
+    const int64_t number = take<int64_t>(head);
+    const size_t source = take<uint32_t>(head), target = take<uint32_t>(head), lengths = record.size() - 8;
+    const size_t ids = (source + target) * static_cast<size_t>(id_bytes_);
+    record.resize(record.size() + ids);
+    file.read(record.data() + lengths + 8, static_cast<std::streamsize>(ids));
+    if (!file) fail(ErrorKind::io, fmt::format("cannot read {} back", bucket.path));
+    PairIds pair;
+    read_pair(record.data() + lengths, static_cast<size_t>(id_bytes_), pair);
+    next.add(number, pair);
+  }
+  std::filesystem::remove(bucket.path);
+  next.drain(sink);
+  std::filesystem::remove(folder);
+}
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// data/packing/disk_shuffle.h: a global shuffle of any number of pairs in bounded memory.
+//
+// Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of rising (key, i). Pairs
+// are scattered into temporary files by the upper part of the key (one digit of a radix sort); each file is then sorted
+// in memory, or, if it holds too many for that, scattered again by the next digit. The result does not depend on the
+// number of files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/shards/shard.h"
+
+namespace weft {
+
+class DiskShuffle {
+ public:
+  // Files go to `folder`, which exists; at most `expected_pairs` will come; about `bucket_pairs` are sorted in memory
+  // at once; ids are stored in `id_bytes` bytes each; at most `max_buckets` files are open at once and level.
+  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
+              int64_t max_buckets = 512);
+
+  void add(int64_t number, const PairIds& pair);  // `number` unique
+  // All pairs in shuffled order; the temporary files are removed on the way.
+  void drain(const std::function<void(const PairIds&)>& sink);
+
+  static uint64_t key(uint64_t seed, int64_t number);
+
+ private:
+  struct Bucket {
+    std::string path;
+    FileDescriptor file;
+    std::string buffer;  // not yet written
+    int64_t num_pairs = 0;
+  };
+  size_t bucket_of(uint64_t key) const;
+  void flush(Bucket& bucket);
+  void drain_in_memory(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const;
+  void drain_divided(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const;
+
+  std::string folder_;
+  uint64_t seed_;
+  int64_t bucket_pairs_, max_buckets_;
+  int id_bytes_;
+  std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above this one
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+// data/packing/pack_folder.cpp: making, locking, moving and removing.
+#include "data/packing/pack_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::set<std::string> files_of(const Manifest& manifest) {
+  std::set<std::string> files = {manifest.source_tokenizer, manifest.target_tokenizer};
+  for (const ShardEntry& shard : manifest.shards) files.insert(shard.file);
+  return files;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot make folder {}: {}", folder, error.message()));
+}
+
+}  // namespace
+
+PackFolder::PackFolder(std::string folder, bool overwrite)
+    : folder_(std::move(folder)), working_((fs::path(folder_) / ".packing").string()) {
+  if (fs::exists(fs::path(folder_) / kManifestFile) && !overwrite)
+    fail(ErrorKind::usage,
+         fmt::format("{} holds a packed corpus already: give another --output, or --overwrite", folder_));
+  const bool is_new = !fs::exists(folder_);
+  make_folder(working_);
+  lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock_) fail(ErrorKind::io, fmt::format("cannot open folder {}: {}", working_, std::strerror(errno)));
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail(ErrorKind::usage, fmt::format("another `weft pack` is writing to {}", folder_));
+  for (const auto& left : fs::directory_iterator(working_)) fs::remove_all(left.path());
+  created_ = is_new;
+}
+
+PackFolder::~PackFolder() {
+  std::error_code ignored;
+  fs::remove_all(working_, ignored);
+  if (committed_) return;
+  for (const std::string& file : placed_) fs::remove(fs::path(folder_) / file, ignored);
+  if (created_) fs::remove(folder_, ignored);  // only if it is empty
+}
+
+void PackFolder::remove_old_corpus() const {
+  if (!fs::exists(fs::path(folder_) / kManifestFile)) return;
+  std::set<std::string> files;
+  try {
+    files = files_of(read_manifest(folder_));
+  } catch (const Error&) {
+    // A damaged manifest lists nothing that can be trusted: only itself is removed.
+  }
+  fs::remove(fs::path(folder_) / kManifestFile);
+  sync_folder(folder_);  // from here on there is no corpus, rather than half of one
+  for (const std::string& file : files) fs::remove(fs::path(folder_) / file);
+}
+
+void PackFolder::commit(const Manifest& manifest, const Creation& creation) {
+  remove_old_corpus();
+  for (const std::string& file : files_of(manifest)) {
+    placed_.push_back(file);
+    rename_durably(working(file), (fs::path(folder_) / file).string());
+  }
+  write_manifest(folder_, manifest, creation);
+  committed_ = true;
+}
+
+}  // namespace weft

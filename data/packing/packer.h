@@ -1,0 +1,47 @@
+// data/packing/packer.h: `weft pack`: a parallel text becomes a packed corpus (docs/shard-format.md).
+//
+// The text is read twice: once to check and count it and to sample lines for the tokenizer, once to encode it on all
+// cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and options give the
+// same bytes, whatever the number of threads. After an Error nothing remains of what was begun.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/packing/pair_encoder.h"
+#include "data/shards/manifest.h"
+
+namespace weft {
+
+struct PackOptions {
+  std::string source, target, output;
+  int64_t vocab_size = 8000;
+  double character_coverage = 0.9999;
+  int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half of them from each side
+  bool separate_vocabularies = false;
+  std::string tokenizer;                           // a ready joint model
+  std::string source_tokenizer, target_tokenizer;  // ready models, one for each side
+  int64_t max_length = 250;
+  OverLong over_long = OverLong::drop;
+  int64_t shard_pairs = 100'000;
+  uint64_t seed = 1;
+  bool shuffle = true;
+  bool overwrite = false;
+  int threads = 1;
+};
+
+struct PackSummary {
+  EncodeCounts counts;
+  Manifest manifest;
+  int64_t bytes = 0;  // of the shards
+};
+
+// Called on the calling thread with what is being done ("checking", "training the tokenizer", "encoding", "shuffling"),
+// how much of it is done, and of how much.
+using PackProgress = std::function<void(const char* phase, int64_t done, int64_t total)>;
+
+PackSummary pack(const PackOptions& options, const PackProgress& progress);
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// data/packing/train_tokenizer.cpp: SentencePiece's trainer fed from memory, its errors in our words.
+#include "data/packing/train_tokenizer.h"
+
+#include <sentencepiece_trainer.h>
+
+#include <regex>
+
+#include "data/batch.h"
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kMaxLine = 4192;  // SentencePiece's max_sentence_length
+constexpr uint32_t kSamplePurpose = purpose_of("data.training_lines");
+
+class LineIterator : public sentencepiece::SentenceIterator {
+ public:
+  explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) {}
+  bool done() const override { return next_ == lines_.size(); }
+  void Next() override { ++next_; }
+  const std::string& value() const override { return lines_[next_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::vector<std::string>& lines_;
+  size_t next_ = 0;
+};
+
+[[noreturn]] void fail_training(const std::string& message, int64_t vocab_size) {
+  std::smatch match;
+  if (std::regex_search(message, match, std::regex("value <= (\\d+)")))
+    fail(ErrorKind::usage,
+         fmt::format("--vocab-size {} is too large for this text: give at most {}", vocab_size, match[1].str()));
+  if (std::regex_search(message, match, std::regex("smaller than required_chars\\. \\d+ vs (\\d+)")))
+    fail(ErrorKind::usage,
+         fmt::format("--vocab-size {} is too small for this text's characters: give at least {}, or a "
+                     "lower --character-coverage",
+                     vocab_size, match[1].str()));
+  fail(ErrorKind::data, fmt::format("SentencePiece cannot train a tokenizer: {}", message));
+}
+
+}  // namespace
+
+void LineSampler::add(std::string_view line) {
+  if (line.empty() || line.size() > kMaxLine) return;
+  const uint64_t index = static_cast<uint64_t>(num_seen_++);
+  if (static_cast<int64_t>(lines_.size()) < capacity_) {
+    lines_.emplace_back(line);
+    return;
+  }
+  // Line i replaces a kept one with probability capacity / (i + 1).
+  const PhiloxBits bits = philox(seed_, index, 0, kSamplePurpose);
+  const uint64_t slot = (uint64_t{bits.v[0]} << 32 | bits.v[1]) % (index + 1);
+  if (slot < static_cast<uint64_t>(capacity_)) lines_[slot] = line;
+}
+
+std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training) {
+  if (lines.empty()) fail(ErrorKind::data, "no text to train a tokenizer on: every line is empty");
+  LineIterator iterator(lines);
+  std::string model;
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train({{"model_type", "bpe"},
+                                                  {"vocab_size", std::to_string(training.vocab_size)},
+                                                  {"character_coverage", std::to_string(training.character_coverage)},
+                                                  {"byte_fallback", "true"},
+                                                  {"normalization_rule_name", "nmt_nfkc"},
+                                                  {"max_sentence_length", std::to_string(kMaxLine)},
+                                                  {"unk_id", std::to_string(SpecialIds::unk)},
+                                                  {"bos_id", std::to_string(SpecialIds::bos)},
+                                                  {"eos_id", std::to_string(SpecialIds::eos)},
+                                                  {"pad_id", "-1"},
+                                                  {"minloglevel", "2"}},  // errors only
+                                                 &iterator, &model);
+  if (!status.ok()) fail_training(status.error_message(), training.vocab_size);
+  return model;
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// data/shards/hdf5_image.h: an HDF5 file made in memory, byte for byte the same for the same content.
+//
+// The library never touches the disk: a full one is noticed by our own write(2), not in the middle of its metadata, and
+// nothing half-written is ever open. Memory: the size of the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+class Hdf5Image {
+ public:
+  Hdf5Image();
+  ~Hdf5Image();
+
+  void add_attribute(const char* name, uint64_t value);
+  void add_attribute(const char* name, const std::string& value);                     // fixed size
+  void add_offsets(const char* name, const std::vector<uint64_t>& values);            // compressed
+  void add_ids(const char* name, const std::vector<int32_t>& values, int num_bytes);  // 1, 2 or 4 bytes each
+
+  std::string_view finish();  // the bytes of the file, valid as long as this object; nothing can be added after it
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

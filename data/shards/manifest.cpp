@@ -1,0 +1,193 @@
+// data/shards/manifest.cpp: manifest.json read with every field checked, and written.
+#include "data/shards/manifest.h"
+
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "weft corpus";
+constexpr int64_t kVersion = 1;
+constexpr uintmax_t kMaxBytes = 64 << 20;
+constexpr int kMaxDepth = 64;
+constexpr size_t kMostOfParser = 200;  // its message quotes what it read last
+constexpr int64_t kMaxCount = int64_t{1} << 53;
+
+// One JSON object of the manifest; every getter says which field of which file is wrong.
+class Fields {
+ public:
+  Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+    if (!object_.is_object()) fail(ErrorKind::data, fmt::format("{} is not a JSON object", path_));
+  }
+
+  const Json& get(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) bad(key, "is missing");
+    return *found;
+  }
+  int64_t count(const char* key) const {
+    const Json& value = get(key);
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > static_cast<uint64_t>(kMaxCount))
+      bad(key, "is not a whole number from 0 to 2^53");
+    return value.get<int64_t>();
+  }
+  bool boolean(const char* key) const {
+    if (!get(key).is_boolean()) bad(key, "is not true or false");
+    return get(key).get<bool>();
+  }
+  std::string text(const char* key) const {
+    if (!get(key).is_string()) bad(key, "is not a string");
+    return get(key).get<std::string>();
+  }
+  std::string file_name(const char* key) const {
+    const std::string name = text(key);
+    const auto plain = [](unsigned char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' ||
+             c == '-';
+    };
+    if (name.empty() || name.size() > NAME_MAX || name[0] == '.' || name[0] == '-' ||
+        !std::all_of(name.begin(), name.end(), plain))
+      bad(key, "is not a plain file name");
+    return name;
+  }
+  std::string digest(const char* key) const {
+    const std::string hex = text(key);
+    if (hex.size() != 64 || hex.find_first_not_of("0123456789abcdef") != std::string::npos)
+      bad(key, "is not a SHA-256 of 64 lower-case hex digits");
+    return hex;
+  }
+  [[noreturn]] void bad(const char* key, const char* what) const {
+    fail(ErrorKind::data, fmt::format("{}: field '{}' {}", path_, key, what));
+  }
+
+ private:
+  const Json& object_;
+  std::string path_;
+};
+
+Json parse(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error)
+    fail(ErrorKind::data,
+         fmt::format("{}: {}; a packed corpus is a folder made by `weft pack`", path, error.message()));
+  if (size > kMaxBytes) fail(ErrorKind::data, fmt::format("{} is larger than 64 MB; this is not a manifest", path));
+  bool too_deep = false;
+  const auto limit = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep |= depth > kMaxDepth;
+    return !too_deep;
+  };
+  Json json;
+  try {
+    json = Json::parse(read_file(path), limit);
+  } catch (const Json::exception& e) {
+    fail(ErrorKind::data, fmt::format("{} is not valid JSON: {}", path, printable(e.what(), kMostOfParser)));
+  }
+  if (too_deep) fail(ErrorKind::data, fmt::format("{} is nested more than {} levels deep", path, kMaxDepth));
+  return json;
+}
+
+ShardEntry read_shard_entry(const Json& json, const std::string& path) {
+  const Fields fields(json, path);
+  ShardEntry entry{.file = fields.file_name("file"),
+                   .sha256 = fields.digest("sha256"),
+                   .num_pairs = fields.count("num_pairs"),
+                   .source_pieces = fields.count("source_pieces"),
+                   .target_pieces = fields.count("target_pieces")};
+  if (entry.num_pairs == 0) fields.bad("num_pairs", "is 0: a shard holds at least one pair");
+  return entry;
+}
+
+// Counts are below 2^53 and a manifest below 64 MB holds less than 2^20 shards, so unsigned sums do not wrap unnoticed.
+void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
+               int64_t ShardEntry::*member) {
+  uint64_t sum = 0;
+  for (const ShardEntry& shard : shards) {
+    sum += static_cast<uint64_t>(shard.*member);
+    if (sum > static_cast<uint64_t>(kMaxCount)) break;
+  }
+  if (sum != static_cast<uint64_t>(fields.count(key))) fields.bad(key, "is not the sum over the shards");
+}
+
+}  // namespace
+
+Manifest read_manifest(const std::string& folder) {
+  const std::string path = (std::filesystem::path(folder) / kManifestFile).string();
+  const Json json = parse(path);
+  const Fields fields(json, path);
+  if (fields.text("format") != kFormat) fields.bad("format", "is not \"weft corpus\"");
+  Manifest m;
+  m.version = fields.count("version");
+  if (m.version != kVersion)
+    fail(ErrorKind::data, fmt::format("{}: format version {} is not known here, only {}; pack the corpus again", path,
+                                      m.version, kVersion));
+  m.joint_vocabulary = fields.boolean("joint_vocabulary");
+  m.source_vocabulary = fields.count("source_vocabulary");
+  m.target_vocabulary = fields.count("target_vocabulary");
+  m.source_tokenizer = fields.file_name("source_tokenizer");
+  m.target_tokenizer = fields.file_name("target_tokenizer");
+  m.source_tokenizer_sha256 = fields.digest("source_tokenizer_sha256");
+  m.target_tokenizer_sha256 = fields.digest("target_tokenizer_sha256");
+  m.num_pairs = fields.count("num_pairs");
+  m.source_pieces = fields.count("source_pieces");
+  m.target_pieces = fields.count("target_pieces");
+  m.longest_source = fields.count("longest_source");
+  m.longest_target = fields.count("longest_target");
+  if (m.joint_vocabulary && (m.source_tokenizer_sha256 != m.target_tokenizer_sha256 ||
+                             m.source_tokenizer != m.target_tokenizer || m.source_vocabulary != m.target_vocabulary))
+    fields.bad("joint_vocabulary", "is true, but the two tokenizers differ");
+  if (!fields.get("shards").is_array()) fields.bad("shards", "is not an array");
+  for (const Json& entry : fields.get("shards"))
+    m.shards.push_back(read_shard_entry(entry, fmt::format("{}: shards[{}]", path, m.shards.size())));
+  if (m.shards.empty()) fields.bad("shards", "is empty");
+  check_sum(fields, "num_pairs", m.shards, &ShardEntry::num_pairs);
+  check_sum(fields, "source_pieces", m.shards, &ShardEntry::source_pieces);
+  check_sum(fields, "target_pieces", m.shards, &ShardEntry::target_pieces);
+  return m;
+}
+
+void write_manifest(const std::string& folder, const Manifest& m, const Creation& creation) {
+  Json shards = Json::array();
+  for (const ShardEntry& shard : m.shards)
+    shards.push_back({{"file", shard.file},
+                      {"sha256", shard.sha256},
+                      {"num_pairs", shard.num_pairs},
+                      {"source_pieces", shard.source_pieces},
+                      {"target_pieces", shard.target_pieces}});
+  const Json json = {{"format", kFormat},
+                     {"version", m.version},
+                     {"joint_vocabulary", m.joint_vocabulary},
+                     {"source_vocabulary", m.source_vocabulary},
+                     {"target_vocabulary", m.target_vocabulary},
+                     {"source_tokenizer", m.source_tokenizer},
+                     {"target_tokenizer", m.target_tokenizer},
+                     {"source_tokenizer_sha256", m.source_tokenizer_sha256},
+                     {"target_tokenizer_sha256", m.target_tokenizer_sha256},
+                     {"num_pairs", m.num_pairs},
+                     {"source_pieces", m.source_pieces},
+                     {"target_pieces", m.target_pieces},
+                     {"longest_source", m.longest_source},
+                     {"longest_target", m.longest_target},
+                     {"shards", shards},
+                     {"creation",
+                      {{"source_file", creation.source_file},
+                       {"target_file", creation.target_file},
+                       {"seed", creation.seed},
+                       {"shuffled", creation.shuffled},
+                       {"max_length", creation.max_length},
+                       {"over_long", creation.over_long},
+                       {"shard_pairs", creation.shard_pairs}}}};
+  // A file name of the creation need not be valid UTF-8: replace what is not, rather than fail at the very end.
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// data/shards/manifest.h: manifest.json of a packed corpus: what the folder holds, each file with its SHA-256.
+//
+// Format: docs/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range and add
+// up. It is written last and atomically: a folder without manifest is not a corpus.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct ShardEntry {
+  std::string file;    // relative to the corpus folder
+  std::string sha256;  // of the whole file, lower-case hex
+  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;
+};
+
+struct Creation {  // how a corpus was made: for people, not read back
+  std::string source_file, target_file;
+  uint64_t seed = 0;
+  bool shuffled = true;
+  int64_t max_length = 0;
+  std::string over_long;
+  int64_t shard_pairs = 0;
+};
+
+struct Manifest {
+  int64_t version = 1;
+  bool joint_vocabulary = true;
+  int64_t source_vocabulary = 0, target_vocabulary = 0;
+  std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary
+  std::string source_tokenizer_sha256, target_tokenizer_sha256;
+  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;  // pieces without bos and eos
+  int64_t longest_source = 0, longest_target = 0;
+  std::vector<ShardEntry> shards;
+};
+
+inline constexpr const char* kManifestFile = "manifest.json";
+
+Manifest read_manifest(const std::string& folder);  // Error of kind data that names the file and the field
+void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
+
+}  // namespace weft

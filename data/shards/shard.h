@@ -1,0 +1,79 @@
+// data/shards/shard.h: one token shard (docs/shard-format.md): some sentence pairs as ids, end to end, with offsets.
+//
+// ShardBuilder collects pairs and writes them as one file, whole or not at all. ShardReader checks the file's SHA-256
+// before HDF5 sees it, then every count and offset before it is used; errors are of kind data and name file and
+// dataset.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/shards/manifest.h"
+
+namespace weft {
+
+struct PairIds {
+  std::vector<int32_t> source, target;  // pieces without bos and eos
+};
+struct PairLength {
+  int32_t source = 0, target = 0;  // numbers of pieces
+};
+
+struct ShardHeader {  // what all shards of a corpus share
+  int64_t source_vocabulary = 0, target_vocabulary = 0;
+  std::string source_tokenizer_sha256, target_tokenizer_sha256;
+};
+
+int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: what an id of this vocabulary takes
+
+class ShardBuilder {
+ public:
+  explicit ShardBuilder(ShardHeader header) : header_(std::move(header)) {}
+
+  void add(const PairIds& pair);
+  int64_t num_pairs() const { return static_cast<int64_t>(source_.offsets.size()) - 1; }
+  ShardEntry write(const std::string& folder, const std::string& file);  // leaves the builder empty
+
+ private:
+  struct Side {
+    std::vector<int32_t> pieces;
+    std::vector<uint64_t> offsets = {0};
+  };
+  ShardHeader header_;
+  Side source_, target_;
+};
+
+struct PairRun {  // consecutive pairs, flat; sentence i of a side is ids[offsets[i] .. offsets[i + 1])
+  struct Side {
+    std::vector<uint64_t> offsets;
+    std::vector<int32_t> ids;
+  };
+  Side source, target;
+};
+
+struct FileIdentity {  // changes when a file is written to or replaced
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t modified_ns = 0, changed_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+class ShardReader {  // open as long as it lives
+ public:
+  // The digest of a file that is still `verified` is not computed again; `verified` is set when it was.
+  ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
+              std::optional<FileIdentity>& verified);
+  ~ShardReader();
+  ShardReader(ShardReader&&) noexcept;
+
+  void read_lengths(int64_t first, int64_t count, PairLength* out);
+  PairRun read(int64_t first, int64_t count);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

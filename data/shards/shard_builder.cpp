@@ -1,0 +1,49 @@
+// data/shards/shard_builder.cpp: pairs to a token shard.
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "data/sha256.h"
+#include "data/shards/hdf5_image.h"
+#include "data/shards/shard.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+int narrow_bytes(int64_t vocabulary) { return vocabulary <= 256 ? 1 : vocabulary <= 65536 ? 2 : 4; }
+
+void ShardBuilder::add(const PairIds& pair) {
+  const auto append = [](Side& side, const std::vector<int32_t>& ids) {
+    side.pieces.insert(side.pieces.end(), ids.begin(), ids.end());
+    side.offsets.push_back(side.pieces.size());
+  };
+  append(source_, pair.source);
+  append(target_, pair.target);
+}
+
+ShardEntry ShardBuilder::write(const std::string& folder, const std::string& file) {
+  ShardEntry entry{.file = file,
+                   .sha256 = {},
+                   .num_pairs = num_pairs(),
+                   .source_pieces = static_cast<int64_t>(source_.pieces.size()),
+                   .target_pieces = static_cast<int64_t>(target_.pieces.size())};
+  Hdf5Image image;
+  image.add_attribute("format_version", 1);
+  image.add_attribute("num_pairs", static_cast<uint64_t>(entry.num_pairs));
+  image.add_attribute("source_vocabulary", static_cast<uint64_t>(header_.source_vocabulary));
+  image.add_attribute("target_vocabulary", static_cast<uint64_t>(header_.target_vocabulary));
+  image.add_attribute("source_tokenizer_sha256", header_.source_tokenizer_sha256);
+  image.add_attribute("target_tokenizer_sha256", header_.target_tokenizer_sha256);
+  image.add_ids("source_pieces", source_.pieces, narrow_bytes(header_.source_vocabulary));
+  image.add_offsets("source_offsets", source_.offsets);
+  image.add_ids("target_pieces", target_.pieces, narrow_bytes(header_.target_vocabulary));
+  image.add_offsets("target_offsets", target_.offsets);
+  source_ = {};
+  target_ = {};
+
+  const std::string_view bytes = image.finish();
+  write_file_atomically((std::filesystem::path(folder) / file).string(), bytes);
+  entry.sha256 = sha256_of(bytes);
+  return entry;
+}
+
+}  // namespace weft

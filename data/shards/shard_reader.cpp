@@ -1,0 +1,149 @@
+// data/shards/shard_reader.cpp: a token shard, checked: the digest first, then what HDF5 says about it, then what is
+// read.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "data/sha256.h"
+#include "data/shards/hdf5_file.h"
+#include "data/shards/shard.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kMaxSentence = INT32_MAX;
+
+FileIdentity identity_of(int descriptor, const std::string& path) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0)
+    fail(ErrorKind::io, fmt::format("cannot read the state of {}: {}", path, std::strerror(errno)));
+  const auto nanoseconds = [](const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = static_cast<uint64_t>(status.st_size),
+          .modified_ns = nanoseconds(status.st_mtim),
+          .changed_ns = nanoseconds(status.st_ctim)};
+}
+
+Hdf5File open_verified(const std::string& path, const std::string& sha256, std::optional<FileIdentity>& verified) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) fail(ErrorKind::data, fmt::format("cannot open shard {}: {}", path, std::strerror(errno)));
+  const FileIdentity identity = identity_of(file.get(), path);
+  if (verified != identity && sha256_of_descriptor(file.get(), path) != sha256)
+    fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 is not the manifest's; pack the corpus again, "
+                                      "or copy it again from where it is whole",
+                                      path));
+  verified = identity;
+  return Hdf5File(file.get(), path);
+}
+
+class Side {  // source or target of a shard
+ public:
+  Side(const Hdf5File& file, const char* pieces, const char* offsets, int64_t num_pairs, int64_t num_pieces,
+       int64_t vocabulary)
+      : pieces_(file.dataset(pieces)), offsets_(file.dataset(offsets)), vocabulary_(vocabulary) {
+    check_size(offsets_, num_pairs + 1);
+    check_size(pieces_, num_pieces);
+    uint64_t first = 1, last = 0;
+    offsets_.read(0, 1, &first);
+    offsets_.read(static_cast<uint64_t>(num_pairs), 1, &last);
+    if (first != 0 || last != pieces_.size())
+      fail(ErrorKind::data, fmt::format("{}: begins with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
+                                        last, pieces_.size()));
+  }
+
+  std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // count + 1 of them
+    std::vector<uint64_t> values(static_cast<size_t>(count) + 1);
+    offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
+    for (size_t i = 0; i + 1 < values.size(); ++i)
+      if (values[i + 1] <= values[i] || values[i + 1] - values[i] > kMaxSentence || values[i + 1] > pieces_.size())
+        fail(ErrorKind::data, fmt::format("{}: offsets {} and {} ({}, {}) do not bound a sentence", offsets_.name(),
+                                          first + static_cast<int64_t>(i), first + static_cast<int64_t>(i) + 1,
+                                          values[i], values[i + 1]));
+    return values;
+  }
+
+  PairRun::Side read(int64_t first, int64_t count) const {
+    PairRun::Side run{.offsets = offsets(first, count), .ids = {}};
+    const uint64_t begin = run.offsets.front();
+    run.ids.resize(run.offsets.back() - begin);
+    pieces_.read(begin, run.ids.size(), run.ids.data());
+    for (const int32_t id : run.ids)
+      if (id < 0 || id >= vocabulary_)
+        fail(ErrorKind::data, fmt::format("{}: id {} is not in the vocabulary of {}", pieces_.name(), id, vocabulary_));
+    for (uint64_t& offset : run.offsets) offset -= begin;
+    return run;
+  }
+
+ private:
+  static void check_size(const Hdf5Dataset& dataset, int64_t wanted) {
+    if (dataset.size() != static_cast<uint64_t>(wanted))
+      fail(ErrorKind::data, fmt::format("{}: has {} elements, must have {}", dataset.name(), dataset.size(), wanted));
+  }
+
+  Hdf5Dataset pieces_, offsets_;
+  int64_t vocabulary_;
+};
+
+template <typename T>
+void check_equal(const std::string& path, const char* attribute, const T& found, const T& wanted) {
+  if (found != wanted)
+    fail(ErrorKind::data, fmt::format("{}, attribute {}: is {}, must be {}", path, attribute, found, wanted));
+}
+
+}  // namespace
+
+struct ShardReader::Impl {
+  Impl(const std::string& path, const ShardEntry& entry, const ShardHeader& header,
+       std::optional<FileIdentity>& verified)
+      : file(checked(open_verified(path, entry.sha256, verified), path, entry, header)),
+        source(file, "source_pieces", "source_offsets", entry.num_pairs, entry.source_pieces, header.source_vocabulary),
+        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_pieces,
+               header.target_vocabulary) {}
+
+  static Hdf5File checked(Hdf5File file, const std::string& path, const ShardEntry& entry, const ShardHeader& header) {
+    const auto number = [&](const char* attribute, int64_t wanted) {
+      check_equal(path, attribute, file.number_attribute(attribute), static_cast<uint64_t>(wanted));
+    };
+    number("format_version", 1);
+    number("num_pairs", entry.num_pairs);
+    number("source_vocabulary", header.source_vocabulary);
+    number("target_vocabulary", header.target_vocabulary);
+    for (const auto& [attribute, wanted] : {std::pair{"source_tokenizer_sha256", &header.source_tokenizer_sha256},
+                                            std::pair{"target_tokenizer_sha256", &header.target_tokenizer_sha256}})
+      check_equal(path, attribute, file.text_attribute(attribute), *wanted);
+    std::vector<std::string> names = file.datasets();
+    std::sort(names.begin(), names.end());
+    if (names != std::vector<std::string>{"source_offsets", "source_pieces", "target_offsets", "target_pieces"})
+      fail(ErrorKind::data, fmt::format("{}: does not hold the four datasets of a shard and nothing else", path));
+    return file;
+  }
+
+  Hdf5File file;
+  Side source, target;
+};
+
+ShardReader::ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
+                         std::optional<FileIdentity>& verified)
+    : impl_(std::make_unique<Impl>((std::filesystem::path(folder) / entry.file).string(), entry, header, verified)) {}
+ShardReader::~ShardReader() = default;
+ShardReader::ShardReader(ShardReader&&) noexcept = default;
+
+void ShardReader::read_lengths(int64_t first, int64_t count, PairLength* out) {
+  const std::vector<uint64_t> source = impl_->source.offsets(first, count);
+  const std::vector<uint64_t> target = impl_->target.offsets(first, count);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+    out[i] = {static_cast<int32_t>(source[i + 1] - source[i]), static_cast<int32_t>(target[i + 1] - target[i])};
+}
+
+PairRun ShardReader::read(int64_t first, int64_t count) {
+  return {.source = impl_->source.read(first, count), .target = impl_->target.read(first, count)};
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// data/text/text_reader.h: the lines of a text file, plain or gzip, as valid UTF-8.
+//
+// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. An Error of
+// kind data names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, damaged or cut-off gzip data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// Position of the first byte that is not part of valid UTF-8 (Unicode 15, table 3-7), or npos.
+size_t find_invalid_utf8(std::string_view text);
+
+class TextReader {
+ public:
+  explicit TextReader(const std::string& path);
+  ~TextReader();
+  TextReader(TextReader&&) noexcept;
+
+  bool next(std::string& line);  // false at the end
+  int64_t num_lines() const;     // read so far
+  int64_t bytes_read() const;    // of the file as it lies on the disk, about
+  int64_t file_bytes() const;
+  const std::string& path() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

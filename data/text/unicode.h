@@ -1,0 +1,37 @@
+// data/text/unicode.h: the little Unicode that scores need: code points of UTF-8, white space, categories, lower
+// case.
+//
+// White space and lower case are Python's (str.split, str.lower), the categories those of its package regex, since
+// sacreBLEU is defined by them; the tables are made by tests/reference/unicode_tables.py. Bytes that are not UTF-8 pass
+// through, each as one character.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+struct CodePoint {
+  char32_t value = 0;  // U+FFFD where the bytes are not UTF-8
+  int num_bytes = 1;   // 1 to 4; 1 where the bytes are not UTF-8
+  bool valid = true;
+};
+CodePoint code_point_at(std::string_view text, size_t position);
+void append_utf8(std::string& text, char32_t code_point);
+std::optional<size_t> first_invalid_utf8(std::string_view text);  // position of the first bad byte
+
+bool is_white_space(char32_t code_point);
+bool is_number(char32_t code_point);                                 // category N
+bool is_punctuation(char32_t code_point);                            // category P
+bool is_symbol(char32_t code_point);                                 // category S
+std::string_view trim(std::string_view text);                        // white space off both ends
+std::string_view trim_right(std::string_view text);                  // off the right end
+std::vector<std::string_view> split_words(std::string_view text);    // at white space; views into `text`
+std::string join_words(const std::vector<std::string_view>& words);  // by one space
+
+std::string lower_case(std::string_view text);  // full mapping: a character may become two, a final sigma its own
+
+}  // namespace weft

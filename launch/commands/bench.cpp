@@ -1,0 +1,87 @@
+// launch/commands/bench.cpp: `weft bench`: how fast this machine trains a model.
+#include <cstdio>
+
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/options.h"
+#include "launch/reports/bench_report.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr char kUsage[] =
+    R"(bench [--config FILE] [options]
+
+Measures for about 20 seconds, without a corpus:
+  peak             operations a second of the processor's multiply-add instructions, on all threads;
+                   of a GPU's fastest square matrix product
+  matrix products  those of the model's layers, as shares of that peak
+  ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
+  a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
+  tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
+  all-reduce       gigabytes a second, under mpirun with several ranks
+
+  weft bench                                       the base model, one block of 1536 rows a rank
+  weft bench --config configs/big.cfg              the model and blocks of a run
+  weft bench --model.width=256 --precision f32     any option of model, batch and parallel
+  mpirun -n 2 weft bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
+
+Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
+
+struct BenchOptions {
+  RunConfig config;
+  int64_t vocabulary = 0;
+  double seconds = 20;
+  bool json = false;
+};
+
+BenchOptions without_a_file() {
+  BenchOptions options;
+  options.config.batch.rows = kBenchRows;
+  options.config.batch.blocks = 0;
+  return options;
+}
+
+bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions& into) {
+  Options options(kUsage);
+  options.add("config", file, "a .cfg file of a run; the options beside it win");
+  options.add("device", into.config.device, kDeviceSentence);
+  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, as train.precision");
+  options.add("cuda_graph", into.config.train.cuda_graph, "as train.cuda_graph: steps replayed, on GPUs");
+  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = as the file says, else 8000");
+  options.add("seconds", into.seconds, "to measure for; everything is measured once in any case");
+  options.add("json", into.json, "print JSON");
+  options.section("model", into.config.model);
+  options.section("batch", into.config.batch);
+  options.section("parallel", into.config.parallel);
+  return options.parse(args);
+}
+
+void check(const BenchOptions& o) {
+  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
+}
+
+}  // namespace
+
+int run_bench(const CommandContext& context) {
+  std::string file;
+  BenchOptions options = without_a_file();
+  if (!parse(context.args, file, options)) return 0;
+  if (!file.empty()) {
+    options = {};
+    apply_cfg_file(file, options.config);
+    parse(context.args, file, options);
+  }
+  check(options);
+  if (options.vocabulary > 0)
+    options.config.model.source_vocabulary = options.config.model.target_vocabulary = options.vocabulary;
+  Communicator& world = *context.world;
+  const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
+  const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);
+  if (world.is_main_rank()) std::fputs((options.json ? bench_json(report) : bench_text(report)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,220 @@
+// launch/commands/evaluate.cpp: `weft evaluate`: held-out sets translated and scored, as a table for people or JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/decode_options.h"
+#include "launch/options/options.h"
+#include "launch/reports/scored_lines.h"
+#include "tensor/error.h"
+#include "trainer/inference/evaluate.h"
+#include "trainer/report/progress.h"
+
+namespace weft {
+namespace {
+
+struct Request {
+  std::string checkpoint, output;
+  std::vector<std::string> sources, references, names;
+  DecodeConfig decode;
+  DeviceChoice device = DeviceChoice::automatic;
+  ParallelConfig parallel;
+  int64_t samples = 0;
+  bool json = false, quiet = false;
+};
+
+struct TestSet {
+  std::string name;
+  std::vector<std::string> sources, references, translations;
+  TranslationScore score;
+  int64_t num_cut = 0;  // sources that were too long for the model
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("source", r.sources, "what to translate, one sentence a line; several sets: several times");
+  options.add("reference", r.references, "the right translation; the n-th belongs to the n-th --source");
+  options.add("name", r.names, "what to call the n-th set; without it, its source file's name");
+  options.add("output", r.output, "folder to keep the translations in, NAME.txt each");
+  options.add("samples", r.samples, "so many translations of each set are shown beside source and reference");
+  options.add("json", r.json, "one JSON object instead of text");
+  add_decode_options(options, r.decode);
+  options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
+  options.section("parallel", r.parallel);
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
+  if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
+    fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs a "
+                                       "source and a reference, and all of them a name or none",
+                                       r.sources.size(), r.references.size(), r.names.size()));
+  if (r.samples < 0) fail(ErrorKind::usage, fmt::format("samples = {}: give 0 or more", r.samples));
+  return true;
+}
+
+std::vector<std::string> names_of_sets(const Request& r) {
+  std::vector<std::string> names = r.names;
+  if (names.empty())
+    for (const std::string& source : r.sources) names.push_back(std::filesystem::path(source).filename().string());
+  std::set<std::string> seen;
+  for (const std::string& name : names)
+    if (name.empty() || name.find('/') != std::string::npos || !seen.insert(name).second)
+      fail(ErrorKind::usage,
+           fmt::format("'{}' cannot be a set's name: give each its own --name, without slashes", name));
+  return names;
+}
+
+std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
+
+// A translation must not take the place of the text it is scored by, nor of what it translates.
+void refuse_output_over_input(const Request& r, const std::vector<std::string>& names) {
+  if (r.output.empty()) return;
+  for (const std::string& name : names) {
+    const std::string output = output_file(r.output, name);
+    for (const auto& [option, files] : {std::pair{"source", &r.sources}, {"reference", &r.references}})
+      for (const std::string& file : *files) {
+        std::error_code not_there;
+        if (std::filesystem::equivalent(output, file, not_there))
+          fail(ErrorKind::usage,
+               fmt::format("--output {} would replace --{} {}: give another folder, or the set another "
+                           "--name",
+                           r.output, option, file));
+      }
+  }
+}
+
+std::vector<TestSet> read_sets(Communicator& world, const Request& r, const std::vector<std::string>& names) {
+  std::vector<TestSet> sets;
+  for (size_t i = 0; i < r.sources.size(); ++i) {
+    TestSet set{.name = names[i]};
+    set.sources = lines_of_rank0(world, [&] { return read_text_file(r.sources[i]); });
+    set.references = lines_of_rank0(world, [&] { return read_scored_file(r.references[i]); });
+    if (set.sources.empty() || set.sources.size() != set.references.size())
+      fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each sentence needs one line in both",
+                                        r.sources[i], set.sources.size(), r.references[i], set.references.size()));
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+// Evenly spread over the set.
+std::vector<size_t> sample_indices(const TestSet& set, int64_t count) {
+  const size_t total = set.sources.size(), wanted = std::min(static_cast<size_t>(count), total);
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < wanted; ++i) indices.push_back((2 * i + 1) * total / (2 * wanted));
+  return indices;
+}
+
+nlohmann::ordered_json to_json(const TestSet& set, int64_t num_samples) {
+  const BleuScore& b = set.score.bleu;
+  nlohmann::ordered_json json{{"name", set.name},
+                              {"sentences", set.score.sentences},
+                              {"sources_cut", set.num_cut},
+                              {"bleu", b.score},
+                              {"bleu_signature", b.signature},
+                              {"bleu_precisions", b.precisions},
+                              {"brevity_penalty", b.brevity_penalty},
+                              {"hypothesis_length", b.stats.hypothesis_length},
+                              {"reference_length", b.stats.reference_length},
+                              {"chrf", set.score.chrf.score},
+                              {"chrf_signature", set.score.chrf.signature}};
+  for (const size_t i : sample_indices(set, num_samples))
+    json["samples"].push_back({{"line", i + 1},
+                               {"source", set.sources[i]},
+                               {"reference", set.references[i]},
+                               {"translation", set.translations[i]}});
+  return json;
+}
+
+void print_samples(const TestSet& set, int64_t count) {
+  for (const size_t i : sample_indices(set, count))
+    fmt::print("\n{}, line {}\n  source       {}\n  translation  {}\n  reference    {}\n", set.name, i + 1,
+               set.sources[i], set.translations[i], set.references[i]);
+}
+
+void print_text(const std::vector<TestSet>& sets, const LoadedModel& model, int64_t samples) {
+  size_t width = 4;
+  for (const TestSet& set : sets) width = std::max(width, set.name.size());
+  fmt::print("{}, step {}\n\n{:<{}} {:>9} {:>6} {:>6}\n", model.folder(), model.step(), "set", width, "sentences",
+             "BLEU", "chrF2");
+  for (const TestSet& set : sets)
+    fmt::print("{:<{}} {:>9} {:>6.2f} {:>6.2f}\n", set.name, width, set.score.sentences, set.score.bleu.score,
+               set.score.chrf.score);
+  for (const TestSet& set : sets)
+    fmt::print("\n{}\n  {}\n  {}\n", set.name, format(set.score.bleu), format(set.score.chrf));
+  for (const TestSet& set : sets) print_samples(set, samples);
+}
+
+void print_json(const std::vector<TestSet>& sets, const LoadedModel& model, int64_t samples) {
+  nlohmann::ordered_json json{{"checkpoint", model.folder()}, {"step", model.step()}};
+  for (const TestSet& set : sets) json["sets"].push_back(to_json(set, samples));
+  fmt::print("{}\n", json.dump(2));
+}
+
+void prepare_folder(const std::vector<TestSet>& sets, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  for (const TestSet& set : sets) prepare_output(output_file(folder, set.name));
+}
+
+void keep_translations(const std::vector<TestSet>& sets, const std::string& folder) {
+  for (const TestSet& set : sets) {
+    std::string text;
+    for (const std::string& line : set.translations) text += line + '\n';
+    write_file_atomically(output_file(folder, set.name), text);
+  }
+}
+
+}  // namespace
+
+int run_evaluate(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  Communicator& world = *context.world;
+  const bool is_main_rank = world.is_main_rank();
+  const std::vector<std::string> names = names_of_sets(request);
+  all_or_none(world, [&] {
+    if (is_main_rank) refuse_output_over_input(request, names);
+  });
+  std::vector<TestSet> sets = read_sets(world, request, names);
+  const std::string folder = find_checkpoint(world, request.checkpoint);
+  const RunConfig config = config_for_use(folder, request.parallel, world.size());
+  request = {.decode = config.decode};
+  request.decode.nbest = 1;
+  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  check_decode_options(request.decode);
+  all_or_none(world, [&] {
+    if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
+  });
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  LoadedModel model(folder, config, mesh);
+  Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
+                        model.target_tokenizer(), request.decode);
+  for (TestSet& set : sets) {
+    ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
+                    ProgressOutput::standard(request.quiet || !is_main_rank));
+    const int64_t num_cut_before = translator.num_cut();
+    set.translations = best_texts(translator.translate(set.sources, [&](int64_t done) { bar.update(done); }));
+    set.num_cut = translator.num_cut() - num_cut_before;
+    set.score = score_translations(set.translations, set.references);
+  }
+  if (!is_main_rank) return 0;
+  for (const TestSet& set : sets)
+    if (set.num_cut > 0)
+      fmt::print(stderr, "weft: {}: lines of more than {} pieces, cut there: {}\n", set.name,
+                 translator.longest_source(), set.num_cut);
+  if (!request.output.empty()) keep_translations(sets, request.output);
+  (request.json ? print_json : print_text)(sets, model, request.samples);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+// launch/commands/export.cpp: `weft export`: a checkpoint's model as a file that another program reads.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/exchange_format.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/checkpoint/pytorch_weights.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+struct Request {
+  std::string checkpoint, output;
+  ExchangeFormat format = ExchangeFormat::pytorch;
+  bool force = false;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("export --checkpoint PATH --output FILE.safetensors [options]");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
+  options.add("output", r.output, "the file to write");
+  options.add("force", r.force, "replace the file if it is there");
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "output"}) options.require(name);
+  if (!r.force && std::filesystem::exists(r.output))
+    fail(ErrorKind::usage, fmt::format("--output {} is there already: give another name, or --force", r.output));
+  prepare_output(r.output);
+  return true;
+}
+
+const char* python(bool value) { return value ? "True" : "False"; }
+
+std::string python(Activation activation) {  // a name that nn.Transformer knows, or the module
+  return activation == Activation::gelu_tanh ? "nn.GELU('tanh')" : fmt::format("\"{}\"", print_value(activation));
+}
+
+// What whoever loads the file in PyTorch must set.
+void print_settings(const ModelConfig& c) {
+  fmt::print("  in torch: nn.Transformer(d_model={}, nhead={}, num_encoder_layers={}, num_decoder_layers={},\n",
+             c.width, c.heads, c.encoder_layers, c.decoder_layers);
+  fmt::print("              dim_feedforward={}, activation={}, norm_first={}, batch_first=True)\n", c.feed_forward,
+             python(c.activation), python(c.norm == NormPosition::pre));
+  if (!c.final_norm) fmt::print("  without final norms: encoder.norm = decoder.norm = None\n");
+  fmt::print("  embeddings times {}, positions {}{}\n",
+             c.scale_embeddings ? fmt::format("sqrt({})", c.width) : std::string("1"), print_value(c.positions),
+             c.position_offset == 0 ? "" : fmt::format(" from {}", c.position_offset));
+  fmt::print("  the module that loads it: docs/pytorch.md\n");
+}
+
+}  // namespace
+
+int run_export(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  const auto alone = make_single_communicator();
+  const std::string folder = resolve_checkpoint(request.checkpoint);
+  const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
+  const Mesh mesh(*alone, config.parallel);
+  const LoadedModel model(folder, config, mesh);
+  const ModelConfig& c = model.config().model;
+  write_pytorch_file(request.output, c, model.params());
+
+  fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.params()).size(),
+             format_bytes(std::filesystem::file_size(request.output)));
+  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.params().global_numel()), folder, model.step(),
+             c.tying == Tying::none ? "" : "; tied tables stand under each of their names");
+  print_settings(c);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,120 @@
+// launch/commands/import.cpp: `weft import`: weights that another program made, as a checkpoint of step 0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/exchange_format.h"
+#include "launch/options/options.h"
+#include "launch/options/tokenizer_options.h"
+#include "model/transformer.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/inference/model_loader.h"
+#include "trainer/report/units.h"
+#include "trainer/train_state.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::string weights, config, output;
+  std::string tokenizer, source_tokenizer, target_tokenizer;
+  ExchangeFormat format = ExchangeFormat::pytorch;
+};
+
+// Nothing is there, or an empty folder, or one that holds only what killed imports left, which the next save removes.
+bool is_free(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return true;
+  fs::directory_iterator it(path, error);
+  return !error && std::all_of(fs::begin(it), fs::end(it),
+                               [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
+}
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("import --weights FILE.safetensors --config FILE.cfg --tokenizer MODEL --output DIR [options]");
+  options.add("weights", r.weights, "the file to read");
+  options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
+  options.add("config", r.config, "a .cfg whose [model] section describes the model");
+  add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  options.add("output", r.output,
+              "a new or empty folder for the checkpoint: give it to translate, score, --train.init ...");
+  if (!options.parse(args)) return false;
+  for (const char* name : {"weights", "config", "output"}) options.require(name);
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  if (r.source_tokenizer.empty()) options.require("tokenizer");
+  if (!is_free(r.output))
+    fail(ErrorKind::usage,
+         fmt::format("--output {} is there already: give the name of a new folder, or of an empty one", r.output));
+  return true;
+}
+
+std::map<std::string, std::string> tokenizer_files(const Request& r) {
+  if (!r.tokenizer.empty()) return {{"tokenizer.model", r.tokenizer}};
+  return {{"source.model", r.source_tokenizer}, {"target.model", r.target_tokenizer}};
+}
+
+void take_vocabulary(int64_t& configured, const char* option, const std::string& tokenizer, const std::string& config) {
+  const int64_t entries = Tokenizer(tokenizer).size();
+  if (configured != 0 && configured != entries)
+    fail(ErrorKind::usage,
+         fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or give "
+                     "the tokenizer that the weights were trained with",
+                     config, option, configured, tokenizer, entries));
+  configured = entries;
+}
+
+RunConfig read_config(const Request& r) {
+  RunConfig config;
+  apply_cfg_file(r.config, config);
+  const bool joint = !r.tokenizer.empty();
+  ModelConfig& m = config.model;
+  take_vocabulary(m.source_vocabulary, "model.source_vocabulary", joint ? r.tokenizer : r.source_tokenizer, r.config);
+  take_vocabulary(m.target_vocabulary, "model.target_vocabulary", joint ? r.tokenizer : r.target_tokenizer, r.config);
+  if (m.tying == Tying::all && !joint)
+    fail(ErrorKind::usage,
+         fmt::format("{}: model.tying = all needs one vocabulary for both sides: give --tokenizer, or "
+                     "set model.tying = output",
+                     r.config));
+  config.parallel = {.dp = 1, .tp = 1};
+  m.resolve(/*tp=*/1);
+  return config;
+}
+
+std::string save(const Request& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
+  Context host;
+  const auto alone = make_single_communicator();
+  const Mesh mesh(*alone, config.parallel);
+  const TrainState state{.model = Architecture::of(config.model)};
+  const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
+  return save_checkpoint(host, r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
+                         {.config = to_cfg(config), .copied_files = {}, .renamed_files = tokenizer_files(r)});
+}
+
+}  // namespace
+
+int run_import(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  const RunConfig config = read_config(request);
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and places; the values are the file's
+  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
+
+  fmt::print("{}: {} parameters of {}\n", folder, with_commas(params.global_numel()), request.weights);
+  fmt::print("  vocabulary {} / {}; every number is finite and is kept bit by bit\n",
+             with_commas(config.model.source_vocabulary), with_commas(config.model.target_vocabulary));
+  fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
+  fmt::print("  train on:  weft train --train.init={} ...\n", request.output);
+  return 0;
+}
+
+}  // namespace weft

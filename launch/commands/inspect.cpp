@@ -1,0 +1,116 @@
+// launch/commands/inspect.cpp: `weft inspect PATH`: finds out what lies there and shows it; `weft inspect model` and
+// `positions` have options of their own.
+#include "launch/commands/inspect.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/shards/manifest.h"
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::vector<std::string> paths;
+  int64_t pairs = 0, vocabulary = 0;
+  bool chart = false;
+};
+
+// What lies at a path, how it is called in a message, the one option of Request that fits, and how it is shown.
+struct Thing {
+  const char *name, *option;
+  std::function<void(const Request&)> show;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r, Options& options) {
+  options.positional("PATH", r.paths,
+                     "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
+  options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
+  options.add("vocabulary", r.vocabulary,
+              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
+  options.add("chart", r.chart, "of a run: draw loss and BLEU over its steps");
+  if (!options.parse(args)) return false;
+  if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
+  if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
+  if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
+  return true;
+}
+
+Thing corpus_in(const std::string& folder) {
+  return {"a packed corpus", "pairs", [=](const Request& r) { inspect_corpus(folder, r.pairs); }};
+}
+
+Thing thing_of_file(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string file = path.string();
+  if (path.filename() == kManifestFile) return corpus_in(folder.string());
+  if (path.extension() == ".cfg")
+    return {"a configuration", "vocabulary",
+            [=](const Request& r) { inspect_model(file, {.vocabulary = r.vocabulary}); }};
+  if (path.extension() == ".h5") return {"a shard", "pairs", [=](const Request& r) { inspect_shard(file, r.pairs); }};
+  fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", file));
+}
+
+Thing thing_of_folder(const fs::path& path) {
+  const std::string folder = path.string();
+  if (fs::exists(path / kManifestFile)) return corpus_in(folder);
+  const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
+  if (!is_step && fs::exists(path / "log.jsonl"))
+    return {"a run", "chart", [=](const Request& r) { inspect_run(folder, r.chart); }};
+  return {"a checkpoint", "",
+          [folder = is_step ? folder : resolve_checkpoint(folder)](const Request&) { inspect_checkpoint(folder); }};
+}
+
+Thing thing_at(const std::string& path) {
+  if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
+  return fs::is_directory(path) ? thing_of_folder(fs::path(path).lexically_normal()) : thing_of_file(path);
+}
+
+// An option that would change nothing is a mistake, and is said to be one.
+void check_used(const Options& options, const std::string& path, const Thing& thing) {
+  for (const std::string option : {"pairs", "vocabulary", "chart"})
+    if (options.given(option) && option != thing.option)
+      fail(ErrorKind::usage, fmt::format("--{} changes nothing here: {} is {}", option, path, thing.name));
+}
+
+}  // namespace
+
+FoundConfig find_config(const std::string& path) {
+  if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
+  FoundConfig found;
+  if (fs::is_directory(path)) found.checkpoint = resolve_checkpoint(fs::path(path).lexically_normal().string());
+  apply_cfg_file(found.checkpoint.empty() ? path : found.checkpoint + "/config.cfg", found.config);
+  return found;
+}
+
+int run_inspect(const CommandContext& context) {
+  if (!context.args.empty()) {  // a file or folder of such a name is ./model, ./positions
+    const std::vector<std::string> rest(context.args.begin() + 1, context.args.end());
+    if (context.args[0] == "model") return run_inspect_model(rest);
+    if (context.args[0] == "positions") return run_inspect_positions(rest);
+  }
+  Request request;
+  Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
+  if (!parse(context.args, request, options)) return 0;
+  std::vector<Thing> things;
+  for (const std::string& path : request.paths) {
+    things.push_back(thing_at(path));
+    check_used(options, path, things.back());
+  }
+  for (const Thing& thing : things) thing.show(request);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// launch/commands/inspect_corpus.cpp: a packed corpus: what its manifest says, and pairs as text.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "data/corpus.h"
+#include "launch/commands/inspect.h"
+#include "tensor/error.h"
+#include "trainer/inference/model_loader.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kPairsAtOnce = 1000;
+
+void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
+  if (count == 0) return;
+  const Tokenizers tokenizers = load_tokenizers(corpus.folder());
+  std::vector<PairIds> pairs;
+  for (int64_t done = 0; done < count; done += static_cast<int64_t>(pairs.size())) {
+    corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
+    for (size_t i = 0; i < pairs.size(); ++i)
+      fmt::print("\npair {}: {} and {} pieces\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
+                 pairs[i].source.size(), pairs[i].target.size(), tokenizers.source->decode(pairs[i].source),
+                 tokenizers.target->decode(pairs[i].target));
+  }
+}
+
+void print_shard(const ShardEntry& shard) {
+  fmt::print("  {}  {:>12} pairs  {:>14} source pieces  {:>14} target pieces  sha256 {}\n", shard.file,
+             with_commas(shard.num_pairs), with_commas(shard.source_pieces), with_commas(shard.target_pieces),
+             shard.sha256.substr(0, 12));
+}
+
+}  // namespace
+
+void inspect_corpus(const std::string& folder, int64_t num_pairs) {
+  Corpus corpus(folder);
+  const Manifest& m = corpus.manifest();
+  const auto mean = [&](int64_t pieces) {
+    return static_cast<double>(pieces) / static_cast<double>(std::max<int64_t>(m.num_pairs, 1));
+  };
+  fmt::print("packed corpus {}, format {}\n", folder, m.version);
+  fmt::print("  pairs         {}\n", with_commas(m.num_pairs));
+  fmt::print("  source        {} pieces, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+             with_commas(m.source_pieces), mean(m.source_pieces), m.longest_source, m.source_vocabulary,
+             m.source_tokenizer);
+  fmt::print("  target        {} pieces, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+             with_commas(m.target_pieces), mean(m.target_pieces), m.longest_target, m.target_vocabulary,
+             m.target_tokenizer);
+  fmt::print("  vocabularies  {}\n\n", m.joint_vocabulary ? "one, joint" : "two, separate");
+  for (const ShardEntry& shard : m.shards) print_shard(shard);
+  print_pairs(corpus, 0, std::min(num_pairs, m.num_pairs));
+}
+
+void inspect_shard(const std::string& file, int64_t num_pairs) {
+  const fs::path path(file);
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (!fs::exists(fs::path(folder) / kManifestFile))
+    fail(ErrorKind::data,
+         fmt::format("{}: there is no {} beside it; a shard is only read through its corpus' manifest, "
+                     "which holds its SHA-256",
+                     file, kManifestFile));
+  Corpus corpus(folder);
+  int64_t first = 0;
+  for (const ShardEntry& shard : corpus.manifest().shards) {
+    if (shard.file == path.filename().string()) {
+      fmt::print("shard of the packed corpus {}, pairs {} to {}\n", folder, first, first + shard.num_pairs - 1);
+      print_shard(shard);
+      return print_pairs(corpus, first, std::min(num_pairs, shard.num_pairs));
+    }
+    first += shard.num_pairs;
+  }
+  fail(ErrorKind::data, fmt::format("{} is not one of the shards that {}/{} lists", file, folder, kManifestFile));
+}
+
+}  // namespace weft

@@ -1,0 +1,177 @@
+// launch/commands/inspect_model.cpp: `weft inspect model`: the tree of layers with parameters, operations and memory.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "data/shards/manifest.h"
+#include "launch/commands/inspect.h"
+#include "launch/options/options.h"
+#include "model/flops.h"
+#include "model/transformer.h"
+#include "tensor/error.h"
+#include "trainer/plan/run_plan.h"
+#include "trainer/report/units.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kMostRanks = 64;
+
+std::vector<std::string> parts_of(const std::string& name) {  // "encoder.0.self.qkv.weight" at its points
+  std::vector<std::string> parts;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = name.find('.', begin);
+    parts.push_back(name.substr(begin, end - begin));
+  }
+  return parts;
+}
+
+// Numbers of parameters below each prefix of a name: "encoder" -> ..., "encoder.0" -> ... .
+int64_t count_below(const ParamStore& params, const std::string& prefix) {
+  int64_t count = 0;
+  for (const Param& p : params.params())
+    if (p.spec.name.starts_with(prefix + ".")) count += p.spec.shape.numel();
+  return count;
+}
+
+void print_line(size_t depth, const std::string& name, const std::string& shape, const std::string& shard,
+                int64_t count) {
+  fmt::print("{:<44} {:<24} {:<{}} {:>14}\n", std::string(2 * depth, ' ') + name, shape, shard, shard.empty() ? 0 : 24,
+             with_commas(count));
+}
+
+// With a column for a rank's slices where the model is split.
+void print_tree(const ParamStore& params) {
+  const bool is_split = params.tp_size() > 1;
+  const auto shard = [&](const std::string& text) { return is_split ? text : ""; };
+  if (is_split)
+    fmt::print("{:<44} {:<24} {:<24} {:>14}\n", "", "whole", fmt::format("each of {} ranks", params.tp_size()),
+               "parameters");
+  std::vector<std::string> above;
+  for (const Param& p : params.params()) {
+    const std::vector<std::string> parts = parts_of(p.spec.name);
+    size_t common = 0;
+    while (common < above.size() && common + 1 < parts.size() && above[common] == parts[common]) ++common;
+    above.resize(common);
+    std::string prefix;
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      prefix += (i ? "." : "") + parts[i];
+      if (i < common) continue;
+      print_line(i, parts[i], "", shard(" "), count_below(params, prefix));
+      above.push_back(parts[i]);
+    }
+    print_line(parts.size() - 1, parts.back(), p.spec.shape.str(), shard(p.value.shape.str()), p.spec.shape.numel());
+  }
+}
+
+void print_totals(const ParamStore& params) {
+  const int column = params.tp_size() > 1 ? 94 : 69;
+  const auto row = [&](const char* name, int64_t count) {
+    fmt::print("{:<{}} {:>14}\n", name, column, with_commas(count));
+  };
+  fmt::print("\n");
+  row("parameters in all", params.global_numel());
+  row("without vocabulary tables", params.global_numel() - vocabulary_numel(params));
+  if (params.tp_size() > 1) row("on each rank, padding included", params.numel());
+}
+
+void print_flops(const ModelConfig& model, int64_t length) {
+  const auto tokens = static_cast<double>(length);
+  const TokenFlops forward = forward_flops(model, tokens, tokens), training = forward * kTrainingPasses;
+  fmt::print("\nfloating-point operations, sentences of {} tokens {:>20} {:>14}\n", length, "forward", "training");
+  const auto row = [](const char* name, double once, double trained) {
+    fmt::print("  {:<56} {:>12} {:>14}\n", name, format_count(once), format_count(trained));
+  };
+  row("a source token", forward.source, training.source);
+  row("a target token", forward.target, training.target);
+  row("a pair of tokens", forward.pair(), training.pair());
+}
+
+void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& model) {
+  if (model.source_vocabulary > 0 && model.target_vocabulary > 0) {
+    if (given == 0) return;
+    fail(ErrorKind::usage, fmt::format("vocabulary = {}: leave it out, the model's own are known: {} and {} entries",
+                                       given, model.source_vocabulary, model.target_vocabulary));
+  }
+  Manifest manifest;
+  manifest.source_vocabulary = manifest.target_vocabulary = given;
+  if (given == 0) {
+    if (corpus.empty() || !std::filesystem::exists(corpus + "/" + kManifestFile))
+      fail(ErrorKind::usage,
+           "the size of the vocabulary is not known yet: it comes with the packed corpus data.train; "
+           "until that is there, give --vocabulary N");
+    manifest = read_manifest(corpus);
+  }
+  if (model.source_vocabulary == 0) model.source_vocabulary = manifest.source_vocabulary;
+  if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
+}
+
+// The arena's size is the same on each of tp ranks: one of them asks for all.
+size_t activation_bytes(const RunConfig& config, int64_t tp, Device device) {
+  size_t bytes = 0;
+  run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
+    Context dry(device, /*dry_run=*/true);
+    if (group.is_main_rank()) bytes = arena_bytes(config, TensorParallel(group), dry);
+  });
+  return bytes;
+}
+
+void print_memory(const RunConfig& config, const ParamStore& params) {
+  const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
+  const size_t arena = activation_bytes(config, params.tp_size(), params.device());
+  const char* const storage = name_of(params.compute_dtype());
+  const size_t copies = params.copies_bytes();
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}{}\n", params.tp_size(), storage,
+             params.device() == Device::cuda ? ", on a GPU" : "");
+  fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
+             copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
+             format_bytes(2 * flat));
+  fmt::print("  activations of a block of {} x {} rows: {}\n", config.batch.source_rows, config.batch.rows,
+             format_bytes(arena));
+  fmt::print("  together {}\n", format_bytes(4 * flat + copies + arena));
+}
+
+}  // namespace
+
+void inspect_model(const std::string& path, const ModelView& view) {
+  RunConfig config = find_config(path).config;
+  fill_vocabularies(config.data.train, view.vocabulary, config.model);
+  config.model.resolve(view.tp);
+  if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
+  // What training on this machine would take.
+  const auto alone = make_single_communicator();
+  const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;
+  config.train.precision =
+      choose_precision(config.train.precision, half_instructions(device, *alone), /*before=*/"").precision;
+  ParamStore params(0, static_cast<int>(view.tp), storage_of(config.train.precision), device);
+  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  fmt::print("model of {}\n\n", path);
+  print_tree(params);
+  print_totals(params);
+  print_flops(config.model, view.length);
+  print_memory(config, params);
+}
+
+int run_inspect_model(const std::vector<std::string>& args) {
+  Options options("inspect model PATH [options]");
+  std::vector<std::string> paths;
+  ModelView view;
+  options.positional("PATH", paths, "a .cfg file; a run's or checkpoint's folder");
+  options.add("tp", view.tp, "show what each of so many tensor-parallel ranks holds");
+  options.add("device", view.device, kDeviceSentence);
+  options.add("length", view.length, "tokens of a sentence, eos included: attention's operations depend on it");
+  options.add("vocabulary", view.vocabulary,
+              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
+  if (!options.parse(args)) return 0;
+  if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
+  if (view.tp < 1 || view.tp > kMostRanks)
+    fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMostRanks));
+  if (view.length < 1) fail(ErrorKind::usage, fmt::format("length = {}: give 1 or more", view.length));
+  if (view.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", view.vocabulary));
+  for (const std::string& path : paths) inspect_model(path, view);
+  return 0;
+}
+
+}  // namespace weft

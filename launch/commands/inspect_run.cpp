@@ -1,0 +1,101 @@
+// launch/commands/inspect_run.cpp: a checkpoint, verified; and a run's folder: its log and its checkpoints.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "launch/commands/inspect.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/report/chart.h"
+#include "trainer/report/event_log.h"
+#include "trainer/report/progress.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLastRecords = 5;
+
+// A number of a record; not there, or not finite when it was written: nothing.
+std::optional<double> number(const nlohmann::json& record, const char* key) {
+  const auto it = record.find(key);
+  if (it == record.end() || !it->is_number()) return std::nullopt;
+  return it->get<double>();
+}
+
+ChartSeries series(const std::vector<nlohmann::json>& log, const char* key, const char* name) {
+  ChartSeries s{.name = name};
+  for (const nlohmann::json& record : log) {
+    const auto step = number(record, "step"), value = number(record, key);
+    if (step && value) s.points.emplace_back(*step, *value);
+  }
+  return s;
+}
+
+// The last few records that have `key`, each as "step 1200  loss 3.1  ...".
+void print_last(const std::vector<nlohmann::json>& log, const char* key, std::initializer_list<const char*> shown) {
+  std::vector<const nlohmann::json*> records;
+  for (const nlohmann::json& record : log)
+    if (record.contains(key)) records.push_back(&record);
+  for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
+    fmt::print("  step {:<8}", number(*records[i], "step").value_or(0));
+    for (const char* name : shown)
+      if (const auto value = number(*records[i], name)) fmt::print("  {} {:.6g}", name, *value);
+    fmt::print("\n");
+  }
+}
+
+std::string link_target(const fs::path& link) {
+  std::error_code none;
+  const fs::path target = fs::read_symlink(link, none);
+  return none ? "none" : target.filename().string();
+}
+
+}  // namespace
+
+void inspect_checkpoint(const std::string& folder) {
+  verify_checkpoint(folder);
+  const CheckpointManifest m = read_checkpoint_manifest(folder);
+  fmt::print("checkpoint {}\n  step {}, written by weft {} on dp {} x tp {}; every SHA-256 is right\n\n", folder,
+             m.step, m.weft_version, m.dp, m.tp);
+  for (const auto& [name, digest] : m.files)
+    fmt::print("  {:<28} {:>12}  sha256 {}\n", name, format_bytes(digest.size), digest.sha256.substr(0, 12));
+  for (const auto& [name, digest] : m.files) {
+    int64_t total = 0;
+    for (const auto& [tensor, stored] : m.tensors) {
+      if (stored.file != name) continue;
+      if (total == 0) fmt::print("\n{}\n", name);
+      int64_t count = 1;
+      for (const int64_t dim : stored.shape) count *= dim;
+      total += count;
+      fmt::print("  {:<44} {:<5} {:<22} {:>14}\n", tensor, stored.dtype, str(stored.shape), with_commas(count));
+    }
+    if (total > 0) fmt::print("  {:<73} {:>14}\n", "elements in all", with_commas(total));
+  }
+  fmt::print("\nits model and settings: {}/config.cfg\n", folder);
+}
+
+void inspect_run(const std::string& folder, bool chart) {
+  const std::vector<nlohmann::json> log = read_event_log(folder + "/log.jsonl");
+  fmt::print("run {}: latest checkpoint {}, best {}\n", folder, link_target(fs::path(folder) / "checkpoints/latest"),
+             link_target(fs::path(folder) / "checkpoints/best"));
+  double seconds = 0, target_tokens = 0;
+  for (const nlohmann::json& record : log) {
+    seconds += number(record, "seconds").value_or(0);
+    target_tokens += number(record, "target_tokens").value_or(0);
+  }
+  fmt::print("{} of steps, {} target tokens\n", format_duration(seconds), format_count(target_tokens));
+  fmt::print("\nlast steps\n");
+  print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
+  fmt::print("\nlast validations\n");
+  print_last(log, "valid_loss", {"valid_loss", "valid_nll", "bleu", "chrf"});
+  if (!chart) return;
+  const ChartOptions options{.utf8 = locale_is_utf8()};
+  fmt::print("\n{}", draw_chart({series(log, "loss", "loss"), series(log, "bleu", "BLEU")}, options));
+}
+
+}  // namespace weft

@@ -1,0 +1,150 @@
+// launch/commands/score.cpp: `weft score`: the log probability that a model gives to each pair of two files, order
+// kept.
+//
+// A line of the table is a pair: natural logarithm of the target's probability given the source, number of target
+// tokens (end of sentence included), and their quotient.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "data/text/text_reader.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+#include "trainer/inference/evaluate.h"
+#include "trainer/report/progress.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kChunkPairs = 10'000;
+
+struct Request {
+  std::string checkpoint, source, target;
+  DeviceChoice device = DeviceChoice::automatic;
+  ParallelConfig parallel;
+  bool json = false, quiet = false;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("score --checkpoint PATH --source FILE --target FILE [options]");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("source", r.source, "source sentences, one a line, plain or gzip");
+  options.add("target", r.target, "the translation of each");
+  options.add("json", r.json, "one JSON object a line instead of a table");
+  options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
+  options.section("parallel", r.parallel);
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
+  return true;
+}
+
+// Rank 0's two files, a chunk of pairs at a time: source, target, source, target, ...
+class PairReader {
+ public:
+  PairReader(const std::string& source, const std::string& target) : source_(source), target_(target) {}
+  std::vector<std::string> next() {
+    std::vector<std::string> lines;
+    for (std::string source, target; lines.size() < 2 * kChunkPairs;) {
+      const bool has_source = source_.next(source), has_target = target_.next(target);
+      if (has_source != has_target)
+        fail(ErrorKind::data,
+             fmt::format("{} has more lines than {}, which ends after {}: each source line needs its "
+                         "target line",
+                         (has_source ? source_ : target_).path(), (has_source ? target_ : source_).path(),
+                         (has_source ? target_ : source_).num_lines()));
+      if (!has_source) break;
+      lines.push_back(source);
+      lines.push_back(target);
+    }
+    return lines;
+  }
+
+ private:
+  TextReader source_, target_;
+};
+
+std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& lines) {
+  std::vector<PairIds> pairs;
+  for (size_t i = 0; i < lines.size(); i += 2)
+    pairs.push_back({model.source_tokenizer().encode(lines[i]), model.target_tokenizer().encode(lines[i + 1])});
+  return pairs;
+}
+
+// Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
+void check_pairs(LoadedModel& model, const Request& r) {
+  const int64_t longest = longest_scored_pieces(model.transformer());
+  ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.quiet));
+  PairReader reader(r.source, r.target);
+  std::string first;
+  int64_t num_read = 0, num_long = 0;
+  for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next()) {
+    for (const PairIds& pair : encode(model, lines)) {
+      ++num_read;
+      const bool is_source = std::ssize(pair.source) > longest;
+      if (!is_source && std::ssize(pair.target) <= longest) continue;
+      if (++num_long == 1)
+        first = fmt::format("{}, line {}: a sentence of {} pieces", is_source ? r.source : r.target, num_read,
+                            is_source ? pair.source.size() : pair.target.size());
+    }
+    bar.update(num_read, "pairs");
+  }
+  if (num_long > 0)
+    fail(ErrorKind::data, fmt::format("{}; this model can score at most {}, and {} of {} pairs are longer: shorten "
+                                      "them or leave them out",
+                                      first, longest, num_long, num_read));
+}
+
+void write(const std::vector<PairScore>& scores, int64_t pairs_before, bool json) {
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const PairScore& s = scores[i];
+    const double per_token = s.log_prob / static_cast<double>(s.tokens);
+    if (json) {
+      const nlohmann::ordered_json line{{"index", pairs_before + static_cast<int64_t>(i)},
+                                        {"log_prob", s.log_prob},
+                                        {"tokens", s.tokens},
+                                        {"log_prob_per_token", per_token}};
+      fmt::print("{}\n", line.dump());
+    } else {
+      fmt::print("{:.6f}\t{}\t{:.6f}\n", s.log_prob, s.tokens, per_token);
+    }
+  }
+}
+
+}  // namespace
+
+int run_score(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  Communicator& world = *context.world;
+  const bool is_main_rank = world.is_main_rank();
+  const std::string folder = find_checkpoint(world, request.checkpoint);
+  const RunConfig config = config_for_use(folder, request.parallel, world.size());
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  LoadedModel model(folder, config, mesh);
+
+  all_or_none(world, [&] {
+    if (is_main_rank) check_pairs(model, request);
+  });
+  ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.quiet || !is_main_rank));
+  std::unique_ptr<PairReader> reader;  // on rank 0
+  if (is_main_rank && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
+  for (int64_t done = 0;;) {
+    const std::vector<std::string> lines = lines_of_rank0(world, [&] {
+      if (!reader) reader = std::make_unique<PairReader>(request.source, request.target);
+      return reader->next();
+    });
+    if (lines.empty()) return 0;
+    const std::vector<PairIds> pairs = encode(model, lines);
+    const std::vector<PairScore> scores =
+        score_pairs(model.context(), model.transformer(), model.tensor_parallel(), mesh, pairs);
+    if (is_main_rank) write(scores, done, request.json);
+    done += static_cast<int64_t>(pairs.size());
+    bar.update(done, "pairs");
+  }
+}
+
+}  // namespace weft

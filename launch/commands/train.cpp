@@ -1,0 +1,20 @@
+// launch/commands/train.cpp: `weft train`: a configuration from a file and the command line, trained on all ranks.
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "parallel/communicator.h"
+#include "trainer/run.h"
+
+namespace weft {
+
+int run_train(const CommandContext& context) {
+  RunConfig config;
+  bool dry_run = false;
+  if (!read_run_config(context.args, config, dry_run)) return 0;
+  if (dry_run) {
+    print_plan(config, *context.world);
+    return 0;
+  }
+  return run_training(config, *context.world, to_cfg);
+}
+
+}  // namespace weft

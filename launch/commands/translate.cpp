@@ -1,0 +1,161 @@
+// launch/commands/translate.cpp: `weft translate`: standard input to standard output, line by line, order kept.
+//
+// Lines go in chunks through the model, so memory does not grow with the input; on a terminal each line at once. Rank 0
+// reads and writes, the dp ranks share a chunk's sentences. Attention is computed only if --alignment asks for it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/text/text_reader.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/decode_options.h"
+#include "launch/options/options.h"
+#include "launch/reports/alignment_files.h"
+#include "tensor/error.h"
+#include "trainer/inference/translator.h"
+#include "trainer/report/progress.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kChunkLines = 2000;
+
+struct Request {
+  std::string checkpoint;
+  DecodeConfig decode;
+  DeviceChoice device = DeviceChoice::automatic;
+  ParallelConfig parallel;
+  int64_t batch = 0;
+  bool scores = false, quiet = false;
+  AlignmentRequest alignment;
+};
+
+bool parse(const std::vector<std::string>& args, Request& r) {
+  Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
+  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  add_decode_options(options, r.decode);
+  options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
+  options.add("scores", r.scores, "the score and a tab before each translation");
+  r.alignment.add_to(options);
+  options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
+  options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("device", r.device, kDeviceSentence);
+  options.section("parallel", r.parallel);
+  if (!options.parse(args)) return false;
+  options.require("checkpoint");
+  r.alignment.check(options);
+  if (r.batch < 0) fail(ErrorKind::usage, fmt::format("batch = {}: give 0 or more", r.batch));
+  return true;
+}
+
+std::vector<std::string> read_chunk(int64_t lines_before) {
+  const size_t limit = isatty(STDIN_FILENO) ? 1 : kChunkLines;
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
+    const size_t bad = find_invalid_utf8(line);
+    if (bad != std::string::npos)
+      fail(ErrorKind::data, fmt::format("standard input, line {}: byte {} is not UTF-8; convert the text with iconv",
+                                        lines_before + static_cast<int64_t>(lines.size()) + 1, bad + 1));
+    lines.push_back(line);
+  }
+  if (std::cin.bad()) fail(ErrorKind::io, "standard input cannot be read to its end");
+  return lines;
+}
+
+void write(const NBest& nbest, int64_t index, const Request& r) {
+  if (r.decode.nbest > 1) {
+    for (const Translation& t : nbest) fmt::print("{} ||| {} ||| {:.6f}\n", index, t.text, t.score);
+  } else if (r.scores) {
+    fmt::print("{:.6f}\t{}\n", nbest.front().score, nbest.front().text);
+  } else {
+    fmt::print("{}\n", nbest.front().text);
+  }
+}
+
+// Where the best translation of each line looks while it is written, to rank 0's files.
+class AlignmentKeeper {
+ public:
+  AlignmentKeeper(LoadedModel& model, const AlignmentRequest& request)
+      : aligner_(model.context(), model.transformer(), model.tensor_parallel(), model.mesh(),
+                 request.choice(model.config().model)) {
+    all_or_none(model.mesh().world(), [&] {
+      if (!model.mesh().world().is_main_rank()) return;
+      for (const std::string& path : request.files)
+        files_.push_back(open_alignment_file(path, model.source_tokenizer(), model.target_tokenizer(),
+                                             request.describe(model.config().model)));
+    });
+  }
+  void add(const Translator& translator, const std::vector<std::string>& lines,
+           const std::vector<NBest>& translations) {
+    std::vector<PairIds> pairs;
+    for (size_t i = 0; i < lines.size(); ++i)
+      pairs.push_back({translator.source_pieces(lines[i]), translations[i].front().pieces});
+    aligner_.align(pairs, [&](const Alignment& alignment) {
+      for (const auto& file : files_) file->add(alignment);
+    });
+  }
+  void finish() {
+    for (const auto& file : files_) file->finish();
+  }
+
+ private:
+  Aligner aligner_;
+  std::vector<std::unique_ptr<AlignmentFile>> files_;  // of rank 0
+};
+
+void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const Request& r) {
+  const bool is_main_rank = world.is_main_rank();
+  ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.quiet || !is_main_rank));
+  int64_t done = 0;
+  for (;;) {
+    const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done); });
+    if (lines.empty()) break;
+    const std::vector<NBest> translations =
+        translator.translate(lines, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
+    if (is_main_rank) {
+      for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
+      if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
+    }
+    if (keeper) keeper->add(translator, lines, translations);
+    done += static_cast<int64_t>(lines.size());
+    bar.update(done, "sentences");
+  }
+  if (keeper) keeper->finish();
+}
+
+}  // namespace
+
+int run_translate(const CommandContext& context) {
+  Request request;
+  if (!parse(context.args, request)) return 0;
+  Communicator& world = *context.world;
+  all_or_none(world, [&] {
+    if (world.is_main_rank()) request.alignment.check_files();
+  });
+  const std::string folder = find_checkpoint(world, request.checkpoint);
+  RunConfig config = config_for_use(folder, request.parallel, world.size());
+  request.decode = config.decode;
+  request.decode.nbest = 1;      // how many stand in the output is for who calls to say
+  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  check_decode_options(request.decode);
+  if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
+  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  LoadedModel model(folder, config, mesh);
+  Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
+                        model.target_tokenizer(), request.decode, request.batch);
+  std::optional<AlignmentKeeper> keeper;
+  if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
+  translate_all(world, translator, keeper ? &*keeper : nullptr, request);
+  if (world.is_main_rank() && translator.num_cut() > 0)
+    fmt::print(stderr, "weft: lines of more than {} pieces, cut there: {}\n", translator.longest_source(),
+               translator.num_cut());
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,138 @@
+// launch/options/bleu_options.cpp: their names and sentences, and what does not go together.
+#include "launch/options/bleu_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "launch/options/nearest.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+const std::vector<std::string> kMetrics{"bleu", "chrf", "ter"};
+
+constexpr int64_t kMostSamples = 1'000'000;
+
+void describe(Options& options, BleuRequest& r) {
+  options.positional("HYPOTHESIS", r.hypothesis_files,
+                     "the translation, one sentence a line; - or none: standard input; several: the first is the "
+                     "baseline");
+  options.add("reference", r.reference_files,
+              "the right translation, line by line (- : standard input); may be given several times");
+  options.add("metrics", r.metric_lists,
+              "which of bleu, chrf and ter, with commas between them; bleu,chrf if not given");
+  options.add("tokenize", r.bleu.tokenizer,
+              "how BLEU cuts words: 13a (text as people write it), intl, char, zh or none (at spaces)");
+  options.add("smooth", r.bleu.smoothing, "what BLEU does for n-grams without a match: exp, floor, add-k or none");
+  options.add("smooth-value", r.smooth_value, "for floor (0.1 if not given) and add-k (1)");
+  options.add("lowercase", r.bleu.lower_case, "compare without case (BLEU and chrF; TER does so anyway)");
+  options.add("effective-order", r.bleu.effective_order, "leave out n-grams longer than the text: for one sentence");
+  options.add("chrf-word-order", r.chrf.word_order, "word n-grams in chrF: 0 gives chrF2, 2 gives chrF2++");
+  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER compares with case");
+  options.add("ter-normalized", r.ter.normalized, "TER splits punctuation off first");
+  options.add("ter-no-punct", r.ter.no_punct, "TER leaves punctuation out");
+  options.add("ter-asian-support", r.ter.asian_support, "and treats Chinese and Japanese characters so, too");
+  options.add("confidence", r.confidence, "95 % interval of each score, by bootstrap");
+  options.add("confidence-n", r.confidence_n, "resamples of it");
+  options.add("paired-bs", r.paired_bs, "does each system differ from the first by more than chance? Bootstrap");
+  options.add("paired-bs-n", r.paired_bs_n, "resamples of it");
+  options.add("paired-ar", r.paired_ar, "the same question by approximate randomisation");
+  options.add("paired-ar-n", r.paired_ar_n, "trials of it");
+  options.add("seed", r.seed, "of resampling and randomisation");
+  options.add("width", r.width, "digits after the point");
+  options.add("json", r.json, "print one JSON object with all digits");
+  options.add("quiet", r.quiet, "no progress on standard error");
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
+  std::vector<std::string> metrics;
+  for (const std::string& list : lists)
+    for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
+      end = std::min(list.find(',', begin), list.size());
+      const std::string name = list.substr(begin, end - begin), nearest = nearest_name(name, kMetrics);
+      if (!has(kMetrics, name))
+        fail(ErrorKind::usage, fmt::format("metrics = '{}': there is no metric '{}'; {}", list, name,
+                                           nearest.empty() ? "give bleu, chrf or ter, with commas between them"
+                                                           : fmt::format("did you mean {}?", nearest)));
+      if (!has(metrics, name)) metrics.push_back(name);
+    }
+  return metrics.empty() ? std::vector<std::string>{"bleu", "chrf"} : metrics;
+}
+
+// An option that would change nothing is a mistake, and is said to be one.
+void check_used(const Options& options, const BleuRequest& r) {
+  const auto needs = [&](const char* option, bool is_used, const char* what) {
+    if (options.given(option) && !is_used) fail(ErrorKind::usage, fmt::format("--{} needs {}", option, what));
+  };
+  const bool bleu = has(r.metrics, "bleu"), chrf = has(r.metrics, "chrf"), ter = has(r.metrics, "ter");
+  for (const char* option : {"tokenize", "smooth", "smooth-value", "effective-order"})
+    needs(option, bleu, "bleu among the --metrics");
+  needs("chrf-word-order", chrf, "chrf among the --metrics");
+  needs("lowercase", bleu || chrf, "bleu or chrf among the --metrics (TER has no case unless --ter-case-sensitive)");
+  for (const char* option : {"ter-case-sensitive", "ter-normalized", "ter-no-punct", "ter-asian-support"})
+    needs(option, ter, "ter among the --metrics");
+  if (r.bleu.lower_case && r.ter.case_sensitive)
+    fail(ErrorKind::usage, "--lowercase is without case and --ter-case-sensitive with it: give one of them");
+  needs("ter-asian-support", r.ter.normalized || r.ter.no_punct, "--ter-normalized or --ter-no-punct");
+  needs("confidence-n", r.confidence, "--confidence");
+  needs("paired-bs-n", r.paired_bs, "--paired-bs");
+  needs("paired-ar-n", r.paired_ar, "--paired-ar");
+  needs("seed", r.confidence || r.paired_bs || r.paired_ar, "--confidence, --paired-bs or --paired-ar");
+}
+
+void check_systems(const BleuRequest& r) {
+  const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
+                                  std::count(r.reference_files.begin(), r.reference_files.end(), "-");
+  if (num_standard_input + r.hypothesis_files.empty() > 1)
+    fail(ErrorKind::usage, "standard input can be one text only: name the hypotheses' and the references' files");
+  for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
+    const std::string& file = r.hypothesis_files[i];
+    if (!r.metric_lists.empty() && has(kMetrics, file))
+      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis' file: write --metrics {1},{0} (or ./{0})", file,
+                                         r.metric_lists.back()));
+    if (std::find(r.hypothesis_files.begin(), r.hypothesis_files.begin() + i, file) != r.hypothesis_files.begin() + i)
+      fail(ErrorKind::usage, fmt::format("the hypothesis {} is given twice", file));
+  }
+  if ((r.paired_bs || r.paired_ar) && r.hypothesis_files.size() < 2)
+    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and one or more others");
+  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "one paired test at a time: --paired-bs or --paired-ar");
+  if (r.paired_bs && r.confidence)
+    fail(ErrorKind::usage, "--paired-bs gives the intervals of its own resamples: leave --confidence out");
+}
+
+}  // namespace
+
+bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
+  Options options("bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS ...] [options]");
+  describe(options, r);
+  if (!options.parse(args)) return false;
+  options.require("reference");
+  r.metrics = parse_metrics(r.metric_lists);
+  check_used(options, r);
+  check_systems(r);
+  if (r.chrf.word_order < 0 || r.chrf.word_order > ChrfOptions::kMaxWordOrder)
+    fail(ErrorKind::usage, fmt::format("chrf-word-order = {}: give 0, 1 or 2", r.chrf.word_order));
+  if (r.width < 0 || r.width > 15) fail(ErrorKind::usage, fmt::format("width = {}: give 0 to 15", r.width));
+  for (const auto& [name, count] :
+       {std::pair{"confidence-n", r.confidence_n}, {"paired-bs-n", r.paired_bs_n}, {"paired-ar-n", r.paired_ar_n}})
+    if (count < 2 || count > kMostSamples)
+      fail(ErrorKind::usage, fmt::format("{} = {}: give 2 to {}", name, count, kMostSamples));
+  if (options.given("smooth-value")) {
+    const bool applies = r.bleu.smoothing == BleuSmoothing::floor || r.bleu.smoothing == BleuSmoothing::add_k;
+    if (!applies || r.smooth_value < 0)
+      fail(ErrorKind::usage, "smooth-value: give 0 or more, and --smooth floor or --smooth add-k with it");
+    r.bleu.smoothing_value = r.smooth_value;
+  }
+  r.chrf.lower_case = r.bleu.lower_case;
+  return true;
+}
+
+}  // namespace weft

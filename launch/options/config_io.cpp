@@ -1,0 +1,155 @@
+// launch/options/config_io.cpp: .cfg text through Boost.Program_options into a RunConfig, and back.
+#include "launch/options/config_io.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "data/text/text_reader.h"
+#include "launch/options/nearest.h"
+#include "launch/options/options.h"
+
+namespace weft {
+namespace {
+
+namespace po = boost::program_options;
+
+std::vector<Field> fields_of(RunConfig& config) {
+  std::vector<Field> fields;
+  FieldCollector all(fields, "");
+  config.sections(all);
+  return fields;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Boost does not say where a key stands; this finds its last place. 0 if there is none.
+int line_of(const std::string& text, const std::string& key) {
+  std::istringstream in(text);
+  std::string line, section;
+  int found = 0;
+  for (int number = 1; std::getline(in, line); ++number) {
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.size() > 1 && line.front() == '[' && line.back() == ']') section = line.substr(1, line.size() - 2) + ".";
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos && section + trimmed(line.substr(0, equals)) == key) found = number;
+  }
+  return found;
+}
+
+constexpr size_t kLargestFile = 1 << 20;  // of a configuration, by far
+constexpr size_t kLongestQuote = 200;
+
+// Weights or a picture given by mistake are not to be printed on a terminal.
+void require_text(const std::string& text, const std::string& file_name) {
+  const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+  });
+  if (text.size() > kLargestFile || control || find_invalid_utf8(text) != std::string::npos)
+    fail(ErrorKind::usage,
+         fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
+}
+
+// What to_cfg cannot write so that it reads back: a value with `#` would lose its end without a word.
+void refuse_unwritable(const Field& field) {
+  const std::string value = field.get();
+  if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
+    fail(ErrorKind::usage, fmt::format("{} = '{}': '#', line ends and outer spaces cannot stand in a .cfg; choose "
+                                       "another path",
+                                       field.key, value));
+}
+
+std::string unknown_key(const std::string& key, const std::vector<Field>& fields) {
+  std::vector<std::string> keys;
+  for (const Field& field : fields) keys.push_back(field.key);
+  const std::string nearest = nearest_name(key, keys);
+  return fmt::format(
+      "unknown key '{}'{}", key,
+      nearest.empty() ? "; `weft train --help` lists them all" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+}  // namespace
+
+void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+  require_text(text, file_name);
+  std::vector<Field> fields = fields_of(config);
+  std::istringstream in(text);
+  po::options_description none;
+  po::parsed_options parsed(&none);
+  try {
+    parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
+  } catch (const po::error& e) {
+    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, printable(e.what(), kLongestQuote)));
+  }
+  std::set<std::string> seen;
+  for (const po::option& option : parsed.options) {
+    const std::string where = fmt::format("{}:{}", file_name, line_of(text, option.string_key));
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == option.string_key; });
+    if (field == fields.end())
+      fail(ErrorKind::usage, fmt::format("{}: {}", where, unknown_key(option.string_key, fields)));
+    if (!seen.insert(field->key).second)
+      fail(ErrorKind::usage, fmt::format("{}: {} is given twice", where, field->key));
+    try {
+      field->set(option.value.at(0));
+    } catch (const Error& e) {
+      fail(ErrorKind::usage, fmt::format("{}: {}", where, e.what()));
+    }
+  }
+}
+
+void apply_cfg_file(const std::string& path, RunConfig& config) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kLargestFile + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || !in.is_open()) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
+  text.resize(static_cast<size_t>(in.gcount()));
+  apply_cfg(text, path, config);
+}
+
+bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {
+  std::string file;
+  const auto parse = [&](RunConfig& into) {
+    dry_run = false;
+    Options options("train --config FILE [--section.key=value ...]");
+    options.add("config", file, "a .cfg file; the options beside it on the command line win");
+    options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
+    options.sections(into);
+    return options.parse(args);
+  };
+  RunConfig looked_at;  // the first pass only finds the file
+  if (!parse(looked_at)) return false;
+  if (!file.empty()) apply_cfg_file(file, config);
+  parse(config);
+  for (const Field& field : fields_of(config)) refuse_unwritable(field);
+  return true;
+}
+
+std::string to_cfg(const RunConfig& config) {
+  RunConfig copy = config;
+  std::string text, section;
+  for (const Field& field : fields_of(copy)) {
+    refuse_unwritable(field);
+    const size_t dot = field.key.find('.');  // what has none stands before the first section
+    if (dot != std::string::npos && field.key.substr(0, dot) != section) {
+      section = field.key.substr(0, dot);
+      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
+    }
+    text += fmt::format("# {}\n{} = {}\n", field.sentence, field.key.substr(dot + 1), field.get());
+  }
+  return text;
+}
+
+std::string describe(const RunConfig& config) {
+  RunConfig copy = config;
+  return describe_fields(fields_of(copy));
+}
+
+}  // namespace weft

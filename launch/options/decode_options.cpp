@@ -1,0 +1,30 @@
+// launch/options/decode_options.cpp: their names and sentences, and what they may be.
+#include "launch/options/decode_options.h"
+
+#include <fmt/format.h>
+
+namespace weft {
+
+void add_decode_options(Options& options, DecodeConfig& decode) {
+  options.add("beam", decode.beam, "hypotheses kept; 1 = greedy");
+  options.add("length-penalty", decode.length_penalty, "alpha of ((5 + length) / 6)^alpha; 0 = none");
+  options.add("max-length-factor", decode.max_length_factor,
+              "a translation has at most factor * source pieces + extra pieces");
+  options.add("max-length-extra", decode.max_length_extra, "see max-length-factor");
+  for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
+    options.describe_default(key, "checkpoint's");
+}
+
+void check_decode_options(const DecodeConfig& c) {
+  constexpr int64_t kLargestBeam = 1000;
+  if (c.beam < 1 || c.beam > kLargestBeam)
+    fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
+  if (c.nbest < 1 || c.nbest > c.beam)
+    fail(ErrorKind::usage,
+         fmt::format("nbest = {}: give 1 to {}, the beam, or a larger --beam with it", c.nbest, c.beam));
+  if (c.max_length_factor < 0 || c.max_length_extra < 0)
+    fail(ErrorKind::usage, fmt::format("max-length-factor = {}, max-length-extra = {}: give 0 or more",
+                                       c.max_length_factor, c.max_length_extra));
+}
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// launch/options/exchange_format.h: the file formats of other programs that `weft import` and `weft export` know.
+#pragma once
+
+#include <cstdint>
+
+#include "launch/options/enum_names.h"
+
+namespace weft {
+
+enum class ExchangeFormat : uint8_t { pytorch };
+
+constexpr EnumNames<ExchangeFormat, 1> enum_names(ExchangeFormat) { return {{{"pytorch", ExchangeFormat::pytorch}}}; }
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+// launch/options/fields.h: the options of any struct as a list of named texts: what the command line, the .cfg file and
+// --help have in common.
+//
+// A struct lists its fields once, by fields(v) (trainer/run_config.h). Collecting them binds each to its member: set()
+// parses a text into it and throws an Error that names what is allowed; get() prints it so that set() reads it back
+// equal. A Field must not outlive the struct it is bound to.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "launch/options/enum_names.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+struct Field {
+  std::string key;  // "model.width", "vocab-size"
+  std::string sentence;
+  bool is_flag = false;  // a bool: `--key` alone means true
+  bool is_list = false;  // may be given several times
+  std::function<void(const std::string&)> set;
+  std::function<std::string()> get;
+};
+
+[[noreturn]] inline void fail_value(const std::string& key, const std::string& text, const std::string& allowed) {
+  fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, text, allowed));
+}
+
+template <typename T>
+void parse_value(const std::string& key, const std::string& text, T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    value = text;
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    value.push_back(text);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (text != "true" && text != "false") fail_value(key, text, "true or false");
+    value = text == "true";
+  } else if constexpr (std::is_enum_v<T>) {
+    for (const auto& [name, candidate] : enum_names(T{}))
+      if (text == name) {
+        value = candidate;
+        return;
+      }
+    fail_value(key, text, "one of " + joined_enum_names<T>());
+  } else {
+    T parsed{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    bool ok = error == std::errc() && end == text.data() + text.size();
+    if constexpr (std::is_floating_point_v<T>) ok = ok && std::isfinite(parsed);
+    if (!ok)
+      fail_value(key, text,
+                 std::is_floating_point_v<T> ? "a number"
+                 : std::is_unsigned_v<T>     ? "a whole number, 0 or more"
+                                             : "a whole number");
+    value = parsed;
+  }
+}
+
+template <typename T>
+std::string print_value(const T& value) {
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    return fmt::format("{}", fmt::join(value, " "));
+  } else if constexpr (std::is_enum_v<T>) {
+    for (const auto& [name, candidate] : enum_names(T{}))
+      if (value == candidate) return name;
+    fail(ErrorKind::internal, "an enum value without a name in launch/options/enum_names.h");
+  } else {
+    return fmt::format("{}", value);  // floats: the shortest text that reads back equal
+  }
+}
+
+class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
+ public:
+  FieldCollector(std::vector<Field>& out, std::string section) : out_(out), section_(std::move(section)) {}
+
+  template <typename T>
+  void operator()(const char* name, T& member, const char* sentence) {
+    const std::string key = section_.empty() ? name : section_ + "." + name;
+    out_.push_back({.key = key,
+                    .sentence = sentence,
+                    .is_flag = std::is_same_v<T, bool>,
+                    .is_list = std::is_same_v<T, std::vector<std::string>>,
+                    .set = [key, &member](const std::string& text) { parse_value(key, text, member); },
+                    .get = [&member] { return print_value(member); }});
+  }
+
+  template <typename Section>
+  void operator()(const char* name, Section& section) {
+    FieldCollector inner(out_, name);
+    section.fields(inner);
+  }
+
+ private:
+  std::vector<Field>& out_;
+  std::string section_;
+};
+
+}  // namespace weft

@@ -1,0 +1,140 @@
+// launch/options/options.cpp: Boost.Program_options splits the arguments; the fields parse the values.
+#include "launch/options/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdio>
+
+#include "launch/options/nearest.h"
+
+namespace weft {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr int kNameColumn = 30;
+constexpr int kValueColumn = 14;
+
+bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
+}
+
+// What Boost does not take: flags that may have a value (`--json`, `--json false`), and empty values (`--data.valid=`).
+std::vector<std::string> for_boost(const std::vector<std::string>& args, const std::vector<Field>& fields) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (is_flag(args[i], fields)) {
+      const bool has_value = i + 1 < args.size() && (args[i + 1] == "true" || args[i + 1] == "false");
+      out.push_back(args[i] + "=" + (has_value ? args[i + 1] : "true"));
+      i += has_value;
+    } else if (args[i].starts_with("--") && args[i].size() > 3 && args[i].find('=') == args[i].size() - 1) {
+      out.push_back(args[i].substr(0, args[i].size() - 1));
+      out.push_back("");
+    } else {
+      out.push_back(args[i]);
+    }
+  }
+  return out;
+}
+
+[[noreturn]] void fail_unknown(const std::string& given, const std::vector<Field>& fields) {
+  std::vector<std::string> keys;
+  for (const Field& field : fields) keys.push_back(field.key);
+  const std::string name = given.substr(given.find_first_not_of('-'), given.find('=') - given.find_first_not_of('-'));
+  const std::string nearest = nearest_name(name, keys);
+  fail(ErrorKind::usage,
+       fmt::format("unknown option '{}'{}", given.substr(0, given.find('=')),
+                   nearest.empty() ? "; --help lists them all" : fmt::format("; did you mean --{}?", nearest)));
+}
+
+std::vector<po::option> split_arguments(const std::vector<std::string>& args, const std::vector<Field>& fields) {
+  po::options_description names;
+  for (const Field& field : fields) names.add_options()(field.key.c_str(), po::value<std::string>());
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing &
+                    ~po::command_line_style::allow_short;
+  try {
+    return po::command_line_parser(args).options(names).style(style).run().options;
+  } catch (const po::unknown_option& e) {
+    fail_unknown(e.get_option_name(), fields);
+  } catch (const po::error& e) {
+    fail(ErrorKind::usage, e.what());
+  }
+}
+
+std::string section_of(const std::string& key) {
+  const size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string describe_one(const std::string& name, const std::string& value, const std::string& sentence) {
+  return fmt::format("  {:<{}} {:<{}} {}\n", name, kNameColumn, value, kValueColumn, sentence);
+}
+
+}  // namespace
+
+void Options::positional(const char* name, std::vector<std::string>& values, const char* sentence) {
+  positional_name_ = name;
+  positional_sentence_ = sentence;
+  positional_ = &values;
+}
+
+void Options::describe_default(const std::string& key, const std::string& text) {
+  const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
+  field->get = [text] { return text; };
+}
+
+bool Options::parse(const std::vector<std::string>& args) {
+  if (std::find(args.begin(), args.end(), "--help") != args.end() ||
+      std::find(args.begin(), args.end(), "-h") != args.end()) {
+    fmt::print("{}", help());
+    return false;
+  }
+  const auto two_dashes = std::find(args.begin(), args.end(), "--");  // what follows are no options, whatever they say
+  for (const po::option& option : split_arguments(for_boost({args.begin(), two_dashes}, fields_), fields_)) {
+    if (option.string_key.empty()) {
+      const std::string& text = option.value.at(0);
+      if (text.size() > 1 && text[0] == '-') fail_unknown(text, fields_);
+      take_positional(text);
+      continue;
+    }
+    const auto field =
+        std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == option.string_key; });
+    if (!given_.insert(field->key).second && !field->is_list)
+      fail(ErrorKind::usage, fmt::format("--{} is given twice", field->key));
+    field->set(option.value.at(0));
+  }
+  if (two_dashes != args.end()) std::for_each(two_dashes + 1, args.end(), [&](const auto& t) { take_positional(t); });
+  return true;
+}
+
+void Options::take_positional(const std::string& text) {
+  if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
+  positional_->push_back(text);
+}
+
+void Options::require(const std::string& key) const {
+  if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
+}
+
+std::string Options::help() const {
+  std::string text = fmt::format("usage: weft {}\n", usage_);
+  if (positional_ != nullptr) text += "\n" + describe_one(positional_name_, "", positional_sentence_);
+  return text + describe_fields(fields_);
+}
+
+std::string describe_fields(const std::vector<Field>& fields) {
+  std::string text, section = ".";  // no section has this name: the first heading is always written
+  for (const Field& field : fields) {
+    if (section_of(field.key) != section) {
+      section = section_of(field.key);
+      text += section.empty() ? "\n" : fmt::format("\n{}\n", section);
+    }
+    text += describe_one("--" + field.key, field.get(), field.sentence);
+  }
+  return text;
+}
+
+}  // namespace weft

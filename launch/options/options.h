@@ -1,0 +1,61 @@
+// launch/options/options.h: the options of one subcommand: read from its arguments, explained by --help.
+//
+//   Options options("pack --source FILE --target FILE --output DIR [options]");
+//   options.add("source", source, "text, one sentence a line");       // --source FILE or --source=FILE
+//   options.section("decode", decode);                                // --decode.beam=5
+//   options.positional("FILE", files, "what to inspect");             // arguments without a name
+//   if (!options.parse(args)) return 0;                               // --help was asked for and printed
+//   options.require("source");                                        // an Error of kind usage if it was not given
+//
+// A bool is a flag: `--json` alone, `--json=true` or `--json false`. An unknown option is an Error with the nearest
+// name. The text given to the constructor is the usage line, without the program's name.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launch/options/fields.h"
+
+namespace weft {
+
+class Options {
+ public:
+  explicit Options(std::string usage) : usage_(std::move(usage)) {}
+
+  template <typename T>  // T: std::string, std::vector<std::string>, bool, an integer, a double or a named enum
+  void add(const char* name, T& value, const char* sentence) {
+    FieldCollector(fields_, "")(name, value, sentence);
+  }
+  template <typename Section>
+  void section(const char* name, Section& section) {
+    FieldCollector(fields_, "")(name, section);
+  }
+  template <typename Config>
+  void sections(Config& config) {
+    FieldCollector all(fields_, "");
+    config.sections(all);
+  }
+  void positional(const char* name, std::vector<std::string>& values, const char* sentence);
+
+  void describe_default(const std::string& key, const std::string& text);  // in --help, in place of the value
+
+  bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
+  bool given(const std::string& key) const { return given_.contains(key); }
+  void require(const std::string& key) const;
+  std::string help() const;
+
+ private:
+  void take_positional(const std::string& text);
+
+  std::string usage_;
+  std::vector<Field> fields_;
+  std::string positional_name_, positional_sentence_;
+  std::vector<std::string>* positional_ = nullptr;
+  std::set<std::string> given_;
+};
+
+// A table of options, grouped by section: name, value, sentence.
+std::string describe_fields(const std::vector<Field>& fields);
+
+}  // namespace weft

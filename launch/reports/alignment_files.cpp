@@ -1,0 +1,230 @@
+// launch/reports/alignment_files.cpp: alignments as Pharaoh lines, JSON lines and heat maps.
+#include "launch/reports/alignment_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "data/atomic_file.h"
+#include "launch/options/nearest.h"
+#include "tensor/error.h"
+#include "trainer/report/heat_map.h"
+
+namespace weft {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kHeading = ": cross-attention, ";  // of a drawing, after "line N"
+
+constexpr int kDrawingSize = 1100;  // of the cells, where the smallest ones allow it
+constexpr int kSmallestCell = 6, kLargestCell = 22, kLabelFont = 13;
+
+enum class Form { pharaoh, json_lines, drawings };
+
+// `.json` or `.SVG` would be Pharaoh's lines, which is not what its user had in mind.
+Form form_of(const std::string& path) {
+  const std::string name = fs::path(path).filename().string(), ending = fs::path(path).extension().string();
+  for (const std::string known : {".svg", ".jsonl"}) {
+    if (name == known) fail(ErrorKind::usage, fmt::format("--alignment {}: a name is missing before {}", path, known));
+    if (ending == known) return known == ".svg" ? Form::drawings : Form::json_lines;
+    std::string lower = ending;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (edit_distance(lower, known) <= static_cast<int>(known.size()) / 3)
+      fail(ErrorKind::usage,
+           fmt::format("--alignment {}: the ending '{}' is not known; did you mean {}?", path, ending, known));
+  }
+  return Form::pharaoh;
+}
+
+std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+  std::vector<std::string> pieces;
+  for (const int32_t id : ids) pieces.push_back(tokenizer.piece(id));
+  return pieces;
+}
+
+std::string row_of(const Alignment& a, size_t target) {
+  std::string row;
+  for (size_t s = 0; s < a.source.size(); ++s) {
+    const float weight = a.at(target, s);
+    row += (s ? "," : "") + (std::isfinite(weight) ? fmt::format("{:.6g}", weight) : "null");
+  }
+  return "[" + row + "]";
+}
+
+int64_t parse_place(const std::string& option, const std::string& text, int64_t count) {
+  if (text == "mean") return -1;
+  if (option == "alignment-layer" && text == "last") return count - 1;
+  const std::string allowed =
+      fmt::format("0 to {}, {}mean", count - 1, option == "alignment-layer" ? "last or " : "or ");
+  int64_t place = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
+  if (error != std::errc() || end != text.data() + text.size() || place < 0 || place >= count)
+    fail_value(option, text, allowed);
+  return place;
+}
+
+class LinesFile : public AlignmentFile {
+ public:
+  using Format = std::function<std::string(const Alignment&)>;
+  LinesFile(const std::string& path, Format format) : file_(path), format_(std::move(format)) {}
+  void add(const Alignment& alignment) override { file_.write(format_(alignment) + "\n"); }
+  void finish() override { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+  Format format_;
+};
+
+// Whether we drew it: no other file of such a name is touched.
+bool is_drawing(const fs::path& path) {
+  std::string start(1000, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start.find("<title>line ") != std::string::npos && start.find(kHeading) != std::string::npos;
+}
+
+bool is_numbered(const std::string& stem, const std::string& name) {  // name-0001, name-0002, ... of `name`
+  return stem.size() >= name.size() + 5 && stem.starts_with(name + "-") &&
+         std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(name.size()) + 1, stem.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+class Drawings : public AlignmentFile {
+ public:
+  using Draw = std::function<std::string(const Alignment&, int64_t line)>;
+  Drawings(const std::string& path, Draw draw) : path_(path), draw_(std::move(draw)) {
+    prepare_output(path);
+    remove_earlier();
+  }
+  void add(const Alignment& alignment) override {
+    std::string svg = draw_(alignment, ++lines_);
+    if (lines_ == 1) {  // whether it is the only one is not known yet
+      first_ = std::move(svg);
+      return;
+    }
+    if (lines_ == 2) write_file_atomically(numbered(1), first_);
+    write_file_atomically(numbered(lines_), svg);
+  }
+  void finish() override {
+    if (lines_ == 1) write_file_atomically(path_.string(), first_);
+  }
+
+ private:
+  // Those of a text with more lines, or with one line, would stand beside ours as if they belonged to it.
+  void remove_earlier() const {
+    const std::string name = path_.stem().string();
+    std::vector<fs::path> earlier;
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(path_.has_parent_path() ? path_.parent_path() : ".")) {
+      const fs::path& path = entry.path();
+      if (path.extension() == ".svg" && (path.stem() == name || is_numbered(path.stem().string(), name)) &&
+          entry.symlink_status().type() == fs::file_type::regular && is_drawing(path))
+        earlier.push_back(path);
+    }
+    for (const fs::path& path : earlier) fs::remove(path);
+  }
+  std::string numbered(int64_t line) const {
+    const fs::path name = fmt::format("{}-{:04}.svg", path_.stem().string(), line);
+    return (path_.parent_path() / name).string();
+  }
+
+  fs::path path_;
+  Draw draw_;
+  std::string first_;
+  int64_t lines_ = 0;
+};
+
+}  // namespace
+
+void AlignmentRequest::add_to(Options& options) {
+  files.clear();  // a second parse lists them again
+  options.add(
+      "alignment", files,
+      "keep cross-attention: NAME.svg draws it (several lines: NAME-0001.svg, ..., in place of earlier drawings), "
+      "NAME.jsonl has all numbers, other names Pharaoh's `0-0 2-1`; repeatable");
+  options.add("alignment-layer", layer, "decoder layer that is kept: last, mean, or a number from 0");
+  options.add("alignment-head", head, "head that is kept: mean, or a number from 0");
+}
+
+void AlignmentRequest::check(const Options& options) const {
+  for (const char* name : {"alignment-layer", "alignment-head"})
+    if (options.given(name) && !wanted())
+      fail(ErrorKind::usage, fmt::format("--{} chooses what --alignment FILE keeps, which is not given", name));
+}
+
+void AlignmentRequest::check_files() const {
+  std::set<fs::path> seen;
+  for (const std::string& file : files) {
+    form_of(file);
+    prepare_output(file);
+    if (!seen.insert(fs::weakly_canonical(fs::absolute(file))).second)
+      fail(ErrorKind::usage, fmt::format("--alignment {}: this file is given twice", file));
+  }
+}
+
+Transformer::AttentionChoice AlignmentRequest::choice(const ModelConfig& model) const {
+  return {.layer = parse_place("alignment-layer", layer, model.decoder_layers),
+          .head = parse_place("alignment-head", head, model.heads)};
+}
+
+std::string AlignmentRequest::describe(const ModelConfig& model) const {
+  const Transformer::AttentionChoice c = choice(model);
+  return fmt::format(
+      "{}, {}", c.layer < 0 ? fmt::format("mean of {} layers", model.decoder_layers) : fmt::format("layer {}", c.layer),
+      c.head < 0 ? fmt::format("mean of {} heads", model.heads) : fmt::format("head {}", c.head));
+}
+
+std::string pharaoh_line(const Alignment& alignment) {
+  std::string line;
+  for (const AlignmentLink& link : best_links(alignment))
+    line += fmt::format("{}{}-{}", line.empty() ? "" : " ", link.source, link.target);
+  return line;
+}
+
+std::string json_line(const Alignment& a, const Tokenizer& source, const Tokenizer& target) {
+  std::string rows;
+  for (size_t t = 0; t < a.target.size(); ++t) rows += (t ? "," : "") + row_of(a, t);
+  return fmt::format(R"({{"source":{},"target":{},"weights":[{}]}})", nlohmann::json(labels(a.source, source)).dump(),
+                     nlohmann::json(labels(a.target, target)).dump(), rows);
+}
+
+std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer& target, const std::string& title) {
+  double most = 0;  // a diffuse map would be white, were its colours those of a sharp one
+  for (const float weight : a.weights)
+    if (std::isfinite(weight)) most = std::max(most, static_cast<double>(weight));
+  const auto longest = static_cast<int>(std::max({a.source.size(), a.target.size(), size_t{1}}));
+  const int cell = std::clamp(kDrawingSize / longest, kSmallestCell, kLargestCell);
+  return to_svg({.title = title,
+                 .row_axis = a.target.empty() ? "" : "translation",
+                 .column_axis = a.source.empty() ? "" : "source",
+                 .rows = labels(a.target, target),
+                 .columns = labels(a.source, source),
+                 .values = a.weights,
+                 .high = most > 0 ? most : 1,
+                 .cell_width = cell,
+                 .cell_height = cell,
+                 .label_font = std::min(kLabelFont, cell - 1)});
+}
+
+std::unique_ptr<AlignmentFile> open_alignment_file(const std::string& path, const Tokenizer& source,
+                                                   const Tokenizer& target, const std::string& title) {
+  const Form form = form_of(path);
+  if (form == Form::drawings)
+    return std::make_unique<Drawings>(path, [&source, &target, title](const Alignment& a, int64_t line) {
+      return drawing(a, source, target, fmt::format("line {}{}{}", line, kHeading, title));
+    });
+  if (form == Form::json_lines)
+    return std::make_unique<LinesFile>(path,
+                                       [&source, &target](const Alignment& a) { return json_line(a, source, target); });
+  return std::make_unique<LinesFile>(path, pharaoh_line);
+}
+
+}  // namespace weft

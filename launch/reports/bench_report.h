@@ -1,0 +1,15 @@
+// launch/reports/bench_report.h: what `weft bench` found, as one screen of text or as JSON (docs/bench.md).
+#pragma once
+
+#include <string>
+
+#include "trainer/bench/bench.h"
+
+namespace weft {
+
+inline constexpr double kGiga = 1e9;  // of what both count by
+
+std::string bench_text(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// launch/reports/scored_lines.cpp: the whole text in memory, then its lines.
+#include "launch/reports/scored_lines.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "data/text/gzip.h"
+#include "data/text/unicode.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+std::string read_all(std::istream& in, const std::string& name) {
+  std::ostringstream text;
+  if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
+  if (in.bad() || !text) fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
+  std::string bytes = std::move(text).str();
+  return is_gzip(bytes) ? gunzip(bytes, name) : bytes;
+}
+
+std::string text_of(const std::string& path, const std::string& name) {
+  if (path == kStandardInput) return read_all(std::cin, name);
+  if (std::filesystem::is_directory(path)) fail(ErrorKind::data, fmt::format("{}: is a folder", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(ErrorKind::data, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  return read_all(in, name);
+}
+
+}  // namespace
+
+std::vector<std::string> read_scored_file(const std::string& path) {
+  const std::string name = path == kStandardInput ? "standard input" : path;
+  const std::string text = text_of(path, name);
+  if (text.empty()) fail(ErrorKind::data, fmt::format("{}: is empty", name));
+  std::vector<std::string> lines;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (const auto bad = first_invalid_utf8(line))
+      fail(ErrorKind::data,
+           fmt::format("{}:{}: byte {} is not UTF-8; convert the file with iconv", name, lines.size() + 1, *bad + 1));
+    lines.emplace_back(trim_right(line));
+  }
+  return lines;
+}
+
+}  // namespace weft

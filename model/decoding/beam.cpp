@@ -1,0 +1,79 @@
+// model/decoding/beam.cpp: one sentence's beam search, a step at a time.
+#include "model/decoding/beam.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <tuple>
+
+#include "data/batch.h"
+
+namespace weft {
+
+double length_penalty(int64_t tokens, double alpha) {
+  return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
+}
+
+Beam::Beam(const BeamOptions& options, int64_t max_pieces)
+    : options_(options), max_pieces_(max_pieces), open_{Open{}} {}
+
+int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finished_.size()); }
+
+void Beam::finish(const Continuation& c) {
+  Hypothesis h{.pieces = open_[static_cast<size_t>(c.parent)].pieces, .log_prob = c.log_prob};
+  h.score = h.log_prob / length_penalty(num_pieces_ + 1, options_.length_penalty);
+  const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // among equals the first stays
+  finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
+}
+
+std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
+  const auto better = [](const Continuation& a, const Continuation& b) {
+    return std::tuple(-a.log_prob, a.parent, a.id) < std::tuple(-b.log_prob, b.parent, b.id);
+  };
+  const size_t taken = std::min(all.size(), static_cast<size_t>(places()));
+  std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(taken), all.end(), better);
+
+  std::vector<Open> next;
+  std::vector<bool> stays(open_.size(), false), busy(static_cast<size_t>(options_.beam), false);
+  std::vector<std::pair<size_t, int64_t>> newcomers;  // place in `next`, slot of the parent
+  for (size_t i = 0; i < taken; ++i) {
+    const Continuation& c = all[i];
+    assert(!must_end() || c.id == SpecialIds::eos);
+    if (c.id == SpecialIds::eos) {
+      finish(c);
+      continue;
+    }
+    const Open& parent = open_[static_cast<size_t>(c.parent)];
+    next.push_back({.pieces = parent.pieces, .log_prob = c.log_prob, .slot = parent.slot});
+    next.back().pieces.push_back(c.id);
+    if (stays[static_cast<size_t>(c.parent)]) newcomers.emplace_back(next.size() - 1, parent.slot);
+    stays[static_cast<size_t>(c.parent)] = busy[static_cast<size_t>(parent.slot)] = true;
+  }
+
+  std::vector<SlotCopy> copies;
+  int64_t free_slot = 0;
+  for (const auto& [place, from] : newcomers) {
+    while (busy[static_cast<size_t>(free_slot)]) ++free_slot;
+    next[place].slot = free_slot;
+    copies.push_back({.from = from, .to = free_slot++});
+  }
+  open_ = std::move(next);
+  ++num_pieces_;
+  return copies;
+}
+
+bool Beam::done() const {
+  if (open_.empty()) return true;
+  const auto wanted = static_cast<size_t>(std::min(options_.nbest, options_.beam));
+  if (finished_.size() < wanted) return false;
+  const int64_t tokens = options_.length_penalty >= 0 ? max_pieces_ + 1 : num_pieces_ + 1;
+  const double reachable = open_.front().log_prob / length_penalty(tokens, options_.length_penalty);
+  return finished_[wanted - 1].score >= reachable;
+}
+
+std::vector<Hypothesis> Beam::best() const {
+  const auto count = std::min(finished_.size(), static_cast<size_t>(options_.nbest));
+  return {finished_.begin(), finished_.begin() + static_cast<int64_t>(count)};
+}
+
+}  // namespace weft

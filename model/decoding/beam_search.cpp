@@ -1,0 +1,219 @@
+// model/decoding/beam_search.cpp: which sentence is in which slots, from the first to the last.
+//
+// Slots come in groups of `beam`, one group a sentence. A group owns cache rows for hypotheses of usual length; a
+// sentence that may become longer takes several neighbouring groups for their rows, and uses the slots of the first.
+#include "model/decoding/beam_search.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kSlots = 64;         // rows of a decoding step, unless the beam is wider
+constexpr int64_t kRowsPerSlot = 128;  // usual length
+constexpr int64_t kWindowRows = 512;   // the longest source
+constexpr int64_t kNumWindows = 3;     // the next sentences are encoded while the last of other windows are under way
+constexpr int64_t kLongestTarget = 1023;
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+BeamOptions checked(const BeamOptions& o) {
+  if (o.beam < 1) fail(ErrorKind::usage, fmt::format("decode.beam = {} must be at least 1", o.beam));
+  if (o.nbest < 1 || o.nbest > o.beam)
+    fail(ErrorKind::usage,
+         fmt::format("decode.nbest = {} must be from 1 to the beam, decode.beam = {}", o.nbest, o.beam));
+  return o;
+}
+
+}  // namespace
+
+BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
+                       int64_t side_by_side)
+    : options_(checked(options)),
+      longest_target_(std::min(kLongestTarget, model.max_positions() - 1)),
+      num_groups_(std::max<int64_t>(kSlots / options.beam, 1)),
+      rows_per_slot_(
+          std::max(std::min(kRowsPerSlot, longest_target_ + 1), divide_up(longest_target_ + 1, num_groups_))),
+      side_by_side_(side_by_side > 0 ? std::min(side_by_side, num_groups_) : num_groups_),
+      decoder_(ctx, model, tp,
+               {.slots = std::max(kSlots, options.beam),
+                .cache_rows = num_groups_ * options.beam * rows_per_slot_,
+                .windows = kNumWindows,
+                .window_rows = std::min(kWindowRows, model.max_positions()),
+                .candidates = options.beam}) {}
+
+class BeamSearch::Run {
+ public:
+  Run(BeamSearch& search, const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done);
+  std::vector<std::vector<Hypothesis>> finish();
+
+ private:
+  struct Job {  // a sentence that is encoded
+    size_t request;
+    int64_t window;
+    SlotDecoder::Rows source;
+    Beam beam;
+    int64_t num_groups;
+    int64_t group = -1;  // the first of them, once it is being decoded
+  };
+  int64_t slot_of(const Job& job, int64_t slot) const { return job.group * beam_ + slot; }
+  int64_t first_row(const Job& job, int64_t slot) const {
+    return (job.group * beam_ + slot * job.num_groups) * search_.rows_per_slot_;
+  }
+  bool encode_window();
+  int64_t free_groups(int64_t count) const;  // the first of `count` neighbours; -1: none
+  void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
+  void admit();
+  void step();
+  void advance(Job& job, const std::vector<SlotDecoder::Next>& next);
+  void retire();
+
+  BeamSearch& search_;
+  const std::vector<BeamRequest>& requests_;
+  const std::function<void(int64_t)>& on_done_;
+  const int64_t beam_;
+  std::deque<size_t> waiting_;  // requests not yet encoded, longest first
+  std::deque<Job> encoded_;     // not yet in slots
+  std::vector<Job> active_;
+  std::vector<int64_t> window_users_;  // jobs that still read the window
+  std::vector<bool> busy_;             // groups
+  std::vector<int32_t> copy_from_, copy_to_;
+  std::vector<std::vector<Hypothesis>> results_;
+  int64_t num_done_ = 0;
+};
+
+BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& requests,
+                     const std::function<void(int64_t)>& on_done)
+    : search_(search),
+      requests_(requests),
+      on_done_(on_done),
+      beam_(search.options_.beam),
+      waiting_(requests.size()),
+      window_users_(static_cast<size_t>(kNumWindows), 0),
+      busy_(static_cast<size_t>(search.num_groups_), false),
+      results_(requests.size()) {
+  for (const BeamRequest& r : requests)
+    if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_pieces > search.longest_target())
+      fail(ErrorKind::internal,
+           fmt::format("a request of {} source pieces for up to {} target pieces: at most {} and {}", r.source.size(),
+                       r.max_pieces, search.longest_source(), search.longest_target()));
+  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
+  std::stable_sort(waiting_.begin(), waiting_.end(),
+                   [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
+}
+
+std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {
+  for (;;) {
+    admit();
+    if (active_.empty()) return std::move(results_);
+    step();
+    retire();
+  }
+}
+
+// Fills a free window with waiting sentences. False if there is no such window or sentence.
+bool BeamSearch::Run::encode_window() {
+  const auto window = std::find(window_users_.begin(), window_users_.end(), 0);
+  if (waiting_.empty() || window == window_users_.end()) return false;
+  std::vector<size_t> taken;
+  std::vector<const std::vector<int32_t>*> sources;
+  for (int64_t rows = 0; !waiting_.empty(); waiting_.pop_front()) {
+    const std::vector<int32_t>& source = requests_[waiting_.front()].source;
+    rows += static_cast<int64_t>(source.size()) + 1;
+    if (rows > search_.decoder_.shape().window_rows) break;
+    taken.push_back(waiting_.front());
+    sources.push_back(&source);
+  }
+  const int64_t index = window - window_users_.begin();
+  const std::vector<SlotDecoder::Rows> rows = search_.decoder_.encode(sources, index);
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const int64_t max_pieces = requests_[taken[i]].max_pieces;
+    encoded_.push_back({.request = taken[i],
+                        .window = index,
+                        .source = rows[i],
+                        .beam = Beam(search_.options_, max_pieces),
+                        .num_groups = divide_up(max_pieces + 1, search_.rows_per_slot_)});
+  }
+  *window = static_cast<int64_t>(taken.size());
+  return true;
+}
+
+int64_t BeamSearch::Run::free_groups(int64_t count) const {
+  const auto found = std::search_n(busy_.begin(), busy_.end(), count, false);
+  return found == busy_.end() ? -1 : found - busy_.begin();
+}
+
+void BeamSearch::Run::admit() {
+  while (static_cast<int64_t>(active_.size()) < search_.side_by_side_) {
+    if (encoded_.empty() && !encode_window()) return;
+    Job& job = encoded_.front();
+    job.group = free_groups(job.num_groups);
+    if (job.group < 0) return;
+    set_busy(job, true);
+    active_.push_back(std::move(job));
+    encoded_.pop_front();
+  }
+}
+
+void BeamSearch::Run::step() {
+  std::vector<SlotDecoder::Slot> slots(static_cast<size_t>(search_.decoder_.shape().slots));
+  for (const Job& job : active_) {
+    for (const Beam::Open& open : job.beam.open())
+      slots[static_cast<size_t>(slot_of(job, open.slot))] = {
+          .id = open.pieces.empty() ? SpecialIds::bos : open.pieces.back(),
+          .position = static_cast<int32_t>(open.pieces.size()),
+          .first_row = static_cast<int32_t>(first_row(job, open.slot)),
+          .source = job.source};
+  }
+  const std::vector<SlotDecoder::Next> next = search_.decoder_.step(slots);
+  copy_from_.clear();
+  copy_to_.clear();
+  for (Job& job : active_) advance(job, next);
+  search_.decoder_.copy_rows(copy_from_, copy_to_);
+}
+
+void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& next) {
+  std::vector<Beam::Continuation> all;
+  const std::vector<Beam::Open>& open = job.beam.open();
+  for (size_t i = 0; i < open.size(); ++i) {
+    const SlotDecoder::Next& n = next[static_cast<size_t>(slot_of(job, open[i].slot))];
+    const auto parent = static_cast<int64_t>(i);
+    if (job.beam.must_end()) {
+      all.push_back({.parent = parent, .id = SpecialIds::eos, .log_prob = open[i].log_prob + n.end});
+      continue;
+    }
+    for (const SlotDecoder::Next::Piece& piece : n.best)
+      all.push_back({.parent = parent, .id = piece.id, .log_prob = open[i].log_prob + piece.log_prob});
+  }
+  const std::vector<Beam::SlotCopy> copies = job.beam.advance(std::move(all));
+  if (job.beam.done()) return;
+  for (const Beam::SlotCopy& copy : copies) {
+    for (int64_t row = 0; row < job.beam.num_pieces(); ++row) {
+      copy_from_.push_back(static_cast<int32_t>(first_row(job, copy.from) + row));
+      copy_to_.push_back(static_cast<int32_t>(first_row(job, copy.to) + row));
+    }
+  }
+}
+
+void BeamSearch::Run::retire() {
+  std::erase_if(active_, [&](const Job& job) {
+    if (!job.beam.done()) return false;
+    results_[job.request] = job.beam.best();
+    set_busy(job, false);
+    --window_users_[static_cast<size_t>(job.window)];
+    ++num_done_;
+    if (on_done_) on_done_(num_done_);
+    return true;
+  });
+}
+
+std::vector<std::vector<Hypothesis>> BeamSearch::search(const std::vector<BeamRequest>& requests,
+                                                        const std::function<void(int64_t)>& on_done) {
+  return Run(*this, requests, on_done).finish();
+}
+
+}  // namespace weft

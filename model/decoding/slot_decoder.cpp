@@ -1,0 +1,188 @@
+// model/decoding/slot_decoder.cpp: one encoder window, one decoding step, and copies of cache rows, as tensors.
+#include "model/decoding/slot_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tensor/error.h"
+#include "tensor/math.h"
+
+namespace weft {
+namespace {
+
+// One value of each slot as a tensor [slots].
+template <typename Slot, typename F>
+Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
+  std::vector<int32_t> values;
+  values.reserve(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) values.push_back(static_cast<int32_t>(value(slots[i], i)));
+  return upload(p, values);
+}
+
+}  // namespace
+
+// Behind the rows that are given out, one row a slot takes the keys and values of idle slots.
+SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp,
+                         const SlotDecoderShape& shape)
+    : ctx_(ctx),
+      model_(model),
+      tp_(tp),
+      shape_(shape),
+      state_(ctx, model, tp, 1, shape.cache_rows + shape.slots, shape.windows * shape.window_rows),
+      window_(ctx, model, tp, 0, 0, 0),
+      arena_bytes_(measure()),
+      arena_(ctx.dry_run() ? Arena() : Arena(arena_bytes_, ctx.device())) {}
+
+size_t SlotDecoder::measure() {
+  Context dry(ctx_.device(), /*dry_run=*/true);
+  Arena arena(ctx_.device());
+  encode(pass(dry, arena), {}, 0);
+  step(pass(dry, arena), std::vector<Slot>(static_cast<size_t>(shape_.slots)));
+  copy_rows(pass(dry, arena), {}, {}, shape_.cache_rows);
+  ctx_.reserve(dry);
+  return arena.high_water();
+}
+
+std::vector<SlotDecoder::Rows> SlotDecoder::encode(const std::vector<const std::vector<int32_t>*>& sources,
+                                                   int64_t window) {
+  encode(pass(ctx_, arena_), sources, window);
+  std::vector<Rows> rows;
+  auto begin = static_cast<int32_t>(window * shape_.window_rows);
+  for (const auto* source : sources) {
+    const auto end = begin + static_cast<int32_t>(source->size()) + 1;
+    rows.push_back({begin, end});
+    begin = end;
+  }
+  return rows;
+}
+
+void SlotDecoder::encode(Pass p, const std::vector<const std::vector<int32_t>*>& sources, int64_t window) {
+  p.arena.reset();
+  std::vector<int32_t> ids, positions, offsets{0};
+  for (const auto* source : sources) {
+    ids.insert(ids.end(), source->begin(), source->end());
+    ids.push_back(SpecialIds::eos);
+    for (int32_t i = 0; i <= static_cast<int32_t>(source->size()); ++i) positions.push_back(i);
+    offsets.push_back(static_cast<int32_t>(ids.size()));
+  }
+  assert(static_cast<int64_t>(ids.size()) <= shape_.window_rows);
+  ids.resize(static_cast<size_t>(shape_.window_rows), -1);
+  positions.resize(static_cast<size_t>(shape_.window_rows), 0);
+  const int64_t sentences = static_cast<int64_t>(sources.size());
+  const Tensor bounds = upload(p, offsets, shape_.window_rows + 1);
+  for (size_t i = 0; i < state_.blocks.size(); ++i) {
+    const KeyValueCache& all = state_.blocks[i].cross;
+    window_.blocks[i].cross = {.k = all.k.slice_rows(window * shape_.window_rows, shape_.window_rows),
+                               .v = all.v.slice_rows(window * shape_.window_rows, shape_.window_rows)};
+  }
+  model_.start_decoding(p, upload(p, ids), upload(p, positions),
+                        {.begin = bounds.slice_rows(0, sentences), .end = bounds.slice_rows(1, sentences)}, window_);
+}
+
+VocabularyRange SlotDecoder::range_of(int rank) const {
+  return VocabularyRange::of(model_.output().vocabulary(), rank, tp_.size());
+}
+
+// bos may be among a rank's best, so one more than is wanted.
+int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
+int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
+
+void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const {
+  const Shape whole{shape_.slots, offered()}, found{shape_.slots, offered_by(tp_.rank())};
+  const bool alone = tp_.size() == 1;
+  const Tensor my_values = alone ? values.with_shape(whole) : p.arena.tensor(whole);
+  const Tensor my_columns = alone ? columns.with_shape(whole) : p.arena.tensor(whole, DType::i32);
+  if (found.numel() > 0)
+    ops::top_k(p.ctx, {.x = logits,
+                       .valid = range_of(tp_.rank()).valid,
+                       .values = Tensor(my_values.data, found, DType::f32, my_values.device),
+                       .columns = Tensor(my_columns.data, found, DType::i32, my_columns.device)});
+  if (alone) return;
+  p.tp.gather(p.ctx, my_values, values);
+  p.tp.gather(p.ctx, my_columns, columns);
+}
+
+SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
+  p.arena.reset();
+  const auto idle = [](const Slot& s) { return s.id < 0; };
+  const Tensor ids = upload_each(p, slots, [](const Slot& s, size_t) { return s.id; });
+  const Tensor positions = upload_each(p, slots, [](const Slot& s, size_t) { return s.position; });
+  const auto upload_rows = [&](int64_t longest, auto&& begin, auto&& end) {
+    return SequenceRanges{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end), .longest = longest};
+  };
+  const DecoderBlock::StepRows rows{
+      .cache_rows = upload_each(p, slots,
+                                [&](const Slot& s, size_t i) {
+                                  return idle(s) ? shape_.cache_rows + static_cast<int64_t>(i)
+                                                 : s.first_row + s.position;
+                                }),
+      .queries = upload_rows(
+          1, [](const Slot&, size_t i) { return i; }, [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
+      .self_keys = upload_rows(
+          model_.max_positions(), [](const Slot& s, size_t) { return s.first_row; },
+          [&](const Slot& s, size_t) { return s.first_row + (idle(s) ? 0 : s.position + 1); }),
+      .cross_keys = upload_rows(
+          shape_.window_rows, [](const Slot& s, size_t) { return s.source.begin; },
+          [](const Slot& s, size_t) { return s.source.end; })};
+
+  const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()}, model_.dtype());
+  model_.decode_step(p, ids, positions, rows, state_, logits);
+  const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
+  const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
+                  .columns = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),
+                  .stats = gathered_stats(p, model_.output(), logits, ends)};
+  gather_best(p, logits, all.values, all.columns);
+  return all;
+}
+
+std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
+  assert(static_cast<int64_t>(slots.size()) == shape_.slots);
+  const Offer all = step(pass(ctx_, arena_), slots);
+  const std::vector<float> stats = to_host<float>(ctx_, all.stats), values = to_host<float>(ctx_, all.values);
+  const std::vector<int32_t> columns = to_host<int32_t>(ctx_, all.columns);
+  std::vector<Next> next(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].id < 0) continue;
+    SoftmaxRow<double> row;
+    for (int64_t rank = 0; rank < tp_.size(); ++rank) {
+      const float* s = &stats[static_cast<size_t>(rank * shape_.slots) * 4 + i * 4];
+      row = merge(row, SoftmaxRow<double>{s[0], s[1], s[2], s[3]});
+    }
+    const double lse = log_sum_exp(row);
+    if (!std::isfinite(lse))
+      fail(ErrorKind::diverged, "the model's predictions are not finite: it has diverged; use an earlier checkpoint");
+    next[i].end = row.target - lse;
+    for (int rank = 0; rank < tp_.size(); ++rank) {
+      const auto count = static_cast<size_t>(offered_by(rank));
+      const auto begin = static_cast<size_t>(rank * shape_.slots * offered()) + i * count;
+      for (size_t at = begin; at < begin + count; ++at) {
+        const int32_t id = static_cast<int32_t>(range_of(rank).first) + columns[at];
+        if (id == SpecialIds::bos) continue;
+        next[i].best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
+      }
+    }
+  }
+  return next;
+}
+
+void SlotDecoder::copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to) {
+  if (!from.empty()) copy_rows(pass(ctx_, arena_), from, to, 0);
+}
+
+void SlotDecoder::copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to,
+                            int64_t capacity) const {
+  p.arena.reset();
+  const int64_t count = std::max(static_cast<int64_t>(from.size()), capacity);
+  const Tensor sources = upload(p, from, capacity), targets = upload(p, to, capacity);
+  const Tensor rows = p.arena.tensor({count, state_.blocks.front().self.k.cols()}, model_.dtype());
+  const Tensor copied = rows.slice_rows(0, static_cast<int64_t>(from.size()));
+  for (const DecoderBlock::Cache& block : state_.blocks) {
+    for (const Tensor& cache : {block.self.k, block.self.v}) {
+      ops::gather_rows(p.ctx, {.x = cache, .rows = sources, .y = copied});
+      ops::scatter_rows(p.ctx, {.x = copied, .rows = targets, .y = cache});
+    }
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+// model/layers/embedding.cpp: embedding tables, positions, output projection.
+#include "model/layers/embedding.h"
+
+#include <cmath>
+
+#include "model/layers/partial_sum.h"
+
+#include "tensor/math.h"
+
+namespace weft {
+
+namespace {
+
+InitSpec normal_init(int64_t width) { return InitSpec::normal(1.0f / std::sqrt(static_cast<float>(width))); }
+
+const Param* declare_positions(ParamStore& params, const std::string& name, const ModelConfig& c) {
+  return params.declare(
+      {.name = name, .shape = {c.max_positions, c.width}, .init = normal_init(c.width), .decay = true});
+}
+
+}  // namespace
+
+const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& c) {
+  const InitSpec init =
+      c.embedding_init == EmbeddingInit::normal ? normal_init(c.width) : InitSpec::xavier(vocabulary, c.width);
+  return params.declare(
+      {.name = name, .shape = {vocabulary, c.width}, .tp_dim = 0, .pad = true, .init = init, .decay = true});
+}
+
+PositionTables::PositionTables(ParamStore& params, const ModelConfig& c, int64_t num_sinusoids) {
+  if (c.positions == Positions::learned) {
+    source_.learned = declare_positions(params, "source_positions.weight", c);
+    target_.learned = declare_positions(params, "target_positions.weight", c);
+    return;
+  }
+  const PositionLayout layout = sinusoid_layout(c.positions);
+  std::vector<float> table;
+  table.reserve(static_cast<size_t>(num_sinusoids * c.width));
+  for (int64_t row = 0; row < num_sinusoids; ++row)
+    for (int64_t col = 0; col < c.width; ++col)
+      table.push_back(static_cast<float>(sinusoid(layout, row + c.position_offset, col, c.width)));
+  buffer_ = Buffer(table.size() * sizeof(float), params.device());
+  source_.sinusoids = target_.sinusoids = buffer_.tensor({num_sinusoids, c.width});
+  Context ctx(params.device());  // for this one copy
+  upload(ctx, table.data(), source_.sinusoids);
+  ctx.synchronize();
+}
+
+Embedding::Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& c)
+    : table_(table),
+      positions_(positions),
+      width_(c.width),
+      scale_(c.scale_embeddings ? std::sqrt(static_cast<float>(c.width)) : 1.0f),
+      rate_(c.dropout_embedding),
+      purpose_(purpose_of(name + ".dropout")) {}
+
+void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const {
+  ArenaScope scope(p.arena);
+  const PartialSum sum(p, y);
+  ops::embedding_forward(
+      p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
+  p.tp.all_reduce(p.ctx, sum.part());
+  ops::add_positions(p.ctx, {.x = sum.part(),
+                             .positions = positions,
+                             .table = positions_.rows(),
+                             .y = y,
+                             .dropout = p.dropout(rate_, purpose_, y.rows(), width_)});
+}
+
+void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const {
+  const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
+  if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
+  ops::embedding_backward(
+      p.ctx, {.ids = ids, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+  if (const Param* learned = positions_.learned)
+    ops::embedding_backward(p.ctx, {.ids = positions, .d_y = d_y, .d_table = learned->grad});
+}
+
+OutputProjection::OutputProjection(ParamStore& params, const Param* table, const ModelConfig& c)
+    : table_(table), vocabulary_(c.target_vocabulary) {
+  params.use_as_matrix(table, columns());
+  if (c.bias_output) bias_ = params.declare({.name = "output.bias", .shape = {vocabulary_}, .tp_dim = 0, .pad = true});
+}
+
+void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
+  ops::gemm(p.ctx, {.a = x,
+                    .b = table_->compute,
+                    .c = logits,
+                    .trans_b = true,
+                    .bias = bias_ ? bias_->value : Tensor{},
+                    .packed_b = table_->packed_forward});
+}
+
+void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
+  ArenaScope scope(p.arena);
+  const PartialSum sum(p, d_x);
+  ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part(), .packed_b = table_->packed_backward});
+  ops::gemm(p.ctx, {.a = d_logits,
+                    .b = x,
+                    .c = table_->grad,
+                    .trans_a = true,
+                    .accumulate = true,
+                    .d_bias = bias_ ? bias_->grad : Tensor{}});
+  sum.finish(p);
+}
+
+}  // namespace weft

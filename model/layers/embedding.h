@@ -1,0 +1,74 @@
+// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output projection that
+// may share it.
+//
+// A table [V, D] is split by rows over tp; a rank looks up its own ids, the sum over tp completes the rows. Embeddings
+// are scaled by sqrt(D) (Vaswani et al. 2017, section 3.4), positions are added after that, then dropout.
+#pragma once
+
+#include <string>
+
+#include "model/config.h"
+#include "model/parameters/param_store.h"
+#include "model/pass.h"
+
+namespace weft {
+
+const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& config);
+
+struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
+  Tensor sinusoids;                // or
+  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"
+  const Tensor& rows() const { return learned ? learned->value : sinusoids; }
+};
+
+// Sinusoids, one table for both sides, as many rows as the caller has use for; or two learned tables of
+// config.max_positions rows.
+class PositionTables {
+ public:
+  PositionTables(ParamStore& params, const ModelConfig& config, int64_t num_sinusoids);
+  const PositionTable& source() const { return source_; }
+  const PositionTable& target() const { return target_; }
+  int64_t max_positions() const { return source_.rows().rows(); }
+  size_t bytes() const {  // learned tables are parameters
+    return Buffer::footprint(buffer_.bytes(), buffer_.device());
+  }
+
+ private:
+  Buffer buffer_;  // of the sinusoids
+  PositionTable source_, target_;
+};
+
+class Embedding {
+ public:
+  Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& config);
+  void forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const;  // [R] -> [R, D]
+  // d_y is overwritten. Unused rows have d_y = 0, whatever their id and position.
+  void backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const;
+
+ private:
+  const Param* table_;
+  const PositionTable& positions_;
+  int64_t width_;
+  float scale_;
+  double rate_;
+  uint32_t purpose_;
+};
+
+class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); W may be an embedding's table
+ public:
+  OutputProjection(ParamStore& params, const Param* table, const ModelConfig& config);
+  int64_t columns() const { return table_->value.rows(); }
+  DType dtype() const { return table_->compute.dtype; }  // of logits
+  VocabularyRange range(const TensorParallel& tp) const {
+    return VocabularyRange::of(vocabulary_, tp.rank(), tp.size());
+  }
+  int64_t vocabulary() const { return vocabulary_; }
+  void forward(Pass& p, const Tensor& x, const Tensor& logits) const;
+  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // d_x summed over tp
+
+ private:
+  const Param *table_, *bias_ = nullptr;
+  int64_t vocabulary_;
+};
+
+}  // namespace weft

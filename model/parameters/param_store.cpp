@@ -1,0 +1,216 @@
+// model/parameters/param_store.cpp: declarations to flat memory, initial values, and slices of global tensors.
+#include "model/parameters/param_store.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/parameters/memory_limit.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kAlignment = 16;  // elements; 64 bytes, a cache line
+
+void check(const ParamSpec& spec, int tp_size) {
+  if (spec.tp_dim < -1 || spec.tp_dim >= spec.shape.rank() || spec.shape.numel() <= 0) {
+    fail(ErrorKind::internal,
+         fmt::format("parameter {} {} cannot be declared with tp_dim {}", spec.name, spec.shape.str(), spec.tp_dim));
+  }
+  if (spec.tp_dim >= 0 && !spec.pad && spec.shape[spec.tp_dim] % tp_size != 0) {
+    fail(ErrorKind::usage,
+         fmt::format("parameter {} {}: dimension {} ({} entries) cannot be split over parallel.tp = {} ranks; change "
+                     "parallel.tp, model.heads or model.feed_forward",
+                     spec.name, spec.shape.str(), spec.tp_dim, spec.shape[spec.tp_dim], tp_size));
+  }
+}
+
+// How a rank's slice lies in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from `begin` on. A
+// tensor that is not split is its own slice, of a single dimension.
+struct SliceView {
+  int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
+
+  int64_t valid() const { return std::clamp<int64_t>(global_dim - begin, 0, dim); }  // the rest of dim is padding
+  int64_t position(int64_t o) const { return (o * global_dim + std::min(begin, global_dim)) * inner; }  // global
+};
+
+// Zeroing more than there is would end in the kernel's hands, without a word.
+void require_memory(int64_t numel, size_t bytes) {
+  const size_t limit = memory_limit();
+  const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
+  if (bytes > limit)
+    fail(ErrorKind::usage,
+         fmt::format("{} parameters need {:.1f} GiB with their gradients, and this machine, or the control group that "
+                     "this runs in, allows {:.1f}: a smaller model, or more machines and a higher parallel.tp, need "
+                     "less",
+                     numel, gib(bytes), gib(limit)));
+}
+
+int64_t local_dim(const ParamSpec& spec, int tp_size) {
+  return spec.tp_dim < 0 ? 0 : (spec.shape[spec.tp_dim] + tp_size - 1) / tp_size;
+}
+
+SliceView view_of(const ParamSpec& spec, int64_t begin, int64_t dim) {
+  if (spec.tp_dim < 0) return {.dim = spec.shape.numel(), .global_dim = spec.shape.numel()};
+  SliceView view{.dim = dim, .begin = begin, .global_dim = spec.shape[spec.tp_dim]};
+  for (int i = 0; i < spec.tp_dim; ++i) view.outer *= spec.shape[i];
+  for (int i = spec.tp_dim + 1; i < spec.shape.rank(); ++i) view.inner *= spec.shape[i];
+  return view;
+}
+
+SliceView view_of(const Param& p) {
+  return view_of(p.spec, p.begin, p.spec.tp_dim < 0 ? 0 : p.value.dim(p.spec.tp_dim));
+}
+
+}  // namespace
+
+InitSpec InitSpec::xavier(int64_t fan_in, int64_t fan_out) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(fan_in + fan_out));
+  return {ops::Init::Kind::uniform, static_cast<float>(bound)};
+}
+
+const Param* ParamStore::declare(ParamSpec spec) {
+  require(values_.data() == nullptr, ErrorKind::internal, "parameters are declared before they are allocated");
+  if (find(spec.name)) fail(ErrorKind::internal, fmt::format("parameter {} is declared twice", spec.name));
+  check(spec, tp_size_);
+
+  const int64_t dim = local_dim(spec, tp_size_);
+  Shape local = spec.shape;
+  if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
+  Param& p = params_.emplace_back();
+  p.spec = std::move(spec);
+  p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
+  p.compute = Tensor(nullptr, local, compute_, device_);
+  p.offset = numel_;
+  p.begin = tp_rank_ * dim;
+  numel_ += (p.numel() + kAlignment - 1) / kAlignment * kAlignment;
+  return &p;
+}
+
+void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
+  require(values_.data() == nullptr, ErrorKind::internal, "weights are named before they are allocated");
+  const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
+  require(it != params_.end(), ErrorKind::internal, "a weight of another store");
+  it->matrix_rows = rows;
+  const int64_t in = p->numel() / rows;  // as the dry run sees them; allocate() gives memory
+  it->packed_forward = packed_shape(in, rows);
+  it->packed_backward = packed_shape(rows, in);
+}
+
+Tensor ParamStore::packed_shape(int64_t k, int64_t n) const {
+  const int64_t numel = ops::packed_numel(device_, compute_, k, n);
+  return numel > 0 ? Tensor(nullptr, {numel}, compute_, device_) : Tensor{};
+}
+
+int64_t ParamStore::packed_numel() const {
+  int64_t numel = 0;
+  for (const Param& p : params_) {
+    if (p.matrix_rows == 0) continue;
+    const int64_t out = p.matrix_rows, in = p.numel() / out;
+    numel += ops::packed_numel(device_, compute_, in, out) + ops::packed_numel(device_, compute_, out, in);
+  }
+  return numel;
+}
+
+size_t ParamStore::copies_bytes() const {
+  if (!mixed()) return 0;
+  const auto bytes = [&](int64_t numel) {
+    return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
+  };
+  return bytes(numel_) + bytes(packed_numel());
+}
+
+void ParamStore::allocate() {
+  require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
+  const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
+  if (device_ == Device::cpu) require_memory(numel_, 2 * bytes);
+  values_ = Buffer(bytes, device_);
+  grads_ = Buffer(bytes, device_);
+  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device_);
+  for (Param& p : params_) {
+    const size_t offset = static_cast<size_t>(p.offset) * sizeof(float);
+    p.value = values_.tensor(p.value.shape, DType::f32, offset);
+    p.grad = grads_.tensor(p.grad.shape, DType::f32, offset);
+    p.compute =
+        mixed() ? rounded_.tensor(p.value.shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
+  }
+  allocate_packed();
+}
+
+void ParamStore::allocate_packed() {
+  packed_ = Buffer(static_cast<size_t>(packed_numel()) * size_of(compute_), device_);
+  size_t at = 0;
+  const auto take = [&](int64_t k, int64_t n) {
+    Tensor t = packed_shape(k, n);
+    if (t.empty()) return t;
+    t = packed_.tensor(t.shape, compute_, at);
+    at += t.bytes();
+    return t;
+  };
+  for (Param& p : params_) {
+    if (p.matrix_rows == 0) continue;
+    const int64_t out = p.matrix_rows, in = p.numel() / out;
+    p.packed_forward = take(in, out);
+    p.packed_backward = take(out, in);
+  }
+}
+
+void ParamStore::initialize(Context& ctx, uint64_t seed) {
+  for (const Param& p : params_) {
+    const SliceView view = view_of(p);
+    ops::init(ctx, {.x = p.value.with_shape({p.numel()}),
+                    .outer = view.outer,
+                    .dim = view.dim,
+                    .inner = view.inner,
+                    .begin = view.begin,
+                    .global_dim = view.global_dim,
+                    .kind = p.spec.init.kind,
+                    .value = p.spec.init.value,
+                    .seed = seed,
+                    .purpose = purpose_of(p.spec.name)});
+  }
+  round_values(ctx);
+}
+
+void ParamStore::round_values(Context& ctx) {
+  if (!mixed()) return;
+  ops::cast(ctx, {.x = values(), .y = rounded()});
+  for (const Param& p : params_) pack(ctx, p);
+}
+
+void ParamStore::pack(Context& ctx, const Param& p) const {
+  if (p.packed_forward.empty()) return;
+  ops::pack_weight(ctx, {.b = p.matrix(), .trans_b = true, .packed = p.packed_forward});
+  ops::pack_weight(ctx, {.b = p.matrix(), .packed = p.packed_backward});
+}
+
+const Param* ParamStore::find(const std::string& name) const {
+  const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& p) { return p.spec.name == name; });
+  return it == params_.end() ? nullptr : &*it;
+}
+
+int64_t ParamStore::global_numel() const {
+  int64_t n = 0;
+  for (const Param& p : params_) n += p.spec.shape.numel();
+  return n;
+}
+
+void slice_from_global(const Param& p, const float* global, float* local) {
+  const SliceView view = view_of(p);
+  const int64_t valid = view.valid() * view.inner, padded = view.dim * view.inner;
+  for (int64_t o = 0; o < view.outer; ++o, local += padded) {
+    std::copy_n(global + view.position(o), valid, local);
+    std::fill(local + valid, local + padded, 0.0f);
+  }
+}
+
+void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global) {
+  const int64_t dim = local_dim(spec, tp_size);
+  const SliceView view = view_of(spec, tp_rank * dim, dim);
+  for (int64_t o = 0; o < view.outer; ++o, local += view.dim * view.inner) {
+    std::copy_n(local, view.valid() * view.inner, global + view.position(o));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,11 @@
+// parallel/mpi/check.h: every MPI return code goes through one function.
+#pragma once
+
+#include <source_location>
+
+namespace weft {
+
+// Throws an Error of kind peer with MPI's own text unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call, std::source_location where = std::source_location::current());
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// parallel/mpi/session.cpp: start and end of MPI, and the check of its return codes.
+#include "parallel/mpi/session.h"
+
+#include <mpi.h>
+
+#include <cstdlib>
+#include <exception>
+
+#include "parallel/mpi/check.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+void check_mpi(int code, const char* call, std::source_location where) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fail(ErrorKind::peer, fmt::format("{} failed: {}; another rank may have stopped, see its message", call, text),
+       where);
+}
+
+MpiSession::MpiSession() : exceptions_at_start_(std::uncaught_exceptions()) {
+  int provided = 0;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  if (provided < MPI_THREAD_FUNNELED) {
+    fail(ErrorKind::peer, "this MPI library allows no threads (MPI_THREAD_FUNNELED); install one that does");
+  }
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+
+  MPI_Comm machine;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
+            "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_rank(machine, &local_rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(machine, &local_size_), "MPI_Comm_size");
+  check_mpi(MPI_Comm_free(&machine), "MPI_Comm_free");
+}
+
+MpiSession::~MpiSession() {
+  if (std::uncaught_exceptions() == exceptions_at_start_) MPI_Finalize();
+}
+
+void MpiSession::abort(int code) const {
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);  // MPI_Abort does not return where it can do its work
+}
+
+}  // namespace weft

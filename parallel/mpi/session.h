@@ -1,0 +1,39 @@
+// parallel/mpi/session.h: MPI from its start to its end: make one in main, before the first collective.
+//
+// MPI is called from the main thread only. Its errors are returned, checked and thrown as an Error of kind peer.
+// While an exception unwinds past a session MPI is not finalized: that waits for peers that may never come.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "parallel/communicator.h"
+
+namespace weft {
+
+struct MpiLimits {                 // tests make them tiny; results never depend on them
+  int64_t message = 4 << 20;       // elements in one MPI call: its counts are int, longer tensors go in pieces
+  int64_t small_reduce = 2 << 10;  // all-reduces up to this many elements gather everything and add locally
+};
+
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }  // among the ranks of this machine
+  int local_size() const { return local_size_; }
+
+  std::unique_ptr<Communicator> world(MpiLimits limits = {}) const;  // must be gone before the session is
+  [[noreturn]] void abort(int code) const;                           // ends every rank of the run
+
+ private:
+  int exceptions_at_start_;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+};
+
+}  // namespace weft

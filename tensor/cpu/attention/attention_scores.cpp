@@ -1,0 +1,137 @@
+// tensor/cpu/attention/attention_scores.cpp: a tile's scores to probabilities, and their gradients, in vectors along
+// the keys.
+//
+// What a row sums does not depend on how far its vectors are filled up: lanes past the visible keys add 0.
+#include <limits>
+
+#include "tensor/cpu/attention/attention.h"
+#include "tensor/cpu/dropout.h"
+#include "tensor/elementary.h"
+
+namespace weft::cpu {
+namespace {
+
+typedef int32_t Lanes __attribute__((vector_size(sizeof(Vec))));
+
+template <size_t... kLane>
+constexpr Lanes lane_numbers(std::index_sequence<kLane...>) {
+  return Lanes{kLane...};
+}
+constexpr Lanes kLaneNumbers = lane_numbers(std::make_index_sequence<kLanes>());
+
+Vec exp_of_lanes(Vec x) {
+  Vec y;
+#pragma omp simd
+  for (int64_t i = 0; i < kLanes; ++i) y[i] = exp_of(x[i]);
+  return y;
+}
+
+// Of all lanes, by halves.
+template <typename F>
+float reduce_lanes(Vec v, const F& f) {
+#pragma GCC unroll 4
+  for (int32_t distance = kLanes / 2; distance > 0; distance /= 2)
+    v = f(v, __builtin_shuffle(v, kLaneNumbers ^ distance));
+  return v[0];
+}
+float sum_of_lanes(Vec v) {
+  return reduce_lanes(v, [](Vec a, Vec b) { return a + b; });
+}
+Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+
+// Scaled scores; those past `visible` minus infinity.
+Vec masked_scores(const float* scores, int64_t visible, float scale) {
+  const Vec nothing = Vec{} - std::numeric_limits<float>::infinity();
+  return kLaneNumbers < static_cast<int32_t>(visible) ? scale * load(scores) : nothing;
+}
+
+// The first queries of a causal tile see fewer keys, so factors are filled by strips of a few.
+template <typename Arguments>
+void fill_factors(const Arguments& a, const QueryTile& tile, const ScoreRows& rows) {
+  const int64_t strip = tile.causal ? kLanes : tile.count;
+  for (int64_t i = 0; i < tile.count; i += strip) {
+    const int64_t count = std::min(strip, tile.count - i), keys = round_up_to_lanes(tile.visible(i + count - 1));
+    const uint64_t first = a.dropout.index(tile.head * a.q.rows() + tile.row(i), tile.k.begin);
+    DropoutBlock(a.dropout).fill(first, count, keys, rows.factors + i * rows.ld, rows.ld);
+  }
+}
+
+struct SoftmaxSums {
+  float max, sum;
+};
+
+SoftmaxSums softmax_row(float* scores, int64_t visible, float scale, const float* factors) {
+  Vec largest = Vec{} - std::numeric_limits<float>::infinity(), sums = {};
+  for (int64_t c = 0; c < visible; c += kLanes) {
+    const Vec s = masked_scores(scores + c, visible - c, scale);
+    largest = larger(s, largest);
+    store(s, scores + c);
+  }
+  const float max = reduce_lanes(largest, larger);
+  for (int64_t c = 0; c < visible; c += kLanes) {
+    const Vec exponentials = exp_of_lanes(load(scores + c) - max);
+    sums += exponentials;
+    store(exponentials, scores + c);
+  }
+  const float sum = sum_of_lanes(sums), inverse = 1.0f / sum;
+  for (int64_t c = 0; c < visible; c += kLanes) {
+    const Vec p = inverse * load(scores + c);
+    store(factors ? p * load(factors + c) : p, scores + c);
+  }
+  return {max, sum};
+}
+
+template <typename T>
+float dot(const T* a, const T* b, int64_t count) {
+  Vec sums = {};
+  for (int64_t c = 0; c < count; c += kLanes) {
+    const int64_t width = std::min(kLanes, count - c);
+    sums += load(a + c, width) * load(b + c, width);
+  }
+  return sum_of_lanes(sums);
+}
+
+void fill_up(float* row, int64_t visible, int64_t padded) {
+  std::fill(row + round_up_to_lanes(visible), row + padded, 0.0f);
+}
+
+}  // namespace
+
+void softmax(const ops::AttentionForward& a, const QueryTile& tile, const ScoreRows& rows, float* scores) {
+  const bool dropping = a.dropout.rate > 0;
+  if (dropping) fill_factors(a, tile, rows);
+  SoftmaxSums sums[kQueryTile];
+  for (int64_t i = 0; i < tile.count; ++i) {
+    float* row = scores + i * rows.ld;
+    sums[i] = softmax_row(row, tile.visible(i), a.scale, dropping ? rows.factors + i * rows.ld : nullptr);
+    fill_up(row, tile.visible(i), rows.padded);
+  }
+  if (a.lse.empty()) return;
+  float* lse = at(a.lse, tile.head, tile.row(0));
+#pragma omp simd
+  for (int64_t i = 0; i < tile.count; ++i) lse[i] = sums[i].max + log_of(sums[i].sum);
+}
+
+void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const ScoreRows& rows, float* p,
+                     float* d_p) {
+  const bool dropping = a.dropout.rate > 0;
+  if (dropping) fill_factors(a, tile, rows);
+  const int64_t size = a.q.cols() / a.heads, col = tile.head * size;
+  for (int64_t i = 0; i < tile.count; ++i, p += rows.ld, d_p += rows.ld) {
+    const int64_t visible = tile.visible(i), row = tile.row(i);
+    const float lse = *at(a.lse, tile.head, row), delta = for_storage(a.y.dtype, [&](auto zero) {
+                                                    using T = decltype(zero);
+                                                    return dot(at<T>(a.d_y, row, col), at<T>(a.y, row, col), size);
+                                                  });
+    for (int64_t c = 0; c < visible; c += kLanes) {
+      const Vec probabilities = exp_of_lanes(masked_scores(p + c, visible - c, a.scale) - lse);
+      const Vec factors = dropping ? load(rows.factors + i * rows.ld + c) : Vec{} + 1.0f;
+      store(a.scale * probabilities * (load(d_p + c) * factors - delta), d_p + c);
+      store(probabilities * factors, p + c);
+    }
+    fill_up(p, visible, rows.padded);
+    fill_up(d_p, visible, rows.padded);
+  }
+}
+
+}  // namespace weft::cpu

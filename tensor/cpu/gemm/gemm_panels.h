@@ -1,0 +1,73 @@
+// tensor/cpu/gemm/gemm_panels.h: operands of large products in panels that tiles are loaded from.
+//
+// A panel is 32 rows (of the left operand) or columns (of the right one) of a product over all of its depth, in blocks
+// of 32: a block is two tiles, as amx.h has them for `a` and `b`. What lies beyond the matrix is 0.
+#pragma once
+
+#include "tensor/cpu/gemm/tiles.h"
+
+#if defined(__AVX512BW__)
+
+namespace weft::cpu {
+
+inline constexpr int64_t kPanel = kTileHalves;  // rows or columns of a panel, and depths of a block
+inline constexpr int64_t kPanelBlock = kPanel * kPanel;
+
+constexpr int64_t round_up_to_panel(int64_t n) { return round_up_to_halves(n); }
+
+// One block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
+
+// Row `row` of a block, 0 beyond it; `from` is read only where it belongs to the block.
+inline HalfRow block_row(const BFloat16* from, int64_t stride, int64_t row, int64_t rows, int64_t cols) {
+  return row < rows ? load_halves(from + row * stride, cols) : HalfRow{};
+}
+
+// A left operand's rows as they are.
+inline void pack_rows(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
+  for (int64_t i = 0; i < kPanel; ++i) store_halves(block_row(from, stride, i, rows, cols), to + i * kTileHalves);
+}
+
+// A right operand that is stored transposed: its columns are rows here, its depths columns.
+inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
+  for (int64_t first = 0; first < kPanel; first += kTileRows, to += kTileSize) {
+    Vec block[kTileRows];
+    for (int64_t i = 0; i < kTileRows; ++i)
+      block[i] = reinterpret_cast<Vec>(block_row(from, stride, first + i, rows, cols));
+    store_transposed(block, to);
+  }
+}
+
+// Operands whose depths are rows: `rows` of them, at most 32, of all panels; a panel's block lies `panel_stride` after
+// the one before. Memory is read along its rows, as processors expect.
+
+// A right operand: two depths side by side.
+inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
+                           int64_t panel_stride) {
+  for (int64_t i = 0; i < kPanel; i += 2, to += kTileHalves) {
+    const BFloat16 *even = from + i * stride, *odd = even + stride;
+    BFloat16* line = to;
+    for (int64_t col = 0; col < cols; col += kPanel, line += panel_stride) {
+      const HalfRow first = i < rows ? load_halves(even + col, cols - col) : HalfRow{};
+      const HalfRow second = i + 1 < rows ? load_halves(odd + col, cols - col) : HalfRow{};
+      store_halves(interleave<false>(first, second), line);
+      store_halves(interleave<true>(first, second), line + kTileSize);
+    }
+  }
+}
+
+// A left operand that is stored transposed.
+inline void pack_column_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
+                              int64_t panel_stride) {
+  pack_row_pairs(from, stride, rows, cols, to, panel_stride);
+  for (int64_t col = 0; col < cols; col += kPanel, to += panel_stride) {
+    for (BFloat16* tile : {to, to + kTileSize}) {
+      Vec lines[kTileRows];
+      for (int64_t i = 0; i < kTileRows; ++i) lines[i] = reinterpret_cast<Vec>(load_halves(tile + i * kTileHalves));
+      store_transposed(lines, tile);
+    }
+  }
+}
+
+}  // namespace weft::cpu
+
+#endif

@@ -1,0 +1,187 @@
+// tensor/cpu/gemm/small_gemm.h: products of matrices that fit the nearest caches, without set-up cost; for attention.
+//
+// Vectors run along the columns of b and c. An element of `a` is broadcast, so a transposed `a` costs nothing.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tensor/half.h"
+
+namespace weft::cpu {
+
+// The widest vectors, and as many rows of two of them as leave registers for the operands.
+#if defined(__AVX512F__)
+inline constexpr int64_t kLanes = 16, kBlockRows = 8;
+#elif defined(__AVX__)
+inline constexpr int64_t kLanes = 8, kBlockRows = 4;
+#else
+inline constexpr int64_t kLanes = 4, kBlockRows = 4;
+#endif
+typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
+typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+
+typedef uint16_t Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(2), may_alias));
+typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+
+constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// The first `count` lanes; whole vectors, the usual case, as one instruction.
+inline Vec load(const float* from, int64_t count = kLanes) {
+  if (count == kLanes) return *reinterpret_cast<const UnalignedVec*>(from);
+  Vec v = {};
+  std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
+  return v;
+}
+template <typename T>  // halves, widened
+inline Vec load(const T* from, int64_t count = kLanes) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (count == kLanes) {
+      const Halves halves = *reinterpret_cast<const Halves*>(from);
+      return reinterpret_cast<Vec>(__builtin_convertvector(halves, Words32) << 16);
+    }
+  }
+  float lanes[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = to_float(from[i]);
+  return load(lanes);
+}
+inline void store(const Vec& v, float* to, int64_t count = kLanes) {
+  if (count == kLanes) {
+    *reinterpret_cast<UnalignedVec*>(to) = v;
+  } else {
+    std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+struct SmallA {  // element (i, j) at data[i * row + j * col]
+  const float* data;
+  int64_t row, col;
+};
+
+struct SmallB {  // rows readable up to a multiple of kLanes columns
+  const float* data;
+  int64_t ld;
+};
+
+// One block of kRows rows and kVecs vectors of c, the last vector `tail` columns wide in c.
+template <int kRows, int kVecs>
+inline void small_gemm_block(int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail, bool accumulate) {
+  Vec sums[kRows][kVecs] = {};
+  for (int64_t j = 0; j < k; ++j) {
+    Vec row[kVecs];
+    for (int v = 0; v < kVecs; ++v) row[v] = load(b.data + j * b.ld + v * kLanes);
+    for (int i = 0; i < kRows; ++i) {
+      const float factor = a.data[i * a.row + j * a.col];
+      for (int v = 0; v < kVecs; ++v) sums[i][v] += factor * row[v];
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVecs; ++v) {
+      float* target = c + i * ldc + v * kLanes;
+      const int64_t count = v + 1 < kVecs ? kLanes : tail;
+      if (accumulate) sums[i][v] += load(target, count);
+      store(sums[i][v], target, count);
+    }
+  }
+}
+
+template <int kVecs>
+inline void small_gemm_rows(int64_t rows, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail,
+                            bool accumulate) {
+  switch (rows) {
+    case 8:
+      return small_gemm_block<8, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 7:
+      return small_gemm_block<7, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 6:
+      return small_gemm_block<6, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 5:
+      return small_gemm_block<5, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 4:
+      return small_gemm_block<4, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 3:
+      return small_gemm_block<3, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    case 2:
+      return small_gemm_block<2, kVecs>(k, a, b, c, ldc, tail, accumulate);
+    default:
+      return small_gemm_block<1, kVecs>(k, a, b, c, ldc, tail, accumulate);
+  }
+}
+
+// c[m, n] = a[m, k] b[k, n], or += if `accumulate`.
+inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc,
+                       bool accumulate = false) {
+  for (int64_t col = 0; col < n; col += 2 * kLanes) {
+    const int64_t width = std::min(n - col, 2 * kLanes);
+    const SmallB b_cols{b.data + col, b.ld};
+    for (int64_t i = 0; i < m; i += kBlockRows) {
+      const int64_t rows = std::min(m - i, kBlockRows);
+      const SmallA a_rows{a.data + i * a.row, a.row, a.col};
+      float* target = c + i * ldc + col;
+      if (width > kLanes) {
+        small_gemm_rows<2>(rows, k, a_rows, b_cols, target, ldc, width - kLanes, accumulate);
+      } else {
+        small_gemm_rows<1>(rows, k, a_rows, b_cols, target, ldc, width, accumulate);
+      }
+    }
+  }
+}
+
+// in[rows, cols] as it lies if it is f32 and its columns fill vectors, else copied to `space` [rows, cols rounded up],
+// padded with 0.
+template <typename T>
+inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cols % kLanes == 0) return {in, in_row};
+  }
+  const int64_t ld = round_up_to_lanes(cols);
+  for (int64_t r = 0; r < rows; ++r) {
+#pragma omp simd
+    for (int64_t c = 0; c < cols; ++c) space[r * ld + c] = to_float(in[r * in_row + c]);
+    std::fill(space + r * ld + cols, space + (r + 1) * ld, 0.0f);
+  }
+  return {space, ld};
+}
+
+// Transposes a square block of kLanes rows: at each stage, the halves of row i and row i + distance that lie across the
+// diagonal of their square change places.
+template <int kDistance, size_t... kLane>
+inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
+  typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
+  constexpr Mask kUpper{(kLane & kDistance ? kLanes + (kLane ^ kDistance) : kLane)...};
+  constexpr Mask kLower{(kLane & kDistance ? kLanes + kLane : kLane ^ kDistance)...};
+  for (int i = 0; i < kLanes; ++i) {
+    if (i & kDistance) continue;
+    const Vec a = rows[i], b = rows[i + kDistance];
+    rows[i] = __builtin_shuffle(a, b, kUpper);
+    rows[i + kDistance] = __builtin_shuffle(a, b, kLower);
+  }
+}
+
+template <int kDistance = kLanes / 2>
+inline void transpose_block(Vec* rows) {
+  transpose_stage<kDistance>(rows, std::make_index_sequence<kLanes>());
+  if constexpr (kDistance > 1) transpose_block<kDistance / 2>(rows);
+}
+
+// out[cols, ld] = the transpose of in[rows, cols], the columns up to ld being 0.
+template <typename T>
+void pack_transposed(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    const int64_t height = std::min(kLanes, rows - r);
+    for (int64_t c = 0; c < cols; c += kLanes) {
+      const int64_t width = std::min(kLanes, cols - c);
+      Vec block[kLanes] = {};
+      for (int64_t i = 0; i < height; ++i) {
+        block[i] = load(in + (r + i) * in_row + c, width);
+      }
+      transpose_block(block);
+      for (int64_t i = 0; i < width; ++i) store(block[i], out + (c + i) * ld + r);
+    }
+  }
+}
+
+}  // namespace weft::cpu

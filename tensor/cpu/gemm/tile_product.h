@@ -1,0 +1,119 @@
+// tensor/cpu/gemm/tile_product.h: products of small bf16 matrices by tiles: packing, multiplying, rounding; for
+// attention.
+//
+// Everything is filled up with 0 to whole tiles, so products have no remainders. Of a product's factors `a` lies by
+// rows, and `b` in tiles of 32 rows x 16 columns, the tiles of a column of tiles one after the other.
+#pragma once
+
+#include "tensor/cpu/gemm/tiles.h"
+
+#if defined(__AVX512BW__)
+
+namespace weft::cpu {
+
+// a = in[rows, cols].
+inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* a) {
+  const int64_t ld = round_up_to_halves(cols);
+  for (int64_t r = 0; r < round_up_to_tile(rows); ++r)
+    for (int64_t c = 0; c < ld; c += kTileHalves)
+      store_halves(r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{}, a + r * ld + c);
+}
+
+// b = in[rows, cols].
+inline void pack_b(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* b) {
+  const int64_t column = round_up_to_halves(rows) * kTileFloats;  // halves of a column of tiles
+  for (int64_t r = 0; r < round_up_to_halves(rows); r += 2)
+    for (int64_t c = 0; c < cols; c += kTileHalves) {
+      const HalfRow first = r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{};
+      const HalfRow second = r + 1 < rows ? load_halves(in + (r + 1) * in_row + c, cols - c) : HalfRow{};
+      BFloat16* to = b + c / kTileFloats * column + r * kTileFloats;
+      store_halves(interleave<false>(first, second), to);
+      store_halves(interleave<true>(first, second), to + column);
+    }
+}
+
+// b = the transpose of in[rows, cols].
+inline void pack_b_transposed(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* b) {
+  for (int64_t r = 0; r < rows; r += kTileRows)
+    for (int64_t c = 0; c < cols; c += kTileHalves, b += kTileSize) {
+      Vec block[kTileRows] = {};
+      for (int64_t i = 0; i < std::min(kTileRows, rows - r); ++i)
+        block[i] = reinterpret_cast<Vec>(load_halves(in + (r + i) * in_row + c, cols - c));
+      store_transposed(block, b);
+    }
+}
+
+struct TileA {
+  const BFloat16* data;
+  int64_t ld;
+};
+struct TileB {
+  const BFloat16* data;
+  int64_t rows;  // of all of b: what lies between columns of tiles
+};
+
+// kRows x kCols tiles of c.
+template <int kRows, int kCols>
+inline void tile_product_block(int64_t k, TileA a, TileB b, float* c, int64_t ldc, bool accumulate) {
+  constexpr bool kTwoRows = kRows > 1, kTwoCols = kCols > 1;
+  const int64_t c_bytes = ldc * static_cast<int64_t>(sizeof(float)), a_bytes = a.ld * 2;
+  float *below = c + kTileRows * ldc, *right = c + kTileFloats, *last = below + kTileFloats;
+  if (accumulate) {
+    tile_load<0>(c, c_bytes);
+    if constexpr (kTwoCols) tile_load<1>(right, c_bytes);
+    if constexpr (kTwoRows) tile_load<2>(below, c_bytes);
+    if constexpr (kTwoRows && kTwoCols) tile_load<3>(last, c_bytes);
+  } else {
+    tile_zero<0>();
+    if constexpr (kTwoCols) tile_zero<1>();
+    if constexpr (kTwoRows) tile_zero<2>();
+    if constexpr (kTwoRows && kTwoCols) tile_zero<3>();
+  }
+  for (int64_t j = 0; j < k; j += kTileHalves) {
+    tile_load<4>(a.data + j, a_bytes);
+    tile_load<6>(b.data + j * kTileFloats, kTileBytes);
+    tile_multiply_add<0, 4, 6>();
+    if constexpr (kTwoCols) {
+      tile_load<7>(b.data + (b.rows + j) * kTileFloats, kTileBytes);
+      tile_multiply_add<1, 4, 7>();
+    }
+    if constexpr (kTwoRows) {
+      tile_load<5>(a.data + kTileRows * a.ld + j, a_bytes);
+      tile_multiply_add<2, 5, 6>();
+    }
+    if constexpr (kTwoRows && kTwoCols) tile_multiply_add<3, 5, 7>();
+  }
+  tile_store<0>(c, c_bytes);
+  if constexpr (kTwoCols) tile_store<1>(right, c_bytes);
+  if constexpr (kTwoRows) tile_store<2>(below, c_bytes);
+  if constexpr (kTwoRows && kTwoCols) tile_store<3>(last, c_bytes);
+}
+
+// c[m, n] = a[m, k] b[k, n], or += if `accumulate`; m and n rounded up to 16, k to 32. Needs a TileConfig.
+inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, float* c, int64_t ldc,
+                         bool accumulate = false) {
+  for (int64_t col = 0; col < n; col += 2 * kTileFloats)
+    for (int64_t row = 0; row < m; row += 2 * kTileRows) {
+      const TileA a_rows{a.data + row * a.ld, a.ld};
+      const TileB b_cols{b.data + col * b.rows, b.rows};
+      float* target = c + row * ldc + col;
+      const bool two_rows = m - row > kTileRows, two_cols = n - col > kTileFloats;
+      const auto block = two_rows   ? (two_cols ? tile_product_block<2, 2> : tile_product_block<2, 1>)
+                         : two_cols ? tile_product_block<1, 2>
+                                    : tile_product_block<1, 1>;
+      block(k, a_rows, b_cols, target, ldc, accumulate);
+    }
+}
+
+// out[rows, cols] = in.
+inline void round_rows(const float* in, int64_t ld, int64_t rows, int64_t cols, BFloat16* out, int64_t out_row) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < cols; c += kTileHalves) {
+      const float* from = in + r * ld + c;
+      store_halves(round_to_halves(load(from), load(from + kLanes)), out + r * out_row + c, cols - c);
+    }
+}
+
+}  // namespace weft::cpu
+
+#endif

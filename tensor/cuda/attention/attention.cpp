@@ -1,0 +1,26 @@
+// tensor/cuda/attention/attention.cpp: what attention needs of the host alone: its scratch memory and its limit on head
+// sizes.
+#include "tensor/cuda/attention/attention.h"
+
+#include <fmt/format.h>
+
+#include "tensor/cuda/runtime/runtime.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+
+void attention::require_head_size(int64_t size) {
+  if (size <= kMaxHead) return;
+  fail(ErrorKind::usage,
+       fmt::format("attention heads have {} columns, but at most {} on a GPU; train with more heads or a smaller width",
+                   size, kMaxHead));
+}
+
+void measure(Context&, const ops::AttentionForward& a) { attention::require_head_size(a.q.cols() / a.heads); }
+
+void measure(Context& ctx, const ops::AttentionBackward& a) {
+  attention::require_head_size(a.q.cols() / a.heads);
+  runtime(ctx).reserve(Runtime::kAttention, static_cast<size_t>(a.lse.numel()) * sizeof(float));  // delta
+}
+
+}  // namespace weft::cuda

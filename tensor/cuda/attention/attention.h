@@ -1,0 +1,11 @@
+// tensor/cuda/attention/attention.h: the heads that attention's kernels are compiled for.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::cuda::attention {
+
+inline constexpr int kMaxHead = 128;   // columns
+void require_head_size(int64_t size);  // an Error above kMaxHead
+
+}  // namespace weft::cuda::attention

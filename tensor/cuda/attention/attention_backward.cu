@@ -1,0 +1,226 @@
+// tensor/cuda/attention/attention_backward.cu: gradients of attention; probabilities are computed again from the saved
+// lse.
+//
+// With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
+// dS = scale P (dP M - delta) with delta = rowsum(dY Y),  dQ = dS K,  dK = dS^T Q.
+//
+// One kernel runs twice: for tiles of queries, which own d_q, and for tiles of keys, which own d_k and d_v. To a tile
+// of keys everything is transposed, and queries are the columns.
+#include <utility>
+
+#include "tensor/cuda/attention/attention_dropout.cuh"
+#include "tensor/cuda/attention/attention_tile.cuh"
+#include "tensor/elementary.h"
+
+namespace weft::cuda {
+namespace {
+
+using namespace attention;
+
+enum class Side { queries, keys };
+
+// What a tile reads of each side is a pair: Q and dY of queries, K and V of keys. The products of the pairs' first
+// ones are the scores, those of the second ones dP.
+template <typename T>
+struct Pair {
+  Head<const T> first, second;
+};
+
+template <typename T>
+struct Backward {
+  Pair<T> own, other;
+  Head<T> d_first, d_second;  // of the owner: d_q alone, or d_k and d_v
+  SentenceRows own_rows, other_rows;
+  int num_sentences, num_rows;  // of the owner
+  const float *lse, *delta;     // [N, Rq]
+  int64_t lse_stride;
+  int num_queries;
+  bool causal;
+  float scale;
+  Dropout dropout;
+};
+
+template <typename T, int kHead>
+struct alignas(16) BackwardTiles {
+  T own_first[kTileRows * kStride<T, kHead>], own_second[kTileRows * kStride<T, kHead>];
+  T other_first[kChunk * kStride<T, kHead>], other_second[kChunk * kStride<T, kHead>];
+};
+
+// lse and delta of the queries that a lane has: its two rows of a tile of queries, its columns of a tile of keys.
+template <Side kOwner>
+struct QueryStats {
+  static constexpr int kCount = kOwner == Side::queries ? 2 : kChunk / 4;
+  float lse[kCount], delta[kCount];
+
+  // `query` is the tile's first row or the chunk's first column; those from `end` on are not looked at.
+  template <typename T>
+  __device__ QueryStats(const Backward<T>& a, int query, int end) {
+    const int64_t head = blockIdx.y;
+    for (int n = 0; n < kCount; ++n) {
+      const int i = query + (kOwner == Side::queries ? row_of(2 * n) : column_of(n / 2, n % 2));
+      lse[n] = i < end ? a.lse[head * a.lse_stride + i] : 0.0f;
+      delta[n] = i < end ? a.delta[head * a.num_queries + i] : 0.0f;
+    }
+  }
+  // Of element i of a group.
+  __device__ static int index(int group, int i) { return kOwner == Side::queries ? i / 2 : 2 * group + i % 2; }
+};
+
+// A chunk's rows within their sentence, beside the tile's.
+struct ChunkRows {
+  int tile, begin, count;  // the tile's first row and the chunk's first one, counted from their sentence's first rows
+  bool causal;
+
+  template <Side kOwner>
+  __device__ bool sees(int group, int i) const {
+    const int own = tile + row_of(i), other = begin + column_of(group, i);
+    return column_of(group, i) < count && (!causal || (kOwner == Side::queries ? other <= own : own <= other));
+  }
+};
+
+// Scores in `p` and dP in `d_s` to P M and dS.
+template <Side kOwner>
+__device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<kOwner>& stats, float scale,
+                                       const Kept& kept, float keep_scale, Accumulators<kChunk>& p,
+                                       Accumulators<kChunk>& d_s) {
+  for (int group = 0; group < kChunk / 8; ++group) {
+    for (int i = 0; i < 4; ++i) {
+      const int query = QueryStats<kOwner>::index(group, i);
+      const bool sees = rows.template sees<kOwner>(group, i);
+      const float probability = sees ? exp_of(scale * p.v[group][i] - stats.lse[query]) : 0.0f;
+      const float factor = kept(group, i) ? keep_scale : 0.0f;
+      const float d_score = scale * probability * (d_s.v[group][i] * factor - stats.delta[query]);
+      d_s.v[group][i] = sees ? d_score : 0.0f;
+      p.v[group][i] = probability * factor;
+    }
+  }
+}
+
+// The tile's rows of one sentence.
+template <typename T, int kHead, Side kOwner>
+__device__ inline void differentiate(const Backward<T>& a, const Dropout& dropout, const Visit& visit, int first,
+                                     BackwardTiles<T, kHead>& tiles) {
+  const int head = static_cast<int>(blockIdx.y);
+  const int64_t mask_row = static_cast<int64_t>(head) * a.num_queries;
+  const int own_begin = a.own_rows.begin[visit.sentence], other_begin = a.other_rows.begin[visit.sentence];
+  const int num_others = a.other_rows.end[visit.sentence] - other_begin;
+  // Under the causal mask the tile's last query sees keys up to its own, and its first key is seen from there on.
+  constexpr bool queries = kOwner == Side::queries;
+  const int end = a.causal && queries ? smaller(visit.end - own_begin, num_others) : num_others;
+  int begin = a.causal && !queries ? (visit.begin - own_begin) / kChunk * kChunk : 0;
+
+  Accumulators<kHead> d_first, d_second;
+  for (; begin < end; begin += kChunk) {
+    const int row = other_begin + begin, count = smaller(kChunk, end - begin);
+    __syncwarp();
+    load_rows<kChunk, kHead>(a.other.first.at(head), row, count, tiles.other_first);
+    load_rows<kChunk, kHead>(a.other.second.at(head), row, count, tiles.other_second);
+    __syncwarp();
+    Accumulators<kChunk> p, d_s;
+    Products<T>::template by_rows<kHead>(tiles.own_first, tiles.other_first, p);
+    Products<T>::template by_rows<kHead>(tiles.own_second, tiles.other_second, d_s);
+    const QueryStats<kOwner> stats(a, queries ? first : row, queries ? a.num_rows : row + count);
+    Kept kept = Kept::all();
+    if (dropout.rate > 0) {
+      kept = queries ? kept_of_queries(dropout, mask_row + first, row) : kept_of_keys(dropout, mask_row + row, first);
+    }
+    score_gradients({first - own_begin, begin, count, a.causal}, stats, a.scale, kept,
+                    dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
+    Products<T>::template by_columns<kHead>(d_s, tiles.other_first, d_first);
+    if constexpr (kOwner == Side::keys) Products<T>::template by_columns<kHead>(p, tiles.other_second, d_second);
+  }
+  store_rows(d_first, visit.rows(first), tiles.own_first, a.d_first.at(head), first);
+  if constexpr (kOwner == Side::keys)
+    store_rows(d_second, visit.rows(first), tiles.own_second, a.d_second.at(head), first);
+}
+
+template <typename T, int kHead, Side kOwner>
+__global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<T>)
+    attention_backward_kernel(Backward<T> a) {
+  using Tiles = BackwardTiles<T, kHead>;
+  const int first = first_row<Tiles>(kTileRows), last = smaller(first + kTileRows, a.num_rows);
+  if (first >= last) return;
+  Tiles& tiles = tiles_of_warp<Tiles>();
+  const Dropout dropout = a.dropout.rate > 0 ? a.dropout.resolved() : a.dropout;
+  const int head = static_cast<int>(blockIdx.y);
+  load_rows<kTileRows, kHead>(a.own.first.at(head), first, last - first, tiles.own_first);
+  load_rows<kTileRows, kHead>(a.own.second.at(head), first, last - first, tiles.own_second);
+
+  const uint32_t left = for_each_sentence(a.own_rows, a.num_sentences, first, last, [&](const Visit& visit) {
+    differentiate<T, kHead, kOwner>(a, dropout, visit, first, tiles);
+  });
+  if (left == 0) return;
+  store_rows(Accumulators<kHead>{}, left, tiles.own_first, a.d_first.at(head), first);
+  if constexpr (kOwner == Side::keys)
+    store_rows(Accumulators<kHead>{}, left, tiles.own_second, a.d_second.at(head), first);
+}
+
+// delta [N, Rq] = rowsum(dY Y) of each head; 8 lanes a row of a head.
+constexpr int kDeltaLanes = 8, kDeltaThreads = 256;
+
+template <typename T>
+__global__ void __launch_bounds__(kDeltaThreads)
+    attention_delta_kernel(Head<const T> y, Head<const T> d_y, int num_queries, int heads, float* delta) {
+  const int64_t i = (static_cast<int64_t>(blockIdx.x) * kDeltaThreads + threadIdx.x) / kDeltaLanes;
+  const int64_t row = i / heads, head = i % heads;
+  const bool exists = row < num_queries;
+  float sum = 0;
+  for (int c = lane_id() % kDeltaLanes * Packet<T>::kSize; exists && c < y.size; c += kDeltaLanes * Packet<T>::kSize) {
+    Packet<T> a, b;
+    load_packet(d_y.at(static_cast<int>(head)), row, c, true, a.v);
+    load_packet(y.at(static_cast<int>(head)), row, c, true, b.v);
+    for (int e = 0; e < Packet<T>::kSize; ++e) sum = fmaf(to_float(a.v[e]), to_float(b.v[e]), sum);
+  }
+  for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  if (exists && lane_id() % kDeltaLanes == 0) delta[head * num_queries + row] = sum;
+}
+
+template <typename T, Side kOwner>
+void launch_owners(Context& ctx, const ops::AttentionBackward& op, const Backward<T>& a) {
+  for_head_size(op.q.cols() / op.heads, [&](auto head) {
+    constexpr int kHead = decltype(head)::value;
+    launch_tiles<BackwardTiles<T, kHead>>(ctx, "attention_backward", attention_backward_kernel<T, kHead, kOwner>,
+                                          a.num_rows, kTileRows, op.heads, a);
+  });
+}
+
+}  // namespace
+
+void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
+  measure(ctx, a);
+  float* const delta = runtime(ctx).scratch<float>(Runtime::kAttention);
+  const int num_queries = static_cast<int>(a.q.rows());
+  for_storage(a.q.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto input = [&](const Tensor& t) { return first_head<const T>(t, a.heads); };
+    launch(ctx, "attention_delta", attention_delta_kernel<T>,
+           blocks_for(a.q.rows() * a.heads * kDeltaLanes, kDeltaThreads), kDeltaThreads, 0, input(a.y), input(a.d_y),
+           num_queries, static_cast<int>(a.heads), delta);
+
+    const Pair<T> queries{input(a.q), input(a.d_y)}, keys{input(a.k), input(a.v)};
+    Backward<T> owners{.own = queries,
+                       .other = keys,
+                       .d_first = first_head<T>(a.d_q, a.heads),
+                       .d_second = {},
+                       .own_rows = SentenceRows(a.q_rows),
+                       .other_rows = SentenceRows(a.k_rows),
+                       .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
+                       .num_rows = num_queries,
+                       .lse = a.lse.ptr<float>(),
+                       .delta = delta,
+                       .lse_stride = a.lse.row_stride,
+                       .num_queries = num_queries,
+                       .causal = a.causal,
+                       .scale = a.scale,
+                       .dropout = a.dropout};
+    launch_owners<T, Side::queries>(ctx, a, owners);
+
+    owners.own = keys, owners.other = queries;
+    owners.d_first = first_head<T>(a.d_k, a.heads), owners.d_second = first_head<T>(a.d_v, a.heads);
+    std::swap(owners.own_rows, owners.other_rows);
+    owners.num_rows = static_cast<int>(a.k.rows());
+    launch_owners<T, Side::keys>(ctx, a, owners);
+  });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,68 @@
+// tensor/cuda/attention/attention_dropout.cuh: which probabilities of a warp's tile are kept. A lane asks Philox for 16
+// neighbouring keys of a query, in 2 groups or 3, and the lanes exchange the bits: both passes read the same mask,
+// whichever side owns the tile.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cuda/attention/attention_products.cuh"
+#include "tensor/random.h"
+
+namespace weft::cuda::attention {
+
+// Bit i: element first + i is kept, for 16 elements.
+__device__ inline uint32_t kept_elements(const Dropout& dropout, uint64_t first) {
+  constexpr int kGroups = 3;  // that 16 elements may lie in
+  const uint32_t threshold = dropout.threshold();
+  uint32_t kept = 0;
+  for (int group = 0; group < kGroups; ++group) {
+    const PhiloxBits bits =
+        philox(dropout.seed, first / Dropout::kGroup + static_cast<uint64_t>(group), dropout.step, dropout.purpose);
+    for (int i = 0; i < Dropout::kGroup; ++i) {
+      const bool keeps = (bits.v[i / 2] >> (16 * (i % 2)) & 0xFFFFu) >= threshold;
+      kept |= static_cast<uint32_t>(keeps) << (Dropout::kGroup * group + i);
+    }
+  }
+  return kept >> (first % Dropout::kGroup) & 0xFFFFu;
+}
+
+// Which of a lane's elements of Accumulators<kChunk> are kept.
+struct Kept {
+  uint32_t bits = 0;
+  __device__ static Kept all() { return {0xFFFFu}; }
+  __device__ void set(int group, int i, uint32_t bit) { bits |= (bit & 1u) << (4 * group + i); }
+  __device__ bool operator()(int group, int i) const { return bits >> (4 * group + i) & 1u; }
+};
+
+// Of a tile of kTileRows queries, `query` the first one's row of the mask, by kChunk keys.
+__device__ inline Kept kept_of_queries(const Dropout& dropout, int64_t query, int64_t key) {
+  static_assert(kTileRows == 16 && kChunk == 32, "two lanes a query");
+  const int lane = lane_id();
+  const uint32_t mine = kept_elements(dropout, dropout.index(query + lane / 2, key + lane % 2 * 16));
+  Kept kept;
+  for (int row = 0; row < 2; ++row) {
+    const int source = 2 * row_of(2 * row);
+    const uint32_t low = __shfl_sync(0xFFFFFFFFu, mine, source), high = __shfl_sync(0xFFFFFFFFu, mine, source + 1);
+    const uint32_t keys = low | high << 16;
+    for (int group = 0; group < kChunk / 8; ++group) {
+      for (int i = 0; i < 2; ++i) kept.set(group, 2 * row + i, keys >> column_of(group, i));
+    }
+  }
+  return kept;
+}
+
+// Of a tile of kTileRows keys by kChunk queries.
+__device__ inline Kept kept_of_keys(const Dropout& dropout, int64_t query, int64_t key) {
+  static_assert(kTileRows == 16 && kChunk == 32, "a lane a query");
+  const uint32_t mine = kept_elements(dropout, dropout.index(query + lane_id(), key));
+  Kept kept;
+  for (int group = 0; group < kChunk / 8; ++group) {
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t keys = __shfl_sync(0xFFFFFFFFu, mine, column_of(group, i));
+      for (int row = 0; row < 2; ++row) kept.set(group, 2 * row + i, keys >> row_of(2 * row));
+    }
+  }
+  return kept;
+}
+
+}  // namespace weft::cuda::attention

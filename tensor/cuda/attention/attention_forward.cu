@@ -1,0 +1,162 @@
+// tensor/cuda/attention/attention_forward.cu: attention of packed sentences in one pass over the keys (online softmax:
+// Milakov & Gimelshein 2018; Dao et al. 2022). A warp owns a tile of queries; scores never leave its registers.
+#include <limits>
+
+#include "tensor/cuda/attention/attention_dropout.cuh"
+#include "tensor/cuda/attention/attention_tile.cuh"
+#include "tensor/elementary.h"
+
+namespace weft::cuda {
+namespace {
+
+using namespace attention;
+
+template <typename T>
+struct Forward {
+  Head<const T> q, k, v;
+  Head<T> y;
+  float* lse;  // nullptr: not wanted
+  int64_t lse_stride;
+  SentenceRows q_rows, k_rows;
+  int num_sentences, num_queries, tile_rows;
+  bool causal;
+  float scale;
+  Dropout dropout;
+};
+
+template <typename T, int kHead>
+struct alignas(16) ForwardTiles {
+  T q[kTileRows * kStride<T, kHead>], k[kChunk * kStride<T, kHead>], v[kChunk * kStride<T, kHead>];
+};
+
+// The softmax of a lane's two rows, of the keys seen so far; sums are of the lane's own columns.
+struct OnlineSoftmax {
+  float max[2] = {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+  float sum[2] = {0, 0};
+
+  // Products of a chunk of keys to e^(score - max). `visible`: how many keys of the chunk a row sees. What was summed
+  // before, here and in y, shrinks to the new maximum.
+  template <int kHead>
+  __device__ void add(Accumulators<kChunk>& s, const int (&visible)[2], float scale, Accumulators<kHead>& y) {
+    for (int row = 0; row < 2; ++row) {
+      float largest = max[row];
+      for (int group = 0; group < kChunk / 8; ++group) {
+        for (int i = 2 * row; i < 2 * row + 2; ++i) {
+          float& score = s.v[group][i];
+          score = column_of(group, i) < visible[row] ? scale * score : -std::numeric_limits<float>::infinity();
+          largest = score > largest ? score : largest;
+        }
+      }
+      largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 1));
+      largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 2));
+      const float shrink = exp_of(max[row] - largest);
+      max[row] = largest;
+      sum[row] *= shrink;
+      for (int group = 0; group < kHead / 8; ++group) {
+        for (int i = 2 * row; i < 2 * row + 2; ++i) y.v[group][i] *= shrink;
+      }
+      for (int group = 0; group < kChunk / 8; ++group) {
+        for (int i = 2 * row; i < 2 * row + 2; ++i) {
+          s.v[group][i] = exp_of(s.v[group][i] - largest);
+          sum[row] += s.v[group][i];
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ static float larger(float a, float b) { return a > b ? a : b; }
+};
+
+// The tile's queries of one sentence, over all keys that they see.
+template <typename T, int kHead>
+__device__ inline void attend(const Forward<T>& a, const Dropout& dropout, const Visit& visit, int first,
+                              ForwardTiles<T, kHead>& tiles) {
+  const int head = static_cast<int>(blockIdx.y);
+  const int q_begin = a.q_rows.begin[visit.sentence], k_begin = a.k_rows.begin[visit.sentence];
+  const int num_keys = a.k_rows.end[visit.sentence] - k_begin;
+  const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // by any of the rows
+  OnlineSoftmax softmax;
+  Accumulators<kHead> y;
+  for (int key = 0; key < seen; key += kChunk) {
+    const int count = smaller(kChunk, seen - key);
+    __syncwarp();
+    load_rows<kChunk, kHead>(a.k.at(head), k_begin + key, count, tiles.k);
+    load_rows<kChunk, kHead>(a.v.at(head), k_begin + key, count, tiles.v);
+    __syncwarp();
+    Accumulators<kChunk> p;
+    Products<T>::template by_rows<kHead>(tiles.q, tiles.k, p);
+    int visible[2];
+    for (int row = 0; row < 2; ++row)
+      visible[row] = a.causal ? smaller(count, first + row_of(2 * row) - q_begin - key + 1) : count;
+    softmax.add(p, visible, a.scale, y);
+    if (dropout.rate > 0) {
+      const Kept kept = kept_of_queries(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key);
+      for (int group = 0; group < kChunk / 8; ++group) {
+        for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
+      }
+    }
+    Products<T>::template by_columns<kHead>(p, tiles.v, y);
+  }
+  for (int row = 0; row < 2; ++row) {
+    const float sum = quad_sum(softmax.sum[row]), inverse = num_keys > 0 ? 1.0f / sum : 0.0f;
+    for (int group = 0; group < kHead / 8; ++group) {
+      for (int i = 2 * row; i < 2 * row + 2; ++i) y.v[group][i] *= inverse;
+    }
+    const int query = first + row_of(2 * row);
+    if (a.lse != nullptr && lane_id() % 4 == 0 && query >= visit.begin && query < visit.end)
+      a.lse[head * a.lse_stride + query] =
+          num_keys > 0 ? softmax.max[row] + log_of(sum) : -std::numeric_limits<float>::infinity();
+  }
+  store_rows(y, visit.rows(first), tiles.q, a.y.at(head), first);
+}
+
+template <typename T, int kHead>
+__global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T>)
+    attention_forward_kernel(Forward<T> a) {
+  using Tiles = ForwardTiles<T, kHead>;
+  const int first = first_row<Tiles>(a.tile_rows), last = smaller(first + a.tile_rows, a.num_queries);
+  if (first >= last) return;
+  Tiles& tiles = tiles_of_warp<Tiles>();
+  const Dropout dropout = a.dropout.rate > 0 ? a.dropout.resolved() : a.dropout;
+  const int head = static_cast<int>(blockIdx.y);
+  load_rows<kTileRows, kHead>(a.q.at(head), first, last - first, tiles.q);
+
+  const uint32_t left = for_each_sentence(a.q_rows, a.num_sentences, first, last, [&](const Visit& visit) {
+    attend<T, kHead>(a, dropout, visit, first, tiles);
+  });
+  if (left == 0) return;
+  store_rows(Accumulators<kHead>{}, left, tiles.q, a.y.at(head), first);
+  if (a.lse != nullptr && left >> lane_id() & 1u) a.lse[head * a.lse_stride + first + lane_id()] = 0.0f;
+}
+
+}  // namespace
+
+void attention_forward(Context& ctx, const ops::AttentionForward& a) {
+  require_head_size(a.q.cols() / a.heads);
+  for_storage(a.q.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Forward<T> parameters{.q = first_head<const T>(a.q, a.heads),
+                                .k = first_head<const T>(a.k, a.heads),
+                                .v = first_head<const T>(a.v, a.heads),
+                                .y = first_head<T>(a.y, a.heads),
+                                .lse = a.lse.empty() ? nullptr : a.lse.ptr<float>(),
+                                .lse_stride = a.lse.empty() ? 0 : a.lse.row_stride,
+                                .q_rows = SentenceRows(a.q_rows),
+                                .k_rows = SentenceRows(a.k_rows),
+                                .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
+                                .num_queries = static_cast<int>(a.q.rows()),
+                                // Decoding's queries are each a sentence of their own: none waits for another.
+                                .tile_rows = a.q_rows.longest == 1 ? 1 : kTileRows,
+                                .causal = a.causal,
+                                .scale = a.scale,
+                                .dropout = a.dropout};
+    for_head_size(a.q.cols() / a.heads, [&](auto head) {
+      constexpr int kHead = decltype(head)::value;
+      launch_tiles<ForwardTiles<T, kHead>>(ctx, "attention_forward", attention_forward_kernel<T, kHead>, a.q.rows(),
+                                           parameters.tile_rows, a.heads, parameters);
+    });
+  });
+}
+
+}  // namespace weft::cuda

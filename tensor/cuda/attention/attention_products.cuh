@@ -1,0 +1,143 @@
+// tensor/cuda/attention/attention_products.cuh: the two products that attention is made of, on tiles in a warp's shared
+// memory: of bf16 and f16 on tensor cores, of f32 by fused multiply-adds; either way the results lie on the lanes as
+// mma.cuh says, so that what is between the products is written once.
+//
+// A sum's terms are added in the same order wherever its row stands in a tile. Rows and columns that fill tiles up are
+// 0, and change no sum.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cuda/launch.cuh"
+#include "tensor/cuda/mma.cuh"
+#include "tensor/cuda/vector.cuh"
+#include "tensor/half.h"
+
+namespace weft::cuda::attention {
+
+inline constexpr int kTileRows = 16;  // rows that a warp owns
+inline constexpr int kChunk = 32;     // rows of the other side that it holds at once
+
+// From one row of a tile in shared memory to the next: 16 bytes more than the row has, so that the same 16 bytes of 8
+// rows lie in different banks.
+template <typename T, int kHead>
+inline constexpr int kStride = kHead + Packet<T>::kSize;
+
+// By value: std::min takes references, and device code has none to constants.
+__device__ inline int smaller(int a, int b) { return a < b ? a : b; }
+__device__ inline int lane_id() { return static_cast<int>(threadIdx.x) % kWarp; }
+
+// Where a lane's elements of [kTileRows, kColumns] f32 are: v[group][i] is row row_of(i), column column_of(group, i).
+template <int kColumns>
+struct Accumulators {
+  float v[kColumns / 8][4] = {};
+};
+__device__ inline int row_of(int i) { return lane_id() / 4 + 8 * (i / 2); }
+__device__ inline int column_of(int group, int i) { return 8 * group + 2 * (lane_id() % 4) + i % 2; }
+
+// Two elements side by side; `to` is aligned for both.
+template <typename T>
+__device__ inline uint32_t rounded_pair(float first, float second) {
+  return from_float<T>(first).bits | static_cast<uint32_t>(from_float<T>(second).bits) << 16;
+}
+template <typename T>
+__device__ inline void store_pair(T* to, float first, float second) {
+  *reinterpret_cast<uint32_t*>(to) = rounded_pair<T>(first, second);
+}
+template <>
+__device__ inline void store_pair<float>(float* to, float first, float second) {
+  *reinterpret_cast<float2*>(to) = make_float2(first, second);
+}
+
+template <typename T>
+struct Products {
+  // c += a b^T, of tiles a [kTileRows, kHead] and b [kChunk, kHead].
+  template <int kHead>
+  __device__ static void by_rows(const T* a, const T* b, Accumulators<kChunk>& c) {
+    constexpr int kNext = kStride<T, kHead>;
+    const int lane = lane_id();
+    const T* const a_row = a + lane % 16 * kNext + lane / 16 * 8;
+    const T* const b_row = b + (lane / 16 * 8 + lane % 8) * kNext + lane / 8 % 2 * 8;
+    for (int k = 0; k < kHead; k += 16) {
+      const Matrices rows = load_matrices(a_row + k);
+      for (int group = 0; group < kChunk / 8; group += 2) {
+        const Matrices columns = load_matrices(b_row + group * 8 * kNext + k);
+        mma<T>(c.v[group], rows.v, columns.v[0], columns.v[1]);
+        mma<T>(c.v[group + 1], rows.v, columns.v[2], columns.v[3]);
+      }
+    }
+  }
+
+  // c += p b, of p rounded to T and a tile b [kChunk, kHead].
+  template <int kHead>
+  __device__ static void by_columns(const Accumulators<kChunk>& p, const T* b, Accumulators<kHead>& c) {
+    constexpr int kNext = kStride<T, kHead>;
+    const int lane = lane_id();
+    const T* const b_row = b + lane % 16 * kNext + lane / 16 * 8;
+    for (int k = 0; k < kChunk / 8; k += 2) {
+      const uint32_t rows[4] = {rounded_pair<T>(p.v[k][0], p.v[k][1]), rounded_pair<T>(p.v[k][2], p.v[k][3]),
+                                rounded_pair<T>(p.v[k + 1][0], p.v[k + 1][1]),
+                                rounded_pair<T>(p.v[k + 1][2], p.v[k + 1][3])};
+      for (int group = 0; group < kHead / 8; group += 2) {
+        const Matrices columns = load_matrices_transposed(b_row + k * 8 * kNext + group * 8);
+        mma<T>(c.v[group], rows, columns.v[0], columns.v[1]);
+        mma<T>(c.v[group + 1], rows, columns.v[2], columns.v[3]);
+      }
+    }
+  }
+};
+
+template <>
+struct Products<float> {
+  template <int kHead>
+  __device__ static void by_rows(const float* a, const float* b, Accumulators<kChunk>& c) {
+    constexpr int kNext = kStride<float, kHead>;
+    const float* const a_row = a + row_of(0) * kNext;
+    const float* const b_row = b + column_of(0, 0) * kNext;
+    for (int k = 0; k < kHead; k += 4) {
+      const float4 rows[2] = {load4(a_row + k), load4(a_row + 8 * kNext + k)};
+      for (int group = 0; group < kChunk / 8; ++group) {
+        for (int column = 0; column < 2; ++column) {
+          const float4 other = load4(b_row + (8 * group + column) * kNext + k);
+          for (int row = 0; row < 2; ++row) add_dot(rows[row], other, c.v[group][2 * row + column]);
+        }
+      }
+    }
+  }
+
+  template <int kHead>
+  __device__ static void by_columns(const Accumulators<kChunk>& p, const float* b, Accumulators<kHead>& c) {
+    const int quad = lane_id() / 4 * 4;  // these four lanes hold all of two rows of p
+    const float* const b_row = b + column_of(0, 0);
+    for (int source = 0; source < 4; ++source) {
+      for (int group = 0; group < kChunk / 8; ++group) {
+        for (int i = 0; i < 2; ++i) {
+          const float first = __shfl_sync(0xFFFFFFFFu, p.v[group][i], quad + source);
+          const float second = __shfl_sync(0xFFFFFFFFu, p.v[group][2 + i], quad + source);
+          add_products(first, second, b_row + (8 * group + 2 * source + i) * kStride<float, kHead>, c);
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ static float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
+  __device__ static void add_dot(const float4& a, const float4& b, float& sum) {
+    sum = fmaf(a.x, b.x, sum);
+    sum = fmaf(a.y, b.y, sum);
+    sum = fmaf(a.z, b.z, sum);
+    sum = fmaf(a.w, b.w, sum);
+  }
+  template <int kHead>
+  __device__ static void add_products(float first, float second, const float* row, Accumulators<kHead>& c) {
+    for (int group = 0; group < kHead / 8; ++group) {
+      const float2 other = *reinterpret_cast<const float2*>(row + 8 * group);
+      c.v[group][0] = fmaf(first, other.x, c.v[group][0]);
+      c.v[group][1] = fmaf(first, other.y, c.v[group][1]);
+      c.v[group][2] = fmaf(second, other.x, c.v[group][2]);
+      c.v[group][3] = fmaf(second, other.y, c.v[group][3]);
+    }
+  }
+};
+
+}  // namespace weft::cuda::attention

@@ -1,0 +1,159 @@
+// tensor/cuda/gemm/gemm.cpp: ops::gemm: finds the plan for all that is asked for, or does it in parts: a product, by
+// cuBLASLt or our own kernel, and passes over its result.
+#include "tensor/cuda/gemm/gemm.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tensor/cuda/runtime/runtime.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+namespace {
+
+using Kind = ops::Epilogue::Kind;
+
+uint32_t alignment_of(const void* address) {  // in bytes; cuBLASLt tells none apart beyond 256
+  constexpr uintptr_t kMost = 256;
+  const auto bits = reinterpret_cast<uintptr_t>(address) | kMost;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
+bool is_wanted(const char* setting) {
+  const char* const found = std::getenv(setting);
+  const std::string_view value = found == nullptr ? "" : found;
+  if (value != "" && value != "0" && value != "1")
+    fail(ErrorKind::usage, fmt::format("{} is {}: 1 or 0", setting, printable(value, 40)));
+  return value == "1";
+}
+
+GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
+  return {.m = a.c.rows(),
+          .n = a.c.cols(),
+          .k = a.trans_a ? a.a.rows() : a.a.cols(),
+          .a_stride = a.a.row_stride,
+          .b_stride = a.b.row_stride,
+          .c_stride = a.c.row_stride,
+          .trans_a = a.trans_a,
+          .trans_b = a.trans_b,
+          .bias = !a.bias.empty(),
+          .accumulate = a.accumulate,
+          .d_bias = !a.d_bias.empty(),
+          .saves = !a.epilogue.saved.empty(),
+          .epilogue = a.epilogue.kind,
+          .activation = a.epilogue.activation,
+          .ab = a.a.dtype,
+          .c = a.c.dtype,
+          .a_alignment = alignment_of(a.a.data),
+          .b_alignment = alignment_of(a.b.data),
+          .c_alignment = alignment_of(a.c.data),
+          .bias_alignment = alignment_of(operands.bias),
+          .saved_alignment = alignment_of(operands.saved)};
+}
+
+bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32; }
+
+void reserve(Runtime& run, const ops::Gemm& a) {
+  run.reserve(Runtime::kProduct, kGemmWorkspaceBytes);
+  if (rounds_bias(a)) run.reserve(Runtime::kBias, static_cast<size_t>(a.c.cols()) * size_of(a.c.dtype));
+  if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
+}
+
+// The bias, or its gradient, as cuBLASLt takes it: of c's own storage, so that for bf16 and f16 it is rounded, as the
+// weights are; a gradient is overwritten, so that it is added up afterwards.
+Tensor bias_of(Runtime& run, const ops::Gemm& a) {
+  const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
+  if (a.d_bias.empty() && !rounds_bias(a)) return t;
+  return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
+}
+
+// cuBLASLt's GELU is the one by tanh, of which it takes the hardware's approximation: half a unit in the last place of
+// f16, which is not enough for f32.
+bool has_epilogue(const ops::Gemm& a) {
+  if (a.epilogue.kind == Kind::none || a.epilogue.activation == Activation::relu) return true;
+  return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
+}
+
+// One call of cuBLASLt, if it has one for all that `a` asks for.
+bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
+  if (!has_epilogue(a)) return false;
+  Runtime& run = runtime(ctx);
+  if (!run.gemm) run.gemm = std::make_unique<GemmPlans>();
+  const GemmQueue queue{run.gemm->library(), run.stream_, run.scratch<void>(Runtime::kProduct)};
+  const Tensor bias = bias_of(run, a);
+  const GemmOperands operands{
+      .a = a.a.data, .b = a.b.data, .bias = bias.data, .saved = a.epilogue.saved.data, .c = a.c.data};
+  GemmPlan* const plan = run.gemm->find(a, operands, queue);
+  if (plan == nullptr) return false;
+  if (rounds_bias(a)) cast(ctx, {.x = a.bias, .y = bias});
+  if (!plan->run(queue, operands)) return false;
+  if (!a.d_bias.empty()) add(ctx, {.x = bias, .y = a.d_bias});
+  return true;
+}
+
+// What gelu and gelu_tanh save: their inputs, or c, which takes these where nothing is saved.
+Tensor inputs_of(const ops::Gemm& a) {
+  const Tensor& saved = a.epilogue.saved;
+  if (a.epilogue.activation == Activation::relu || saved.empty()) return a.c;
+  return saved.with_shape({a.c.rows(), saved_stride(a.epilogue.activation, a.c.cols())}).slice_cols(0, a.c.cols());
+}
+
+void activate(Context& ctx, const ops::Gemm& a) {
+  const ops::Epilogue& e = a.epilogue;
+  if (e.activation == Activation::relu && !e.saved.empty()) return relu_with_bits(ctx, a.c, e.saved);
+  activation_forward(ctx, {.x = inputs_of(a), .y = a.c, .kind = e.activation});
+}
+
+void differentiate(Context& ctx, const ops::Gemm& a) {
+  const ops::Epilogue& e = a.epilogue;
+  if (e.activation == Activation::relu) return keep_by_bits(ctx, a.c, e.saved);
+  activation_backward(ctx, {.x = inputs_of(a), .d_y = a.c, .d_x = a.c, .kind = e.activation});
+}
+
+void multiply_in_parts(Context& ctx, const ops::Gemm& a) {
+  ops::Gemm product = a;
+  product.epilogue = {}, product.d_bias = {};
+  if (a.epilogue.kind == Kind::activate) product.c = inputs_of(a);
+  if (!multiply_at_once(ctx, product)) gemm_fallback(ctx, product);
+  if (a.epilogue.kind == Kind::activate) activate(ctx, a);
+  if (a.epilogue.kind == Kind::differentiate) differentiate(ctx, a);
+  if (!a.d_bias.empty()) column_sum(ctx, {.x = a.a, .y = a.d_bias});
+}
+
+}  // namespace
+
+GemmPlans::GemmPlans() : tune_(is_wanted("WEFT_TUNE_GEMM")) { check(cublasLtCreate(&library_), "cublasLtCreate"); }
+
+GemmPlans::~GemmPlans() { (void)cublasLtDestroy(library_); }
+
+GemmPlan* GemmPlans::find(const ops::Gemm& a, const GemmOperands& operands, const GemmQueue& queue) {
+  const GemmKey key = key_of(a, operands);
+  auto found = plans_.find(key);
+  if (found == plans_.end()) found = plans_.try_emplace(key, queue, key, operands, tune_).first;
+  return found->second.is_possible() ? &found->second : nullptr;
+}
+
+void measure(Context& ctx, const ops::Gemm& a) {
+  if (a.c.numel() == 0) return;
+  reserve(runtime(ctx), a);
+  if (!a.d_bias.empty()) measure(ctx, ops::ColumnSum{.x = a.a, .y = a.d_bias});
+}
+
+void gemm(Context& ctx, const ops::Gemm& a) {
+  if (a.c.numel() == 0) return;
+  reserve(runtime(ctx), a);
+  if (!multiply_at_once(ctx, a)) multiply_in_parts(ctx, a);
+}
+
+int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols) {
+  const int64_t numel = rows * saved_stride(activation, cols);
+  return activation == Activation::relu ? numel / 8 / static_cast<int64_t>(size_of(storage)) : numel;
+}
+
+void pack_weight(Context&, const ops::PackWeight&) {
+  fail(ErrorKind::internal, "pack_weight: GPUs have no packed form of a weight");
+}
+
+}  // namespace weft::cuda

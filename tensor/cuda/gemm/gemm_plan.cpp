@@ -1,0 +1,144 @@
+// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a product, and the algorithm that cuBLASLt proposes for
+// it.
+#include "tensor/cuda/gemm/gemm_plan.h"
+
+#include <array>
+
+#include "tensor/cuda/runtime/runtime.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+namespace {
+
+cudaDataType_t type_of(DType t) { return t == DType::bf16 ? CUDA_R_16BF : t == DType::f16 ? CUDA_R_16F : CUDA_R_32F; }
+
+// The row-major [rows, cols] as cuBLASLt sees it.
+void describe_matrix(cublasLtMatrixLayoutOpaque_t& layout, DType dtype, int64_t rows, int64_t cols,
+                     int64_t row_stride) {
+  check(cublasLtMatrixLayoutInit(&layout, type_of(dtype), static_cast<uint64_t>(cols), static_cast<uint64_t>(rows),
+                                 row_stride),
+        "cublasLtMatrixLayoutInit");
+}
+
+template <typename Value>
+void set(cublasLtMatmulDescOpaque_t& operation, cublasLtMatmulDescAttributes_t attribute, Value value) {
+  check(cublasLtMatmulDescSetAttribute(&operation, attribute, &value, sizeof(value)), "cublasLtMatmulDescSetAttribute");
+}
+
+template <typename Value>
+void set(cublasLtMatmulPreferenceOpaque_t& preference, cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
+  check(cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value)),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
+cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
+  using Kind = ops::Epilogue::Kind;
+  constexpr cublasLtEpilogue_t kActivations[2][2][2] = {
+      // relu or not, what is saved, bias
+      {{CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
+       {CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}},
+      {{CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
+       {CUBLASLT_EPILOGUE_RELU_AUX, CUBLASLT_EPILOGUE_RELU_AUX_BIAS}}};
+  const bool relu = key.activation == Activation::relu;
+  if (key.epilogue == Kind::activate) return kActivations[relu][key.saves][key.bias];
+  if (key.epilogue == Kind::differentiate) return relu ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU;
+  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // of our a
+  return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
+  cublasLtMatmulPreferenceOpaque_t preference;
+  check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kGemmWorkspaceBytes});
+  // A long sum may be cut into parts only if these are kept as f32 and added up in one step: not if they meet in c.
+  set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.b_alignment);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.a_alignment);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.c_alignment);
+  set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.c_alignment);
+  return preference;
+}
+
+// What a product ends with has passes of its own, however a version of the library says that it cannot do it.
+bool is_refusal(cublasStatus_t status, bool ends) {
+  return ends && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
+}
+
+}  // namespace
+
+std::string description(const GemmKey& key) {
+  return fmt::format("a {} product [{}, {}]{} x [{}, {}]{} into {} (rows {}, {} and {} apart)", name_of(key.ab), key.m,
+                     key.k, key.trans_a ? " transposed" : "", key.k, key.n, key.trans_b ? " transposed" : "",
+                     name_of(key.c), key.a_stride, key.b_stride, key.c_stride);
+}
+
+void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) fail_without_memory(what);
+  fail(ErrorKind::internal,
+       fmt::format("cuBLASLt: {} ({}): {}", what, current_device(), cublasLtGetStatusName(status)));
+}
+
+int64_t saved_stride(Activation activation, int64_t cols) {
+  const int64_t multiple = activation == Activation::relu ? 128 : 8;
+  return (cols + multiple - 1) / multiple * multiple;
+}
+
+GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune)
+    : beta_(key.accumulate ? 1.0f : 0.0f),
+      bias_(key.bias || key.d_bias),
+      saves_(key.saves),
+      ends_(epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT) {
+  describe(key, like);
+  choose(queue, key, tune);
+}
+
+void GemmPlan::describe(const GemmKey& key, const GemmOperands& like) {
+  const auto op = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  check(cublasLtMatmulDescInit(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescInit");
+  set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, op(key.trans_b));
+  set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, op(key.trans_a));
+  set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(key));
+  if (saves_) set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, saved_stride(key.activation, key.n));
+  point_to(like);
+  describe_matrix(a_, key.ab, key.trans_a ? key.k : key.m, key.trans_a ? key.m : key.k, key.a_stride);
+  describe_matrix(b_, key.ab, key.trans_b ? key.n : key.k, key.trans_b ? key.k : key.n, key.b_stride);
+  describe_matrix(c_, key.c, key.m, key.n, key.c_stride);
+}
+
+void GemmPlan::point_to(const GemmOperands& operands) {
+  if (bias_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  if (saves_) set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.saved);
+}
+
+void GemmPlan::choose(const GemmQueue& queue, const GemmKey& key, bool tune) {
+  constexpr int kMostCandidates = 4;
+  std::array<cublasLtMatmulHeuristicResult_t, kMostCandidates> candidates{};
+  cublasLtMatmulPreferenceOpaque_t preference = preference_for(key);
+  int found = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_, &preference,
+                                     tune ? kMostCandidates : 1, candidates.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, ends_)) return;
+  check(status, description(key).c_str());
+  size_t count = 0;
+  while (count < static_cast<size_t>(found) && candidates[count].state == CUBLAS_STATUS_SUCCESS) ++count;
+  if (count == 0) return;
+  is_possible_ = true;
+  const auto run_one = [&](size_t i, const GemmOperands& operands) { return run(queue, operands, candidates[i].algo); };
+  algorithm_ = candidates[count == 1 ? 0 : fastest_candidate(queue, key, count, run_one)].algo;
+}
+
+bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm) {
+  const float alpha = 1;
+  point_to(operands);
+  const cublasStatus_t status =
+      cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
+                     operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream);
+  if (is_refusal(status, ends_)) return false;
+  check(status, "a matrix product");
+  note_launch("gemm");
+  return true;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,52 @@
+// tensor/cuda/runtime/graph.cpp: what a Context's stream is asked for, recorded as a CUDA graph.
+//
+// Work on other streams belongs to it where it waits for an event of this one and this one waits for it in turn, as
+// NCCL's does. Other threads may call CUDA meanwhile: a watchdog does.
+#include "tensor/cuda/runtime/runtime.h"
+
+namespace weft::cuda {
+namespace {
+
+class Graph final : public Context::Runtime::Recording {
+ public:
+  Graph(cudaGraph_t graph, cudaStream_t stream, int& num_graphs) : stream_(stream), num_graphs_(num_graphs) {
+    check(cudaGraphInstantiate(&executable_, graph, 0), "cudaGraphInstantiate");
+    ++num_graphs_;
+  }
+  ~Graph() override {
+    (void)cudaGraphExecDestroy(executable_);
+    --num_graphs_;
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void replay() override {
+    note_launch("a graph (train.cuda_graph=false names its kernels)");
+    check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch");
+  }
+
+ private:
+  cudaStream_t stream_;
+  int& num_graphs_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Context::Runtime::Recording> Runtime::record(const std::function<void()>& work) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  try {
+    work();
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream_, &graph);  // the stream is free again; what went wrong is on its way
+    (void)cudaGetLastError();
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+  const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(graph, cudaGraphDestroy);
+  return std::make_unique<Graph>(graph, stream_, num_graphs_);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,112 @@
+// tensor/cuda/runtime/runtime.cpp: the state of one Context on a GPU, and what CUDA's errors say.
+#include "tensor/cuda/runtime/runtime.h"
+
+#include <algorithm>
+
+#include "tensor/cuda/gemm/gemm.h"
+#include "tensor/error.h"
+
+namespace weft::cuda {
+namespace {
+
+thread_local const char* last_kernel = nullptr;
+
+// CUDA numbers what goes wrong while kernels run from here on, up to what a call itself may not ask for; it surfaces in
+// whatever is called next.
+bool is_of_a_running_kernel(cudaError_t status) {
+  return status >= cudaErrorIllegalAddress && status < cudaErrorNotSupported && status != cudaErrorLaunchOutOfResources;
+}
+
+}  // namespace
+
+void note_launch(const char* kernel) { last_kernel = kernel; }
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // or the next call would report it once more
+  if (status == cudaErrorMemoryAllocation) fail_without_memory(what);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
+  std::string earlier;
+  if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
+    earlier = fmt::format(", of a kernel started before, the last of which was {}; CUDA_LAUNCH_BLOCKING=1 finds it",
+                          last_kernel);
+  }
+  fail(ErrorKind::internal, fmt::format("{} ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
+                                        cudaGetErrorName(status), earlier));
+}
+
+void fail_without_memory(size_t bytes) {
+  (void)cudaGetLastError();
+  fail_without_memory(fmt::format("{:.1f} MiB could not be allocated", static_cast<double>(bytes) / (1 << 20)));
+}
+
+void fail_without_memory(const std::string& what) {
+  fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {}; a smaller model needs less, and in training "
+                                     "smaller blocks (batch.rows) do",
+                                     current_device(), what));
+}
+
+Scratch::~Scratch() { release(data_); }
+
+void Scratch::reserve(size_t bytes, bool dry_run) {
+  bytes_ = std::max(bytes_, bytes);
+  if (dry_run || allocated_ >= bytes_) return;
+  release(data_);  // waits for kernels that still work in it
+  data_ = nullptr;
+  allocated_ = 0;
+  const cudaError_t status = cudaMalloc(&data_, bytes_);
+  if (status == cudaErrorMemoryAllocation) fail_without_memory(bytes_);
+  check(status, "cudaMalloc");
+  allocated_ = bytes_;
+}
+
+// A dry run asks nothing of a GPU: memory can be planned on a machine without one.
+Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
+  if (dry_run) return;
+  require_supported_device();
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+}
+
+Runtime::~Runtime() {
+  if (stream_ == nullptr) return;
+  (void)cudaStreamSynchronize(stream_);  // what is enqueued still works in this memory
+  (void)cudaStreamDestroy(stream_);
+}
+
+void Runtime::reserve(const Context::Runtime& dry) {
+  const auto& other = static_cast<const Runtime&>(dry);
+  for (int use = 0; use < kNumUses; ++use)
+    reserve(static_cast<Use>(use), other.scratch_[static_cast<size_t>(use)].bytes());
+}
+
+void Runtime::reserve(Use use, size_t bytes) {
+  Scratch& scratch = scratch_[use];
+  if (num_graphs_ > 0 && bytes > scratch.bytes()) {
+    fail(ErrorKind::internal, fmt::format("an op asks for {} bytes of scratch memory where CUDA graphs were recorded "
+                                          "with {}: the memory plan of the step is too small",
+                                          bytes, scratch.bytes()));
+  }
+  scratch.reserve(bytes, dry_run_);
+}
+
+size_t Runtime::scratch_bytes() const {
+  size_t bytes = 0;
+  for (const Scratch& scratch : scratch_) bytes += footprint(scratch.bytes());
+  return bytes;
+}
+
+void Runtime::synchronize() {
+  if (!dry_run_) check(cudaStreamSynchronize(stream_), "synchronize");
+}
+
+void Runtime::upload(const void* host, void* device, size_t bytes) { ring_.upload(host, device, bytes, stream_); }
+
+void Runtime::download(const void* device, void* host, size_t bytes) { ring_.download(device, host, bytes, stream_); }
+
+void Runtime::copy(const void* from, void* to, size_t bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
+}
+
+std::unique_ptr<Context::Runtime> make_runtime(bool dry_run) { return std::make_unique<Runtime>(dry_run); }
+
+}  // namespace weft::cuda

@@ -1,0 +1,116 @@
+// tensor/cuda/runtime/runtime.h: the CUDA backend's state of one Context: its stream, cuBLASLt and its plans, scratch
+// memory, pinned memory for copies. No kernel here: any compiler reads this.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "tensor/context.h"
+#include "tensor/cuda/runtime/pinned_ring.h"
+#include "tensor/ops.h"
+
+namespace weft::cuda {
+
+class GemmPlans;  // gemm.h
+
+// An Error for what a call of CUDA's runtime says; `what` is the call or the kernel. Errors of earlier kernels surface
+// here too, and the message says so.
+void check(cudaError_t status, const char* what);
+[[noreturn]] void fail_without_memory(size_t bytes);
+[[noreturn]] void fail_without_memory(const std::string& what);  // of libraries, whose needs no plan knows
+void note_launch(const char* kernel);  // by this thread: the last one is named with an error that surfaces later
+
+// Device memory of one use: as much as the largest call needs, kept for the next. A dry run only takes note.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void reserve(size_t bytes, bool dry_run);
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0, allocated_ = 0;
+};
+
+struct Runtime final : Context::Runtime {
+  explicit Runtime(bool dry_run);
+  ~Runtime() override;
+  void reserve(const Context::Runtime& dry) override;
+  size_t scratch_bytes() const override;
+  void synchronize() override;
+  void upload(const void* host, void* device, size_t bytes) override;
+  void download(const void* device, void* host, size_t bytes) override;
+  void copy(const void* from, void* to, size_t bytes) override;
+  void* stream() const override { return stream_; }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
+
+  enum Use { kEmbedding, kReduction, kAttention, kProduct, kBias, kNumUses };
+  void reserve(Use use, size_t bytes);
+  template <typename T>
+  T* scratch(Use use) const {
+    return static_cast<T*>(scratch_[use].data());
+  }
+
+  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<GemmPlans> gemm;  // made by the first product
+
+ private:
+  bool dry_run_;
+  int num_graphs_ = 0;  // recorded, and alive: they hold addresses of scratch memory
+  std::array<Scratch, kNumUses> scratch_;
+  PinnedRing ring_;
+};
+
+inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime()); }
+
+std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
+
+// tensor/cuda/runtime/memory.cpp: of the current device.
+void* allocate(size_t bytes);
+void release(void* data) noexcept;
+size_t footprint(size_t bytes);
+
+// tensor/cuda/runtime/device.cpp
+int num_devices();
+void use_device(int index);
+DeviceProperties properties();
+[[noreturn]] void fail_without_device(cudaError_t status);  // says why this machine has none
+std::string current_device();                               // "device 0, NVIDIA H200", for messages
+void require_supported_device();                            // an Error if the kernels do not run on the one in use
+
+// What each .cu and .cpp of this folder defines, and the dry run of each op, which notes scratch memory. Most have
+// none.
+#define WEFT_DECLARE_CUDA_OP(function, Arguments) void function(Context& ctx, const ops::Arguments& a);
+WEFT_OPS(WEFT_DECLARE_CUDA_OP)
+#undef WEFT_DECLARE_CUDA_OP
+
+int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
+
+// For products that cuBLASLt has no algorithm for: gemm_fallback.cu, and gemm_bits.cu after it.
+void gemm_fallback(Context& ctx, const ops::Gemm& a);
+void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; bits: which c are positive
+void keep_by_bits(Context& ctx, const Tensor& c, const Tensor& bits);    // the other c become 0
+
+template <typename Arguments>
+void measure(Context&, const Arguments&) {}
+void measure(Context& ctx, const ops::Gemm& a);
+void measure(Context& ctx, const ops::EmbeddingBackward& a);
+void measure(Context& ctx, const ops::ColumnSum& a);
+void measure(Context& ctx, const ops::Sum& a);
+void measure(Context& ctx, const ops::SumSquares& a);
+void measure(Context& ctx, const ops::LayerNormForward& a);
+void measure(Context& ctx, const ops::LayerNormBackward& a);
+void measure(Context& ctx, const ops::ResidualNormForward& a);
+void measure(Context& ctx, const ops::ResidualNormBackward& a);
+void measure(Context& ctx, const ops::AttentionForward& a);
+void measure(Context& ctx, const ops::AttentionBackward& a);
+
+}  // namespace weft::cuda

@@ -1,0 +1,332 @@
+// tests/data/packing/packer_test.cpp: text to a corpus and back, the same bytes on any number of threads, bounded
+// memory, and nothing left behind after bad input.
+#include "data/packing/packer.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <set>
+
+#include "data/corpus.h"
+#include "tests/data/pack_fixture.h"
+
+namespace weft {
+namespace {
+
+using testing::expect_error;
+using testing::joined;
+using testing::names_in;
+using testing::sentences;
+using testing::TemporaryFolder;
+
+void no_progress(const char*, int64_t, int64_t) {}
+
+class PackerTest : public ::testing::Test {
+ protected:
+  void write(const std::vector<std::string>& source, const std::vector<std::string>& target) {
+    write_file_atomically(folder_ / "source.txt", joined(source));
+    write_file_atomically(folder_ / "target.txt", joined(target));
+  }
+  PackOptions options(const std::string& output = "packed") const {
+    PackOptions o;
+    o.source = folder_ / "source.txt";
+    o.target = folder_ / "target.txt";
+    o.output = folder_ / output;
+    o.tokenizer = testing::small_tokenizer();
+    return o;
+  }
+  void expect_refused(const PackOptions& o, ErrorKind kind, const std::vector<std::string>& parts) {
+    const std::vector<std::string> before = names_in(folder_.path());
+    expect_error([&] { pack(o, no_progress); }, kind, parts);
+    EXPECT_EQ(names_in(folder_.path()), before) << "something half-written remains";
+  }
+  std::vector<std::string> texts_of(const std::string& output, bool target) {
+    Corpus corpus(folder_ / output);
+    const Manifest& m = corpus.manifest();
+    const Tokenizer tokenizer(corpus.folder() + "/" + (target ? m.target_tokenizer : m.source_tokenizer));
+    std::vector<PairIds> pairs;
+    corpus.read_pairs(0, corpus.num_pairs(), pairs);
+    std::vector<std::string> lines;
+    for (const PairIds& pair : pairs) lines.push_back(tokenizer.decode(target ? pair.target : pair.source));
+    return lines;
+  }
+  void expect_same_bytes(const std::string& a, const std::string& b) {
+    ASSERT_EQ(names_in(folder_ / a), names_in(folder_ / b));
+    for (const std::string& name : names_in(folder_ / a))
+      EXPECT_TRUE(read_file(folder_ / (a + "/" + name)) == read_file(folder_ / (b + "/" + name))) << name;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(PackerTest, KeepsTheOrderOfTheTextWithoutShuffle) {
+  const auto source = sentences(3000, 5), target = sentences(3000, 6);
+  write(source, target);
+  PackOptions o = options();
+  o.shuffle = false;
+  o.shard_pairs = 1000;
+  o.threads = 3;
+  const PackSummary summary = pack(o, no_progress);
+  EXPECT_EQ(summary.counts.kept, 3000);
+  EXPECT_EQ(summary.manifest.shards.size(), 3u);
+  EXPECT_EQ(texts_of("packed", false), source);
+  EXPECT_EQ(texts_of("packed", true), target);
+  EXPECT_EQ(names_in(folder_ / "packed"), (std::vector<std::string>{"manifest.json", "shard-00000.h5", "shard-00001.h5",
+                                                                    "shard-00002.h5", "tokenizer.model"}));
+}
+
+TEST_F(PackerTest, ShufflesPairsAsPairsAndLosesNone) {
+  const auto source = sentences(3000, 5), target = sentences(3000, 6);
+  write(source, target);
+  pack(options(), no_progress);
+  const auto shuffled_source = texts_of("packed", false), shuffled_target = texts_of("packed", true);
+  EXPECT_NE(shuffled_source, source);
+  std::set<std::pair<std::string, std::string>> expected, found;
+  for (size_t i = 0; i < source.size(); ++i) expected.emplace(source[i], target[i]);
+  for (size_t i = 0; i < shuffled_source.size(); ++i) found.emplace(shuffled_source[i], shuffled_target[i]);
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(PackerTest, GivesTheSameBytesOnAnyNumberOfThreads) {
+  write(sentences(5000, 5), sentences(5000, 6));
+  for (const int threads : {1, 2, 5}) {
+    PackOptions o = options(fmt::format("with-{}", threads));
+    o.tokenizer.clear();
+    o.vocab_size = 400;
+    o.threads = threads;
+    o.shard_pairs = 2000;
+    pack(o, no_progress);
+  }
+  expect_same_bytes("with-1", "with-2");
+  expect_same_bytes("with-1", "with-5");
+}
+
+TEST_F(PackerTest, ReadsGzipAsPlain) {
+  write(sentences(500, 5), sentences(500, 6));
+  pack(options("plain"), no_progress);
+  write_file_atomically(folder_ / "source.txt", testing::gzipped(joined(sentences(500, 5))));
+  pack(options("gzip"), no_progress);
+  expect_same_bytes("plain", "gzip");
+}
+
+TEST_F(PackerTest, TheOrderDependsOnTheSeedAloneNotOnTheShards) {
+  write(sentences(2000, 5), sentences(2000, 6));
+  PackOptions o = options("one");
+  pack(o, no_progress);
+  o.output = folder_ / "many";
+  o.shard_pairs = 100;
+  pack(o, no_progress);
+  o.output = folder_ / "other";
+  o.seed = 2;
+  pack(o, no_progress);
+  EXPECT_EQ(texts_of("one", false), texts_of("many", false));
+  EXPECT_NE(texts_of("one", false), texts_of("other", false));
+}
+
+TEST_F(PackerTest, TrainsOneTokenizerForEachSideIfAsked) {
+  write(sentences(500, 5), std::vector<std::string>(500, "другой алфавит здесь и там"));
+  PackOptions o = options();
+  o.tokenizer.clear();
+  o.separate_vocabularies = true;
+  o.vocab_size = 290;
+  const PackSummary summary = pack(o, no_progress);
+  EXPECT_FALSE(summary.manifest.joint_vocabulary);
+  EXPECT_NE(summary.manifest.source_tokenizer_sha256, summary.manifest.target_tokenizer_sha256);
+  EXPECT_EQ(texts_of("packed", true).front(), "другой алфавит здесь и там");
+
+  o = options("again");
+  o.tokenizer.clear();
+  o.source_tokenizer = folder_ / "packed/source.model";
+  o.target_tokenizer = folder_ / "packed/target.model";
+  pack(o, no_progress);
+  EXPECT_EQ(texts_of("again", false), texts_of("packed", false));
+}
+
+TEST_F(PackerTest, CountsAndDropsEmptyAndOverLongPairs) {
+  write({"ka", "", "lo", std::string(100, 'k'), "mi"}, {"ka", "lo", "  ", "lo", std::string(100, 'm')});
+  PackOptions o = options();
+  o.max_length = 20;
+  o.shuffle = false;
+  const PackSummary summary = pack(o, no_progress);
+  EXPECT_EQ(summary.counts.read, 5);
+  EXPECT_EQ(summary.counts.empty, 2);
+  EXPECT_EQ(summary.counts.over_long, 2);
+  EXPECT_EQ(summary.counts.kept, 1);
+  EXPECT_EQ(texts_of("packed", false), std::vector<std::string>{"ka"});
+}
+
+TEST_F(PackerTest, CutsOverLongPairsIfAsked) {
+  write({std::string(100, 'k'), "mi"}, {"lo", "mi"});
+  PackOptions o = options();
+  o.max_length = 20;
+  o.over_long = OverLong::cut;
+  const PackSummary summary = pack(o, no_progress);
+  EXPECT_EQ(summary.counts.over_long, 1);
+  EXPECT_EQ(summary.counts.kept, 2);
+  EXPECT_EQ(summary.manifest.longest_source, 20);
+}
+
+TEST_F(PackerTest, CountsWordsAndBytes) {
+  write({"ka lo 漢"}, {" ka  lo "});
+  const EncodeCounts counts = pack(options(), no_progress).counts;
+  EXPECT_EQ(counts.source.words, 3);
+  EXPECT_EQ(counts.target.words, 2);
+  EXPECT_EQ(counts.source.bytes, 3);
+  EXPECT_EQ(counts.target.bytes, 0);
+}
+
+TEST_F(PackerTest, RefusesFilesOfDifferentLengthWithBothNumbers) {
+  write(sentences(7, 5), sentences(5, 6));
+  expect_refused(options(), ErrorKind::data, {"source.txt has 7 lines", "target.txt has 5"});
+}
+
+TEST_F(PackerTest, RefusesBadTextNamingFileAndLine) {
+  write({"a", "b"}, {"a", "\xFF"});
+  expect_refused(options(), ErrorKind::data, {"target.txt", "line 2", "UTF-8"});
+  write({}, {});
+  expect_refused(options(), ErrorKind::data, {"are empty"});
+  write({"", " "}, {"a", "b"});
+  expect_refused(options(), ErrorKind::data, {"no pair is left of 2: 2 empty"});
+  const std::string whole = testing::gzipped(joined(sentences(2000, 5)));
+  write_file_atomically(folder_ / "source.txt", whole.substr(0, whole.size() / 2));
+  expect_refused(options(), ErrorKind::data, {"source.txt", "cut off"});
+  std::filesystem::remove(folder_ / "source.txt");
+  expect_refused(options(), ErrorKind::data, {"no file", "source.txt"});
+}
+
+TEST_F(PackerTest, RefusesATokenizerThatIsNone) {
+  write({"a"}, {"b"});
+  PackOptions o = options();
+  o.tokenizer = folder_ / "source.txt";
+  expect_refused(o, ErrorKind::data, {"source.txt is not a SentencePiece model"});
+}
+
+TEST_F(PackerTest, RefusesAVocabularyTooLargeForTheText) {
+  write(sentences(20, 5), sentences(20, 6));
+  PackOptions o = options();
+  o.tokenizer.clear();
+  expect_refused(o, ErrorKind::usage, {"--vocab-size 8000 is too large", "at most"});
+}
+
+TEST_F(PackerTest, RefusesContradictingOptions) {
+  write({"a"}, {"b"});
+  PackOptions o = options();
+  o.separate_vocabularies = true;
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides, and --separate-vocabularies"});
+  o = options();
+  o.source_tokenizer = o.tokenizer;
+  expect_refused(o, ErrorKind::usage, {"--source-tokenizer and --target-tokenizer are given together"});
+  o.target_tokenizer = o.tokenizer;
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides: for separate"});
+  o = options();
+  o.max_length = 0;
+  expect_refused(o, ErrorKind::usage, {"--max-length 0"});
+}
+
+TEST_F(PackerTest, DoesNotTouchACorpusUnlessAskedTo) {
+  write(sentences(300, 5), sentences(300, 6));
+  PackOptions o = options();
+  o.shard_pairs = 100;
+  pack(o, no_progress);
+  expect_refused(o, ErrorKind::usage, {"holds a packed corpus already", "--overwrite"});
+  write_file_atomically(folder_ / "packed/notes.txt", "mine");
+  o.overwrite = true;
+  o.shard_pairs = 200;
+  pack(o, no_progress);
+  EXPECT_EQ(names_in(folder_ / "packed"), (std::vector<std::string>{"manifest.json", "notes.txt", "shard-00000.h5",
+                                                                    "shard-00001.h5", "tokenizer.model"}));
+  EXPECT_EQ(texts_of("packed", false).size(), 300u);
+}
+
+TEST_F(PackerTest, AFailedOverwriteLeavesTheOldCorpus) {
+  write(sentences(300, 5), sentences(300, 6));
+  pack(options(), no_progress);
+  const std::vector<std::string> before = names_in(folder_ / "packed");
+  write({"a", "b"}, {"a"});
+  PackOptions o = options();
+  o.overwrite = true;
+  expect_refused(o, ErrorKind::data, {"2 lines"});
+  EXPECT_EQ(names_in(folder_ / "packed"), before);
+  EXPECT_EQ(texts_of("packed", false).size(), 300u);
+}
+
+TEST_F(PackerTest, RemovesWhatAKilledPackLeft) {
+  write({"ka"}, {"lo"});
+  std::filesystem::create_directories(folder_ / "packed/.packing");
+  write_file_atomically(folder_ / "packed/.packing/bucket-000", "left");
+  pack(options(), no_progress);
+  EXPECT_EQ(names_in(folder_ / "packed"),
+            (std::vector<std::string>{"manifest.json", "shard-00000.h5", "tokenizer.model"}));
+}
+
+struct Child {
+  int code = -1;
+  int64_t peak_mb = 0;  // of resident memory
+};
+
+// `action` in a process of its own; its Error becomes the exit code.
+template <typename Action>
+Child in_child(Action action) {
+  const pid_t child = fork();
+  if (child == 0) {
+    int code = 0;
+    try {
+      action();
+    } catch (const Error& error) {
+      code = error.exit_code();
+    }
+    _exit(code);
+  }
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .peak_mb = usage.ru_maxrss / 1024};
+}
+
+TEST_F(PackerTest, LeavesNothingWhenTheDiskIsFull) {
+  write(sentences(60000, 5), sentences(60000, 6));  // shard and shuffle file above 1 MB, all else below
+  const std::vector<std::string> before = names_in(folder_.path());
+  for (const bool shuffle : {false, true}) {
+    const Child child = in_child([&] {
+      const rlimit limit{1 << 20, 1 << 20};
+      signal(SIGXFSZ, SIG_IGN);
+      setrlimit(RLIMIT_FSIZE, &limit);
+      PackOptions o = options();
+      o.shuffle = shuffle;
+      pack(o, no_progress);
+    });
+    EXPECT_EQ(child.code, static_cast<int>(ErrorKind::io));
+    EXPECT_EQ(names_in(folder_.path()), before);
+  }
+}
+
+// 140,000 more pairs, of which each takes at least 80 bytes wherever it is kept, may cost 5 MB more, not 11. Sanitizers
+// keep memory of their own, so under them this only shows that packing works in a child process.
+TEST_F(PackerTest, MemoryDoesNotGrowWithTheCorpus) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int64_t kLarge = 15000, kMaxGrowth = 1000;
+#else
+  constexpr int64_t kLarge = 150000, kMaxGrowth = 5;
+#endif
+  const auto peak_mb = [&](int64_t count) {
+    const std::string text = folder_ / std::to_string(count);
+    write_file_atomically(text, joined(std::vector<std::string>(static_cast<size_t>(count), "ka lo mi ren tu")));
+    PackOptions o = options("packed-" + std::to_string(count));
+    o.source = o.target = text;
+    o.shard_pairs = 2000;
+    o.threads = 2;
+    const Child child = in_child([&] { pack(o, no_progress); });
+    EXPECT_EQ(child.code, 0);
+    EXPECT_EQ(Corpus(o.output).num_pairs(), count);
+    return child.peak_mb;
+  };
+  const int64_t small = peak_mb(10000), large = peak_mb(kLarge);
+  RecordProperty("small_mb", std::to_string(small));
+  RecordProperty("large_mb", std::to_string(large));
+  EXPECT_LE(large - small, kMaxGrowth) << small << " MB for 10,000 pairs, " << large << " MB for " << kLarge;
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,101 @@
+// tests/data/text/text_reader_test.cpp: lines of plain and gzip files, and one clear line for each way they can be bad.
+#include "data/text/text_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/pack_fixture.h"
+
+namespace weft {
+namespace {
+
+using namespace std::string_literals;
+using testing::expect_error;
+using testing::gzipped;
+using testing::joined;
+using testing::TemporaryFolder;
+
+std::vector<std::string> lines_of(const std::string& path) {
+  TextReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+class TextReaderTest : public ::testing::Test {
+ protected:
+  std::string file_with(const std::string& bytes) {
+    write_file_atomically(folder_ / "text", bytes);
+    return folder_ / "text";
+  }
+  void expect_bad(const std::string& bytes, const std::vector<std::string>& parts) {
+    const std::string path = file_with(bytes);
+    expect_error([&] { lines_of(path); }, ErrorKind::data, parts);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(TextReaderTest, ReadsPlainAndGzipAlike) {
+  const std::vector<std::string> lines = testing::sentences(20000, 3);  // more than one buffer
+  EXPECT_EQ(lines_of(file_with(joined(lines))), lines);
+  EXPECT_EQ(lines_of(file_with(gzipped(joined(lines)))), lines);
+}
+
+TEST_F(TextReaderTest, ReadsConcatenatedGzipMembers) {
+  EXPECT_EQ(lines_of(file_with(gzipped("a\nb") + gzipped("c\nd\n"))), (std::vector<std::string>{"a", "bc", "d"}));
+}
+
+TEST_F(TextReaderTest, TakesLineEndsOfBothKindsAndAMissingLastOne) {
+  EXPECT_EQ(lines_of(file_with("a\r\n\nb\rc\nd")), (std::vector<std::string>{"a", "", "b\rc", "d"}));
+  EXPECT_TRUE(lines_of(file_with("")).empty());
+}
+
+TEST_F(TextReaderTest, SkipsAByteOrderMarkAtTheStartOnly) {
+  EXPECT_EQ(lines_of(file_with("\xEF\xBB\xBF"s + "a\n\xEF\xBB\xBF" + "b\n")),
+            (std::vector<std::string>{"a", "\xEF\xBB\xBF" + "b"s}));
+}
+
+TEST_F(TextReaderTest, NamesFileLineAndByteOfInvalidUtf8) {
+  expect_bad("fine\nf\xFCr\n", {folder_ / "text", "line 2", "byte 2", "0xFC", "iconv"});
+}
+
+TEST_F(TextReaderTest, RefusesNulBytes) { expect_bad("a\nb\nc\0d\n"s, {folder_ / "text", "line 3", "NUL"}); }
+
+TEST_F(TextReaderTest, RefusesALineAboveOneMebibyte) {
+  EXPECT_EQ(lines_of(file_with(std::string(1 << 20, 'x') + "\n")).size(), 1u);
+  expect_bad("a\n" + std::string((1 << 20) + 1, 'x') + "\n", {"line 2", "longer than 1 MiB"});
+}
+
+TEST_F(TextReaderTest, NoticesWhatIsNoGzipBehindGzip) {
+  std::string second = gzipped("c\nd\n");
+  second[0] = 'x';
+  EXPECT_THROW(lines_of(file_with(gzipped("a\nb\n") + second)), Error);
+}
+
+TEST_F(TextReaderTest, NoticesCutOffAndDamagedGzip) {
+  const std::string whole = gzipped(joined(testing::sentences(5000, 3)));
+  expect_bad(whole.substr(0, whole.size() / 2), {folder_ / "text", "is cut off"});
+  expect_bad(whole.substr(0, whole.size() - 3), {folder_ / "text", "is cut off"});
+  std::string damaged = whole;
+  damaged[damaged.size() - 6] ^= 1;  // of the checksum
+  expect_bad(damaged, {folder_ / "text", "is damaged"});
+  damaged = whole;
+  for (size_t i = whole.size() / 2; i < whole.size() / 2 + 8; ++i) damaged[i] ^= 0x55;
+  expect_bad(damaged, {folder_ / "text", "is damaged"});
+}
+
+TEST_F(TextReaderTest, NamesWhatIsNotAFile) {
+  expect_error([&] { TextReader reader(folder_ / "none"); }, ErrorKind::data, {"there is no file", "none"});
+  expect_error([&] { TextReader reader(folder_.path()); }, ErrorKind::data, {"not a regular file", folder_.path()});
+}
+
+TEST(Utf8, AcceptsExactlyWhatUnicodeAllows) {
+  for (const std::string& text : {"plain ascii, long enough"s, "\xC2\x80"s, "\xDF\xBF"s, "\xE0\xA0\x80"s,
+                                  "\xED\x9F\xBF"s, "\xEE\x80\x80"s, "\xF0\x90\x80\x80"s, "\xF4\x8F\xBF\xBF"s})
+    EXPECT_EQ(find_invalid_utf8(text), std::string::npos) << text;
+  for (const std::string& bad : {"\x80"s, "\xC0\x80"s, "\xC1\xBF"s, "\xC3"s, "\xE0\x9F\xBF"s, "\xED\xA0\x80"s,
+                                 "\xE2\x82"s, "\xF0\x8F\xBF\xBF"s, "\xF4\x90\x80\x80"s, "\xF5\x80\x80\x80"s, "\xFF"s})
+    EXPECT_EQ(find_invalid_utf8("12345678901" + bad), 11u) << ::testing::PrintToString(bad);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,40 @@
+// tests/emulation/machine/fiber.h: a fibre: a stack of its own, on which the host's thread goes on whenever somebody
+// switches to it. AddressSanitizer is told of every switch.
+#pragma once
+
+#include <cstddef>
+
+#include "tests/emulation/machine/sanitizer.h"
+
+namespace boost::context::detail {
+struct transfer_t;
+}
+
+namespace weft::emulation {
+
+class Fiber {
+ public:
+  using Body = void (*)(Fiber& self, void* argument);  // never returns
+
+  Fiber() = default;                                // what the host's thread runs on already
+  Fiber(Body body, void* argument, size_t number);  // the numbers spread the stacks over the processor's cache
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  void switch_to(Fiber& other);  // from this one, the running one; returns when somebody switches back
+  void restart();                // forgets what it was doing: its body will run from the beginning
+
+ private:
+  static void enter(boost::context::detail::transfer_t transfer);
+  void arrive(boost::context::detail::transfer_t transfer);
+
+  Body body_ = nullptr;
+  void* argument_ = nullptr;
+  std::byte* mapped_ = nullptr;  // a guard page, then the stack
+  std::byte* top_ = nullptr;
+  void* context_ = nullptr;  // where it goes on
+  SanitizerFiber sanitizer_;
+};
+
+}  // namespace weft::emulation

@@ -1,0 +1,50 @@
+// tests/emulation/runtime/capture.h: a stream capture: the work of its streams becomes nodes of a graph instead of
+// being done. Everything here is called with the machine's lock held.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/emulation/machine/machine.h"
+
+namespace weft::emulation {
+
+struct GraphNode {
+  std::function<Progress(Access& access)> run;
+  std::vector<size_t> after;  // nodes before it in the graph
+};
+using GraphNodes = std::vector<GraphNode>;
+using Frontier = std::vector<size_t>;  // what the next node of a stream comes after
+
+class Capture : public std::enable_shared_from_this<Capture> {
+ public:
+  static void begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode);
+  GraphNodes end(const Queue& origin);  // throws what makes the capture no graph; its streams are free either way
+
+  void add(const Queue& queue, Work work);
+  const Frontier& frontier(const Queue& queue) { return frontiers_[&queue]; }
+  void wait(const std::shared_ptr<Queue>& queue, const Frontier& frontier);  // `queue` takes part from here on
+  bool active() const { return !queues_.empty(); }
+  bool valid() const { return valid_; }
+  [[noreturn]] void refuse(cudaError_t status, const std::string& what);  // and no graph comes of it
+
+ private:
+  bool is_joined(const Queue& origin) const;
+  bool forbids_unsafe_calls() const;
+  friend void require_no_capture(const char* call);
+
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeGlobal;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::vector<std::shared_ptr<Queue>> queues_;  // the first is the origin
+  std::map<const Queue*, Frontier> frontiers_;
+  GraphNodes nodes_;
+  bool valid_ = true;
+};
+
+// For calls that allocate or wait: they may not be captured, nor made beside a capture that could depend on them.
+void require_no_capture(const char* call);
+
+}  // namespace weft::emulation

@@ -1,0 +1,120 @@
+// tests/emulation/runtime/devices.cpp: which devices there are, which one a thread uses, what they say of themselves.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/emulation/machine/limits.h"
+#include "tests/emulation/machine/machine.h"
+#include "tests/emulation/runtime/capture.h"
+
+using namespace weft::emulation;
+
+namespace {
+
+thread_local int device_in_use = 0;
+
+int attribute_of(cudaDeviceAttr attribute) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      return kMostThreads;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return kSharedBytes;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return kMostSharedBytes;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return kMostSharedBytes + 1024;
+    case cudaDevAttrWarpSize:
+      return kWarpSize;
+    case cudaDevAttrMultiProcessorCount:
+      return kMultiprocessors;
+    case cudaDevAttrComputeCapabilityMajor:
+      return kComputeMajor;
+    case cudaDevAttrComputeCapabilityMinor:
+      return kComputeMinor;
+  }
+  fail(cudaErrorInvalidValue, "an attribute that the emulated device does not know");
+}
+
+}  // namespace
+
+int weft::emulation::current_device() { return device_in_use; }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  return call([&] {
+    *count = machine().num_devices();
+    if (*count == 0) machine().device(0);
+  });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return call([&] {
+    machine().device(device_in_use);
+    *device = device_in_use;
+  });
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return call([&] {
+    const auto lock = machine().lock();
+    machine().sound_device(device);
+    device_in_use = device;
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return call([&] {
+    const size_t bytes = machine().device(device).memory.total();
+    *properties = {};
+    const char* const name = std::getenv("WEFT_EMULATION_NAME");
+    std::snprintf(properties->name, sizeof properties->name, "%s", name == nullptr ? "Emulated device" : name);
+    std::snprintf(properties->uuid.bytes, sizeof properties->uuid.bytes, "emulated %d", device);
+    properties->totalGlobalMem = bytes;
+    properties->sharedMemPerBlock = kSharedBytes;
+    properties->sharedMemPerBlockOptin = kMostSharedBytes;
+    properties->sharedMemPerMultiprocessor = kMostSharedBytes + 1024;
+    properties->warpSize = kWarpSize;
+    properties->maxThreadsPerBlock = kMostThreads;
+    properties->major = kComputeMajor;
+    properties->minor = kComputeMinor;
+    properties->multiProcessorCount = kMultiprocessors;
+    properties->pciBusID = device + 1;
+  });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return call([&] {
+    machine().device(device);
+    *value = attribute_of(attribute);
+  });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return call([&] {
+    machine().device(device);
+    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
+  });
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+
+cudaError_t cudaDeviceReset() {
+  return call([&] {
+    auto lock = machine().lock();
+    require_no_capture("cudaDeviceReset");
+    Device& device = machine().device(device_in_use);
+    machine().drop_work(lock, device_in_use);
+    device.memory.release_all();
+    device.fault.clear();
+  });
+}

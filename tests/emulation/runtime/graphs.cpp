@@ -1,0 +1,122 @@
+// tests/emulation/runtime/graphs.cpp: graphs: what a capture recorded, replayed as one piece of work in a stream, its
+// nodes in any order that their dependencies allow.
+#include <memory>
+#include <utility>
+
+#include "tests/emulation/runtime/capture.h"
+
+using namespace weft::emulation;
+
+struct CUgraph_st {
+  std::shared_ptr<const GraphNodes> nodes;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<const GraphNodes> nodes;
+  Point last;  // launches of one graph run one after the other
+};
+
+namespace {
+
+class Replay {
+ public:
+  explicit Replay(std::shared_ptr<const GraphNodes> nodes) : nodes_(std::move(nodes)), missing_(nodes_->size()) {
+    followers_.resize(nodes_->size());
+    for (size_t i = 0; i < nodes_->size(); ++i) {
+      missing_[i] = (*nodes_)[i].after.size();
+      for (const size_t before : (*nodes_)[i].after) followers_[before].push_back(i);
+      if (missing_[i] == 0) ready_.push_back(i);
+    }
+  }
+
+  Progress step(Access& access) {  // one node that can run
+    for (std::vector<size_t> untried = ready_; !untried.empty();) {
+      const size_t at = machine().draw() % untried.size(), node = untried[at];
+      const Progress progress = (*nodes_)[node].run(access);
+      if (progress == Progress::finished) {
+        finish(node);
+        return ready_.empty() ? Progress::finished : Progress::advanced;
+      }
+      if (progress == Progress::advanced) return progress;
+      untried.erase(untried.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return ready_.empty() ? Progress::finished : Progress::blocked;
+  }
+
+ private:
+  void finish(size_t node) {
+    std::erase(ready_, node);
+    for (const size_t follower : followers_[node])
+      if (--missing_[follower] == 0) ready_.push_back(follower);
+  }
+
+  std::shared_ptr<const GraphNodes> nodes_;
+  std::vector<size_t> missing_, ready_;
+  std::vector<std::vector<size_t>> followers_;
+};
+
+}  // namespace
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return call([&] {
+    const auto lock = machine().lock();
+    Capture::begin(queue_of(stream), mode);
+  });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = nullptr;
+  return call([&] {
+    const auto lock = machine().lock();
+    const auto queue = queue_of(stream);
+    if (queue->capture == nullptr) fail(cudaErrorInvalidValue, "the stream is not being captured");
+    *graph = new CUgraph_st{std::make_shared<const GraphNodes>(queue->capture->end(*queue))};
+  });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return call([&] {
+    const auto lock = machine().lock();
+    const auto& capture = queue_of(stream)->capture;
+    *status = capture == nullptr ? cudaStreamCaptureStatusNone
+              : capture->valid() ? cudaStreamCaptureStatusActive
+                                 : cudaStreamCaptureStatusInvalidated;
+  });
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return call([&] {
+    if (graph == nullptr) fail(cudaErrorInvalidValue, "cudaGraphGetNodes of no graph");
+    if (nodes != nullptr) fail(cudaErrorNotSupported, "the nodes of a graph; only their number can be had");
+    *count = graph->nodes->size();
+  });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  return call([&] {
+    if (graph == nullptr) fail(cudaErrorInvalidValue, "cudaGraphInstantiate of no graph");
+    if (flags != 0) fail(cudaErrorNotSupported, "flags of cudaGraphInstantiate");
+    *executable = new CUgraphExec_st{graph->nodes, {}};
+  });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  return call([&] {
+    if (executable == nullptr) fail(cudaErrorInvalidValue, "cudaGraphLaunch of no graph");
+    const auto lock = machine().lock();
+    const auto queue = queue_of(stream);
+    machine().sound_device(queue->device);
+    const auto replay = std::make_shared<Replay>(executable->nodes);
+    executable->last =
+        machine().push(queue, {[replay](Access& access) { return replay->step(access); }, {executable->last}});
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}

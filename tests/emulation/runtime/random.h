@@ -1,0 +1,48 @@
+// tests/emulation/runtime/random.h: the draws that shuffle the emulated device's orders: fast, and the same for the
+// same seed.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <numeric>
+
+namespace weft::emulation {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next() {  // SplitMix64 (Steele, Lea & Flood 2014)
+    uint64_t x = state_ += 0x9E3779B97F4A7C15u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+  }
+  uint64_t below(uint64_t n) { return next() % n; }
+
+ private:
+  uint64_t state_;
+};
+
+// The number of one of the ones of `bits`, which has some; `draw` decides, each is as likely.
+inline int pick_one(uint32_t bits, uint64_t draw) {
+  for (uint64_t skipped = draw % static_cast<uint64_t>(std::popcount(bits)); skipped > 0; --skipped) bits &= bits - 1;
+  return std::countr_zero(bits);
+}
+
+// 0 .. n - 1 in another order: i -> (first + i step) mod n, step prime to n. Needs no memory, whatever the grid.
+class Permutation {
+ public:
+  Permutation(uint64_t n, Random& random) : n_(n), step_(1 + random.below(n)), at_(random.below(n)) {
+    while (std::gcd(step_, n) != 1) ++step_;
+  }
+  uint64_t next() {
+    const uint64_t i = at_;
+    at_ = (at_ + step_) % n_;
+    return i;
+  }
+
+ private:
+  uint64_t n_, step_, at_;
+};
+
+}  // namespace weft::emulation

@@ -1,0 +1,51 @@
+// tests/launch/commands/evaluate_test.cpp: what `weft evaluate` refuses before any work.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "parallel/communicator.h"
+#include "tensor/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace weft::testing {
+namespace {
+
+class Evaluate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::string& file : {source_, reference_}) write_file_atomically(file, "text\n");
+  }
+  std::string refusal(const std::string& output, const std::string& name, int ranks = 1) const {
+    std::string message = "no error";
+    run_thread_ranks(ranks, [&](Communicator& world) {
+      try {
+        run_evaluate({.args = {"--checkpoint", folder_ / "none", "--source", source_, "--reference", reference_,
+                               "--name", name, "--output", output},
+                      .world = &world});
+      } catch (const Error& e) {
+        EXPECT_EQ(e.kind(), ErrorKind::usage) << e.what();
+        if (world.rank() == 0) message = e.what();
+      }
+    });
+    return message;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string source_ = folder_ / "held-out.txt", reference_ = folder_ / "right.txt";
+};
+
+TEST_F(Evaluate, RefusesToReplaceTheTextsItReads) {
+  const std::string output = folder_ / "../" + std::filesystem::path(folder_.path()).filename().string();
+  for (const int ranks : {1, 2})
+    EXPECT_TRUE(refusal(output, "right", ranks)
+                    .ends_with("--output " + output + " would replace --reference " + reference_ +
+                               ": give another folder, or the set another --name"))
+        << ranks;
+  EXPECT_NE(refusal(folder_.path(), "held-out").find("would replace --source"), std::string::npos);
+  EXPECT_EQ(read_file(reference_), "text\n");
+}
+
+}  // namespace
+}  // namespace weft::testing

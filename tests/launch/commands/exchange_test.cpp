@@ -1,0 +1,203 @@
+// tests/launch/commands/exchange_test.cpp: `weft export` and `weft import`: a checkpoint there and back, and what
+// leaves no trace.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "data/atomic_file.h"
+#include "data/packing/train_tokenizer.h"
+#include "data/tokenizer.h"
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "model/transformer.h"
+#include "tensor/error.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/inference/model_loader.h"
+#include "trainer/train_state.h"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string tokenizer_of(const std::string& alphabet, int vocabulary) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 300; ++i) {
+    std::string line;
+    for (int k = 0; k < 12; ++k) line += alphabet[static_cast<size_t>(i * 7 + k * (i % 5 + 1)) % alphabet.size()];
+    lines.push_back(line);
+  }
+  return train_tokenizer(lines, {.vocab_size = vocabulary});
+}
+
+// A checkpoint of step 40, whose files lie in `folder_`.
+class Exchange : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_file_atomically(tokenizer_, tokenizer_of("abcdefgh", 300));
+    RunConfig config;
+    config.model = {.width = 16, .heads = 2, .feed_forward = 24, .encoder_layers = 1, .decoder_layers = 1};
+    config.model.source_vocabulary = config.model.target_vocabulary = Tokenizer(tokenizer_).size();
+    config.parallel = {.dp = 1, .tp = 1};
+    config.model.resolve(1);
+    ParamStore params(0, 1);
+    const Transformer model(config.model, params, /*num_sinusoids=*/1);
+    params.allocate();
+    Context ctx;
+    params.initialize(ctx, /*seed=*/3);
+    const auto alone = make_single_communicator();
+    const TrainState state{.step = 40, .model = Architecture::of(config.model)};
+    checkpoint_ = save_checkpoint(ctx, folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
+                                  {{"model", "", params.values()}}, state.to_json(),
+                                  {.config = to_cfg(config), .copied_files = {tokenizer_}});
+  }
+
+  static int run(int (*command)(const CommandContext&), std::vector<std::string> args) {
+    ::testing::internal::CaptureStdout();
+    try {
+      const int status = command({.args = std::move(args)});
+      ::testing::internal::GetCapturedStdout();
+      return status;
+    } catch (...) {
+      ::testing::internal::GetCapturedStdout();
+      throw;
+    }
+  }
+  void export_to(const std::string& file, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--checkpoint", folder_ / "checkpoints", "--format", "pytorch", "--output", file});
+    ASSERT_EQ(run(run_export, more), 0);
+  }
+  std::vector<std::string> import_arguments(const std::string& tokenizer) const {
+    return {"--weights", weights_,      "--format", "pytorch",  "--config",
+            config_,     "--tokenizer", tokenizer,  "--output", imported_};
+  }
+  std::string refusal(ErrorKind kind, const std::vector<std::string>& args) const {
+    try {
+      run(run_import, args);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), kind) << e.what();
+      EXPECT_TRUE(e.frames().empty());  // one line
+      EXPECT_FALSE(fs::exists(imported_));
+      return e.what();
+    }
+    return "no error";
+  }
+  void configure(const std::string& from, const std::string& to) {
+    std::string text = read_file(config_);
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    write_file_atomically(config_, text.replace(at, from.size(), to));
+  }
+  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+  const TemporaryFolder folder_;
+  const std::string tokenizer_ = folder_ / "tokenizer.model";
+  const std::string weights_ = folder_ / "weights.safetensors", config_ = folder_ / "model.cfg";
+  const std::string imported_ = folder_ / "imported";
+  std::string checkpoint_;
+};
+
+class Import : public Exchange {
+ protected:
+  void SetUp() override {
+    Exchange::SetUp();
+    export_to(weights_);
+    fs::copy_file(checkpoint_ + "/config.cfg", config_);
+  }
+};
+
+TEST_F(Import, MakesACheckpointOfStepZeroWithTheSameBits) {
+  fs::rename(tokenizer_, folder_ / "another-name.model");
+  ASSERT_EQ(run(run_import, import_arguments(folder_ / "another-name.model")), 0);
+  const std::string folder = resolve_checkpoint(imported_);
+  EXPECT_EQ(read_file(folder + "/model.safetensors"), read_file(checkpoint_ + "/model.safetensors"));
+  EXPECT_EQ(read_file(folder + "/tokenizer.model"), read_file(checkpoint_ + "/tokenizer.model"));
+  EXPECT_EQ(read_file(folder + "/config.cfg"), read_file(checkpoint_ + "/config.cfg"));
+
+  RunConfig config;
+  apply_cfg_file(folder + "/config.cfg", config);
+  const auto alone = make_single_communicator();
+  const Mesh mesh(*alone, config.parallel);
+  EXPECT_EQ(LoadedModel(folder, config, mesh).step(), 0);
+}
+
+TEST_F(Import, FindsTheVocabularySizesInTheTokenizer) {
+  configure(fmt::format("source_vocabulary = {}", Tokenizer(tokenizer_).size()), "source_vocabulary = 0");
+  EXPECT_EQ(run(run_import, import_arguments(tokenizer_)), 0);
+}
+
+TEST_F(Import, RefusesAVocabularyOfAnotherSize) {
+  write_file_atomically(folder_ / "other.model", tokenizer_of("abcd", 280));
+  const int64_t own = Tokenizer(tokenizer_).size(), other = Tokenizer(folder_ / "other.model").size();
+  ASSERT_NE(own, other);
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, import_arguments(folder_ / "other.model")),
+                    fmt::format("model.source_vocabulary = {}, but the tokenizer {}/other.model has {} entries", own,
+                                folder_.path(), other)));
+  configure(fmt::format("source_vocabulary = {}", own), "source_vocabulary = 0");
+  configure(fmt::format("target_vocabulary = {}", own), "target_vocabulary = 0");
+  EXPECT_TRUE(holds(refusal(ErrorKind::checkpoint, import_arguments(folder_ / "other.model")),
+                    fmt::format("has {} rows, but the target tokenizer has {} entries", own, other)));
+}
+
+TEST_F(Import, LeavesNoFolderAfterAFileThatDoesNotFit) {
+  configure("feed_forward = 24", "feed_forward = 26");
+  EXPECT_TRUE(holds(refusal(ErrorKind::checkpoint, import_arguments(tokenizer_)),
+                    "tensor 'decoder.layers.0.linear1.bias' has shape [24], the model's has [26]"));
+  write_file_atomically(weights_, "no weights");
+  refusal(ErrorKind::checkpoint, import_arguments(tokenizer_));
+}
+
+TEST_F(Import, RefusesOneTableForTwoTokenizers) {
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
+                                               tokenizer_, "--target-tokenizer", tokenizer_, "--output", imported_}),
+                    "model.tying = all needs one vocabulary for both sides"));
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
+                                               tokenizer_, "--output", imported_}),
+                    "--source-tokenizer and --target-tokenizer are given together"));
+}
+
+TEST_F(Import, LeavesWhatIsThereAlready) {
+  const std::string mine = folder_ / "imported/mine";
+  fs::create_directory(imported_);
+  write_file_atomically(mine, "");
+  EXPECT_THROW(run(run_import, import_arguments(tokenizer_)), Error);
+  EXPECT_TRUE(fs::exists(mine));
+  fs::remove_all(imported_);
+  fs::create_symlink("nowhere", imported_);
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, import_arguments(tokenizer_)), imported_ + " is there already"));
+  EXPECT_TRUE(fs::is_symlink(imported_));
+  write_file_atomically(folder_ / "nowhere", "a file");
+  EXPECT_THROW(run(run_import, import_arguments(tokenizer_)), Error);
+  EXPECT_TRUE(fs::is_symlink(imported_));
+  EXPECT_EQ(read_file(folder_ / "nowhere"), "a file");
+}
+
+TEST_F(Import, TakesAFolderThatHoldsOnlyWhatAKilledImportLeft) {
+  fs::create_directories(folder_ / "imported/step-00000000.tmp-99999");
+  write_file_atomically(folder_ / "imported/step-00000000.tmp-99999/state.json", "{");
+  EXPECT_EQ(run(run_import, import_arguments(tokenizer_)), 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(imported_), {}), 1);
+  EXPECT_EQ(resolve_checkpoint(imported_), folder_ / "imported/step-00000000");
+}
+
+TEST_F(Import, LeavesNoParentOfAFolderThatCannotBeMade) {
+  std::vector<std::string> args = import_arguments(tokenizer_);
+  args.back() = folder_ / "n/m/" + std::string(300, 'o');
+  EXPECT_TRUE(holds(refusal(ErrorKind::io, args), "cannot make the folder"));
+  EXPECT_FALSE(fs::exists(folder_ / "n"));
+}
+
+TEST_F(Exchange, ExportReplacesAFileOnlyWhenForced) {
+  export_to(weights_);
+  const std::string exported = read_file(weights_);
+  write_file_atomically(weights_, "mine");
+  EXPECT_THROW(export_to(weights_), Error);
+  EXPECT_EQ(read_file(weights_), "mine");
+  export_to(weights_, {"--force"});
+  EXPECT_EQ(read_file(weights_), exported);
+}
+
+}  // namespace
+}  // namespace weft::testing

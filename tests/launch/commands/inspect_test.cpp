@@ -1,0 +1,208 @@
+// tests/launch/commands/inspect_test.cpp: `weft inspect model` and `positions` as the command line calls them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "tensor/error.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/xml.h"
+#include "trainer/checkpoint/safetensors.h"
+
+namespace weft::testing {
+namespace {
+
+std::string inspect(const std::vector<std::string>& args) {
+  ::testing::internal::CaptureStdout();
+  try {
+    run_inspect({.args = args});
+  } catch (...) {
+    ::testing::internal::GetCapturedStdout();
+    throw;
+  }
+  return ::testing::internal::GetCapturedStdout();
+}
+
+std::string refusal(const std::vector<std::string>& args) {
+  try {
+    inspect(args);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+const std::string kTiny = WEFT_SOURCE_DIR "/configs/tiny.cfg";
+
+std::string line_with(const std::string& text, const std::string& what) {  // spaces as one; "" if there is none
+  const size_t at = text.find(what);
+  if (at == std::string::npos) return "";
+  const size_t begin = text.rfind('\n', at) + 1;
+  return std::regex_replace(text.substr(begin, text.find('\n', at) - begin), std::regex(" +"), " ");
+}
+
+std::vector<std::string> texts_of(const std::string& svg) {
+  std::vector<std::string> texts;
+  for (const XmlElement& e : XmlReader::read(svg))
+    if (e.name == "text") texts.push_back(e.text);
+  return texts;
+}
+
+TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run/checkpoints");
+  std::filesystem::create_directories(folder / "step-00000001");
+  std::filesystem::create_directories(folder / "corpus");
+  for (const char* file : {"run/log.jsonl", "corpus/manifest.json", "corpus/shard-00000.h5"})
+    write_file_atomically(folder / file, "");
+  const std::string corpus = folder / "corpus", shard = corpus + "/shard-00000.h5", run = folder / "run",
+                    checkpoint = folder / "step-00000001";
+  const auto refused = [](const std::string& option, const std::string& path, const std::string& is) {
+    EXPECT_EQ(refusal({path, "--" + option + (option == "chart" ? "" : "=1")}),
+              "--" + option + " changes nothing here: " + path + " is " + is);
+  };
+  refused("chart", corpus, "a packed corpus");
+  refused("vocabulary", corpus + "/manifest.json", "a packed corpus");
+  refused("chart", shard, "a shard");
+  refused("pairs", kTiny, "a configuration");
+  refused("vocabulary", run, "a run");
+  for (const char* option : {"pairs", "vocabulary", "chart"}) refused(option, checkpoint, "a checkpoint");
+}
+
+TEST(Inspect, ShowsNothingIfAnOptionDoesNotFitOneOfThePaths) {
+  ::testing::internal::CaptureStdout();
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "step-00000001");
+  EXPECT_THROW(run_inspect({.args = {kTiny, folder / "step-00000001", "--vocabulary=300"}}), Error);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(InspectModel, IsWhatInspectShowsOfAConfiguration) {
+  EXPECT_EQ(inspect({"model", kTiny, "--vocabulary", "300"}), inspect({kTiny, "--vocabulary", "300"}));
+}
+
+TEST(InspectModel, CountsParametersWithAndWithoutVocabularyTables) {
+  const std::string text = inspect({"model", kTiny, "--vocabulary", "300"});
+  EXPECT_EQ(line_with(text, "parameters in all"), "parameters in all 186,880");
+  EXPECT_EQ(line_with(text, "without vocabulary tables"), "without vocabulary tables 167,680");  // 300 x 64 less
+}
+
+TEST(InspectModel, ShowsWhatEachTensorParallelRankHolds) {
+  const std::string text = inspect({"model", kTiny, "--vocabulary", "301", "--tp", "2"});
+  EXPECT_EQ(line_with(text, "[301, 64]"),
+            " weight [301, 64] [151, 64] 19,264");  // the second rank's last row is padding
+  EXPECT_EQ(line_with(text, "[3, 4, 16, 64]"), " weight [3, 4, 16, 64] [3, 2, 16, 64] 12,288");
+  EXPECT_EQ(line_with(text, "[64, 128]"), " weight [64, 128] [64, 64] 8,192");
+  EXPECT_EQ(inspect({"model", kTiny, "--vocabulary", "301"}).find("ranks"), std::string::npos);
+}
+
+TEST(InspectModel, ShowsOperationsOfATokenAtTheLengthThatIsAsked) {
+  const std::string base = WEFT_SOURCE_DIR "/configs/base.cfg";
+  const std::string text = inspect({"model", base, "--vocabulary", "8000", "--length", "24"});
+  EXPECT_NE(text.find("sentences of 24 tokens"), std::string::npos);
+  EXPECT_EQ(line_with(text, "a pair of tokens"), " a pair of tokens 97.02M 291.05M");
+}
+
+TEST(InspectModel, RefusesWhatCannotBeBuilt) {
+  EXPECT_NE(refusal({"model"}).find("PATH is missing"), std::string::npos);
+  EXPECT_NE(refusal({"model", "none.cfg"}).find("none.cfg: there is no such file"), std::string::npos);
+  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--tp", "3"}).find("parallel.tp = 3"), std::string::npos);
+  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--tp", "0"}).find("tp = 0"), std::string::npos);
+  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--length", "0"}).find("length = 0"), std::string::npos);
+}
+
+TEST(InspectModel, RefusesAVocabularyWhereItIsKnown) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.cfg", "[model]\nsource_vocabulary = 300\ntarget_vocabulary = 300\n");
+  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"}).find("leave it out"), std::string::npos);
+}
+
+TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.safetensors", std::string("\x40\0\0\0{\"a\":[0,1]}", 15));
+  EXPECT_EQ(refusal({"model", folder / "a.safetensors"}),
+            folder / "a.safetensors" + " is not a configuration: give a .cfg, which is a small text file");
+  write_file_atomically(folder / "a.json", std::string(5000, 'x'));
+  EXPECT_LT(refusal({"model", folder / "a.json"}).size(), 400u);
+}
+
+TEST(InspectPositions, DrawsPositionsByDimensionsInEachLayout) {
+  std::vector<std::string> drawings;
+  for (const char* layout : {"interleaved", "halves", "tensor2tensor"}) {
+    drawings.push_back(inspect({"positions", "--layout", layout, "--width", "8", "--count", "5"}));
+    const std::vector<std::string> texts = texts_of(drawings.back());
+    const std::string title = std::string("positional encoding: sinusoids, ") + layout + ", width 8";
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), title), 1);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "4"), 2);  // a position and a dimension
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "7"), 1);  // a dimension
+  }
+  EXPECT_NE(drawings[0].substr(drawings[0].find("<path")), drawings[1].substr(drawings[1].find("<path")));
+  EXPECT_NE(drawings[1].substr(drawings[1].find("<path")), drawings[2].substr(drawings[2].find("<path")));
+}
+
+TEST(InspectPositions, PaintsSinesAndCosines) {  // of position 0: 0 and 1
+  const std::string svg = inspect({"positions", "--layout", "halves", "--width", "4", "--count", "1"});
+  std::map<std::string, std::string> fills;
+  for (const XmlElement& e : XmlReader::read(svg))
+    if (e.name == "path" && e.attributes.at("fill") != "none") fills[e.attributes.at("d")] = e.attributes.at("fill");
+  EXPECT_EQ(fills, (std::map<std::string, std::string>{{"M0 0h2v1h-2z", "#ffffff"}, {"M2 0h2v1h-2z", "#9a4204"}}));
+}
+
+TEST(InspectPositions, TakesTheModelOfAConfigurationAndWritesAFile) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.cfg", "[model]\nwidth = 12\nheads = 2\npositions = halves\nposition_offset = 2\n");
+  EXPECT_EQ(inspect({"positions", folder / "a.cfg", "--output", folder / "a.svg", "--count", "3"}), "");
+  const std::vector<std::string> texts = texts_of(read_file(folder / "a.svg"));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "positional encoding: sinusoids, halves, width 12"), 1);
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "4"), 2);
+}
+
+TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
+  const TemporaryFolder folder;
+  const std::string checkpoint = folder / "step-00000001";
+  std::filesystem::create_directory(checkpoint);
+  write_file_atomically(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
+  SafetensorsWriter writer(checkpoint + "/model.safetensors",
+                           {{"source_positions.weight", {3, 2}}, {"target_positions.weight", {3, 2}}});
+  const float values[] = {5, 5, 5, 5, 5, -5, 0, 0, 0, 0, 0.5f, 0};
+  writer.write(values, 12);
+  writer.finish();
+  const auto cells = [&](const std::vector<std::string>& args) {
+    const std::string svg = inspect(args);
+    return svg.substr(svg.find("<path"), svg.find("</g>") - svg.find("<path"));
+  };
+  EXPECT_EQ(cells({"positions", checkpoint}),
+            "<path fill=\"#0a3e80\" d=\"M1 2h1v1h-1z\"/>\n"
+            "<path fill=\"#9a4204\" d=\"M0 0h2v1h-2zM0 1h2v1h-2zM0 2h1v1h-1z\"/>\n");
+  EXPECT_EQ(cells({"positions", checkpoint, "--target", "--count", "3"}),
+            "<path fill=\"#ffffff\" d=\"M0 0h2v1h-2zM0 1h2v1h-2zM1 2h1v1h-1z\"/>\n"
+            "<path fill=\"#9a4204\" d=\"M0 2h1v1h-1z\"/>\n");
+}
+
+TEST(InspectPositions, RefusesWhatALearnedTableDoesNotHave) {
+  const TemporaryFolder folder;
+  const std::string checkpoint = folder / "step-00000001";
+  std::filesystem::create_directory(checkpoint);
+  write_file_atomically(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
+  SafetensorsWriter writer(checkpoint + "/model.safetensors", {{"source_positions.weight", {3, 2}}});
+  writer.write(std::vector<float>(6).data(), 6);
+  writer.finish();
+  EXPECT_NE(refusal({"positions", checkpoint, "--count", "4"}).find("count = 4"), std::string::npos);
+  EXPECT_NE(refusal({"positions", checkpoint, "--offset", "1"}).find("--offset is for sinusoids"), std::string::npos);
+  EXPECT_NE(refusal({"positions", checkpoint, "--width", "2"}).find("--width is for sinusoids"), std::string::npos);
+  EXPECT_EQ(refusal({"positions", checkpoint}), "no error");
+}
+
+TEST(InspectPositions, RefusesWhatCannotBeDrawn) {
+  EXPECT_NE(refusal({"positions", "--layout", "learned"}).find("a checkpoint"), std::string::npos);
+  EXPECT_NE(refusal({"positions", "--count", "0"}).find("count = 0"), std::string::npos);
+  EXPECT_NE(refusal({"positions", "--width", "0"}).find("width = 0"), std::string::npos);
+  EXPECT_NE(refusal({"positions", "--target"}).find("the same on both sides"), std::string::npos);
+  for (const char* offset : {"9223372036854775807", "-9223372036854775808", "1000001"})
+    EXPECT_NE(refusal({"positions", "--offset", offset}).find("give -1000000 to 1000000"), std::string::npos) << offset;
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,91 @@
+// tests/launch/commands/program_test.cpp: the built program as a person starts it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::string text;  // stdout and stderr
+};
+
+Outcome run_weft(const std::string& arguments, const std::string& before = "") {
+  FILE* pipe = popen((before + WEFT_BINARY_DIR "/weft " + arguments + " 2>&1").c_str(), "r");
+  Outcome outcome;
+  std::array<char, 4096> chunk;
+  while (const size_t n = fread(chunk.data(), 1, chunk.size(), pipe)) outcome.text.append(chunk.data(), n);
+  outcome.status = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+TEST(Program, ListsItsCommandsWhenAskedForHelp) {
+  for (const char* arguments : {"", "help", "--help"}) {
+    const Outcome o = run_weft(arguments);
+    EXPECT_EQ(o.status, 0) << arguments;
+    EXPECT_NE(o.text.find("\n  translate "), std::string::npos) << o.text;
+  }
+}
+
+TEST(Program, SaysItsVersion) {
+  const Outcome o = run_weft("--version");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_TRUE(o.text.starts_with("weft ")) << o.text;
+}
+
+TEST(Program, ExplainsEachCommand) {
+  for (const char* command :
+       {"pack", "train", "translate", "score", "evaluate", "bleu", "inspect", "bench", "export", "import"}) {
+    const Outcome o = run_weft(std::string(command) + " --help");
+    EXPECT_EQ(o.status, 0) << o.text;
+    EXPECT_TRUE(o.text.starts_with(std::string("usage: weft ") + command)) << o.text;
+  }
+}
+
+TEST(Program, NamesTheNearestCommand) {
+  const Outcome o = run_weft("trian --config x.cfg");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_EQ(o.text, "weft: unknown command 'trian'; did you mean 'train'?\n");
+}
+
+TEST(Program, RefusesAnUnknownKeyInOneLineAndStatusTwo) {
+  const Outcome o = run_weft("train --model.widht=3");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_EQ(o.text, "weft: unknown option '--model.widht'; did you mean --model.width?\n");
+}
+
+TEST(Program, DescribesTheSearchsDefaultsAsTheCheckpoints) {
+  for (const char* command : {"translate", "evaluate"}) {
+    const std::string help = run_weft(std::string(command) + " --help").text;
+    EXPECT_NE(help.find("--beam                         checkpoint's "), std::string::npos) << help;
+    EXPECT_NE(help.find("--length-penalty               checkpoint's "), std::string::npos) << help;
+  }
+}
+
+TEST(Program, IsNotStartedTwiceForOneProcessWork) {
+  for (const char* launched : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}) {
+    const Outcome o = run_weft("inspect nothing", std::string("env ") + launched + " ");
+    EXPECT_EQ(o.status, 2) << o.text;
+    EXPECT_EQ(o.text, "weft: `weft inspect` is one process' work, and 2 were started: run it without mpirun\n");
+  }
+}
+
+TEST(Program, SaysWhenALongOutputCannotBeWritten) {  // longer than a buffer, so that printing itself fails
+  for (const char* sink : {"> /dev/full", ">&-"}) {
+    FILE* pipe = popen((std::string(WEFT_BINARY_DIR "/weft inspect positions 2>&1 ") + sink).c_str(), "r");
+    std::array<char, 4096> chunk;
+    const std::string text(chunk.data(), fread(chunk.data(), 1, chunk.size(), pipe));
+    EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 5) << sink;
+    EXPECT_EQ(text, "weft: standard output cannot be written: disk full or closed\n") << sink;
+  }
+}
+
+TEST(Program, SaysWhenItsOutputCannotBeWritten) {
+  const Outcome o = run_weft("help > /dev/full");
+  EXPECT_EQ(o.status, 5) << o.text;
+}
+
+}  // namespace

@@ -1,0 +1,180 @@
+// tests/launch/options/config_io_test.cpp: configurations in and out, and what is said about wrong ones.
+#include "launch/options/config_io.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "launch/options/fields.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+std::string usage_error(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string cfg_error(const std::string& text) {
+  return usage_error([&] {
+    RunConfig config;
+    apply_cfg(text, "a.cfg", config);
+  });
+}
+
+std::string argument_error(const std::vector<std::string>& args) {
+  return usage_error([&] {
+    RunConfig config;
+    bool dry_run = false;
+    read_run_config(args, config, dry_run);
+  });
+}
+
+RunConfig parsed(const std::vector<std::string>& args) {
+  RunConfig config;
+  bool dry_run = false;
+  EXPECT_TRUE(read_run_config(args, config, dry_run));
+  return config;
+}
+
+TEST(ConfigIo, ReadsSectionsCommentsAndEveryKindOfValue) {
+  RunConfig config;
+  apply_cfg(
+      "# a comment\n[model]\nwidth = 64   # beside a value\nnorm = pre\nfinal_norm = true\n\n[schedule]\nlr=1.5e-3\n"
+      "[train]\nseed = 18446744073709551615\noutput = runs/a b\n[optimizer]\nclip_norm = 1\n",
+      "a.cfg", config);
+  EXPECT_EQ(config.model.width, 64);
+  EXPECT_EQ(config.model.norm, NormPosition::pre);
+  EXPECT_TRUE(config.model.final_norm);
+  EXPECT_EQ(config.schedule.lr, 1.5e-3);
+  EXPECT_EQ(config.train.seed, 18446744073709551615u);
+  EXPECT_EQ(config.train.output, "runs/a b");
+  EXPECT_EQ(config.optimizer.clip_norm, 1);
+}
+
+TEST(ConfigIo, TakesBothFormsOnTheCommandLine) {
+  const RunConfig config = parsed({"--model.width=64", "--model.dropout_attention", "-1", "--train.fresh",
+                                   "--model.final_norm", "true", "--model.scale_embeddings=false", "--data.valid="});
+  EXPECT_EQ(config.model.width, 64);
+  EXPECT_EQ(config.model.dropout_attention, -1);
+  EXPECT_TRUE(config.train.fresh);
+  EXPECT_TRUE(config.model.final_norm);
+  EXPECT_FALSE(config.model.scale_embeddings);
+  EXPECT_EQ(config.data.valid, "");
+}
+
+TEST(ConfigIo, LetsTheCommandLineWinOverTheFile) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("weft_config_{}.cfg", getpid());
+  std::ofstream(path) << "[model]\nwidth = 64\nheads = 4\n";
+  const RunConfig config = parsed({"--model.width=128", "--config", path.string()});
+  std::filesystem::remove(path);
+  EXPECT_EQ(config.model.width, 128);
+  EXPECT_EQ(config.model.heads, 4);
+}
+
+// Gives every field a value that is not its default, so that a field forgotten on the way would show.
+RunConfig unusual_config() {
+  RunConfig config;
+  std::vector<Field> fields;
+  FieldCollector all(fields, "");
+  config.sections(all);
+  for (Field& field : fields) {
+    const std::string before = field.get();
+    for (const char* candidate : {"false", "true", "gelu", "pre", "halves", "xavier", "cosine", "output", "loss",
+                                  "bf16", "cpu", "mpi", "0.1234567890123456", "77"}) {
+      try {
+        field.set(candidate);
+      } catch (const Error&) {
+      }
+      if (field.get() != before) break;
+    }
+    EXPECT_NE(field.get(), before) << field.key;
+  }
+  return config;
+}
+
+TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
+  const RunConfig config = unusual_config();
+  const std::string text = to_cfg(config);
+  RunConfig again;
+  apply_cfg(text, "a.cfg", again);
+  EXPECT_EQ(to_cfg(again), text);
+  EXPECT_NE(text, to_cfg(RunConfig{}));
+  EXPECT_EQ(again.optimizer.beta1, 0.1234567890123456);
+}
+
+TEST(ConfigIo, WritesEachFieldsSentence) {
+  EXPECT_NE(to_cfg({}).find("[train]\n# optimizer steps to train in all\nsteps = 100000\n"), std::string::npos);
+}
+
+TEST(ConfigIo, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
+  RunConfig config;
+  apply_cfg("device = cpu\n[model]\nwidth = 64\n", "a.cfg", config);
+  EXPECT_EQ(config.device, DeviceChoice::cpu);
+  const std::string text = to_cfg(config);
+  EXPECT_NE(text.find("\ndevice = cpu\n\n[model]\n"), std::string::npos) << text;
+  EXPECT_EQ(cfg_error("device = gpu\n"), "a.cfg:1: device = 'gpu': give one of auto, cpu, cuda");
+}
+
+TEST(ConfigIo, ExplainsEveryFieldUnderItsName) {
+  const std::string text = describe({});
+  EXPECT_NE(text.find("\nschedule\n  --schedule.kind "), std::string::npos);
+  EXPECT_NE(text.find("--train.label_smoothing        0.1 "), std::string::npos) << text;
+}
+
+TEST(ConfigIo, NamesFileLineAndNearestKeyOfAnUnknownOne) {
+  EXPECT_EQ(cfg_error("[model]\nwidth = 64\n\nheds = 4\n"),
+            "a.cfg:4: unknown key 'model.heds'; did you mean 'model.heads'?");
+  EXPECT_EQ(cfg_error("[trian]\nseed = 4\n"), "a.cfg:2: unknown key 'trian.seed'; did you mean 'train.seed'?");
+  EXPECT_EQ(argument_error({"--width=4"}), "unknown option '--width'; did you mean --model.width?");
+  EXPECT_EQ(argument_error({"--qqqqqqqqqq", "4"}), "unknown option '--qqqqqqqqqq'; --help lists them all");
+}
+
+TEST(ConfigIo, NamesKeyValueAndWhatIsAllowed) {
+  EXPECT_EQ(cfg_error("[model]\nnorm = prenorm\n"), "a.cfg:2: model.norm = 'prenorm': give one of post, pre");
+  EXPECT_EQ(argument_error({"--model.width=3x"}), "model.width = '3x': give a whole number");
+  EXPECT_EQ(argument_error({"--train.seed=-1"}), "train.seed = '-1': give a whole number, 0 or more");
+  EXPECT_EQ(argument_error({"--schedule.lr=nan"}), "schedule.lr = 'nan': give a number");
+  EXPECT_EQ(argument_error({"--train.fresh=yes"}), "train.fresh = 'yes': give true or false");
+  EXPECT_EQ(argument_error({"--model.width=99999999999999999999"}),
+            "model.width = '99999999999999999999': give a whole number");
+}
+
+TEST(ConfigIo, RefusesWhatIsGivenTwice) {
+  EXPECT_EQ(cfg_error("[model]\nwidth = 1\nwidth = 2\n"), "a.cfg:3: model.width is given twice");
+  EXPECT_EQ(argument_error({"--model.width=1", "--model.width=2"}), "--model.width is given twice");
+}
+
+TEST(ConfigIo, RefusesStrayWordsAndMissingFiles) {
+  EXPECT_EQ(argument_error({"model.width=3"}), "'model.width=3' is not an option; --help lists them");
+  EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}), "cannot read the configuration '/no/such.cfg'");
+}
+
+TEST(ConfigIo, RefusesValuesThatACfgCannotHold) {
+  EXPECT_NE(argument_error({"--train.output=runs/#1"}).find("train.output = 'runs/#1'"), std::string::npos);
+}
+
+TEST(ConfigIo, LoadsEveryConfigurationThatComesWithWeft) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".cfg") continue;
+    RunConfig config;
+    EXPECT_NO_THROW(apply_cfg_file(entry.path(), config)) << entry.path();
+    config.model.source_vocabulary = config.model.target_vocabulary = 8000;  // as the data would say
+    EXPECT_NO_THROW(config.model.resolve(1)) << entry.path();
+    ++found;
+  }
+  EXPECT_GE(found, 5);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,81 @@
+// tests/launch/options/options_test.cpp: the options of a subcommand.
+#include "launch/options/options.h"
+
+#include <gtest/gtest.h>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+struct Example {
+  std::string source;
+  int64_t vocab_size = 8000;
+  bool json = false;
+  DecodeConfig decode;
+  std::vector<std::string> references, files;
+  Options options{"example --source FILE [FILE ...]"};
+
+  Example() {
+    options.add("source", source, "the source text");
+    options.add("vocab-size", vocab_size, "entries of the vocabulary");
+    options.add("json", json, "print JSON");
+    options.add("reference", references, "may be given several times");
+    options.section("decode", decode);
+    options.positional("FILE", files, "files to read");
+  }
+};
+
+std::string error_of(Example& example, const std::vector<std::string>& args) {
+  try {
+    example.options.parse(args);
+    example.options.require("source");
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Options, FillsValuesListsFlagsAndPositionals) {
+  Example e;
+  EXPECT_TRUE(e.options.parse({"one", "--source", "a.en", "--json", "two", "--reference", "r1", "--reference=r2",
+                               "--decode.beam=7", "--vocab-size", "4000"}));
+  EXPECT_EQ(e.source, "a.en");
+  EXPECT_EQ(e.vocab_size, 4000);
+  EXPECT_TRUE(e.json);
+  EXPECT_EQ(e.decode.beam, 7);
+  EXPECT_EQ(e.references, (std::vector<std::string>{"r1", "r2"}));
+  EXPECT_EQ(e.files, (std::vector<std::string>{"one", "two"}));
+  EXPECT_TRUE(e.options.given("json"));
+  EXPECT_FALSE(e.options.given("decode.nbest"));
+}
+
+TEST(Options, TakesEverythingAfterTwoDashesAsPositional) {
+  Example e;
+  EXPECT_TRUE(e.options.parse({"--source=a", "--", "--json"}));
+  EXPECT_EQ(e.files, (std::vector<std::string>{"--json"}));
+  EXPECT_FALSE(e.json);
+}
+
+TEST(Options, SaysWhatIsMissingOrUnknown) {
+  Example missing, unknown, no_value;
+  EXPECT_EQ(error_of(missing, {}), "--source is missing; usage: weft example --source FILE [FILE ...]");
+  EXPECT_EQ(error_of(unknown, {"--vocab_size=3"}), "unknown option '--vocab_size'; did you mean --vocab-size?");
+  EXPECT_NE(error_of(no_value, {"--source"}).find("--source"), std::string::npos);
+}
+
+TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
+  Example e;
+  const std::string help = e.options.help();
+  EXPECT_TRUE(help.starts_with("usage: weft example --source FILE [FILE ...]\n")) << help;
+  EXPECT_NE(help.find("--vocab-size                   8000           entries of the vocabulary\n"), std::string::npos)
+      << help;
+  EXPECT_NE(help.find("\ndecode\n  --decode.beam "), std::string::npos) << help;
+  testing::internal::CaptureStdout();
+  EXPECT_FALSE(e.options.parse({"--source", "x", "--help"}));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), help);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,311 @@
+// tests/model/decoding/beam_search_test.cpp: the search against the whole decoder run again for every step, against
+// exhaustive search, and against itself in other company.
+#include "model/decoding/beam_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "tensor/error.h"
+#include "tests/support/device_group.h"
+
+namespace weft {
+namespace {
+
+using Pieces = std::vector<int32_t>;
+using Results = std::vector<std::vector<Hypothesis>>;
+using testing::all_or_few;
+
+struct SmallModel {
+  explicit SmallModel(Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300,
+                      NormPosition norm = NormPosition::post)
+      : device_group(ctx, group),
+        tp(*device_group),
+        params(group.rank(), group.size(), DType::f32, ctx.device()),
+        model(config(vocabulary, norm, group.size()), params, max_positions) {
+    params.allocate();
+    params.initialize(ctx, /*seed=*/7);
+    testing::change(ctx, params.values(), [](std::vector<float>& values) {
+      for (float& x : values) x *= 2;  // larger than initial values: predictions that differ clearly
+    });
+  }
+  static ModelConfig config(int64_t vocabulary, NormPosition norm, int64_t tp) {
+    ModelConfig c{.width = 24, .heads = 2, .feed_forward = 40, .encoder_layers = 2, .decoder_layers = 2};
+    c.norm = norm;
+    c.final_norm = norm == NormPosition::pre;
+    c.bias_output = true;
+    c.source_vocabulary = c.target_vocabulary = vocabulary;
+    c.resolve(tp);
+    return c;
+  }
+  Results search(const std::vector<BeamRequest>& requests, const BeamOptions& options, int64_t side_by_side = 0) {
+    return BeamSearch(ctx, model, tp, options, side_by_side).search(requests);
+  }
+  // Log probability of each piece of each target, then of its end, given the source: the whole decoder, no cache.
+  std::vector<std::vector<double>> rows(const Pieces& source, const std::vector<Pieces>& targets) {
+    int64_t target_rows = 0;
+    for (const Pieces& t : targets) target_rows += static_cast<int64_t>(t.size()) + 1;
+    BlockBuilder builder((static_cast<int64_t>(source.size()) + 1) * static_cast<int64_t>(targets.size()), target_rows);
+    for (const Pieces& t : targets) builder.add(source, t);
+    const Block block = builder.finish(0);
+    Pass p{.ctx = ctx, .arena = arena, .tp = tp};
+    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
+    std::vector<std::vector<double>> rows(targets.size());
+    for (size_t i = 0; i < targets.size(); ++i)
+      for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
+        rows[i].push_back(-static_cast<double>(nll[static_cast<size_t>(row)]));
+    return rows;
+  }
+  std::vector<double> log_probs(const Pieces& source, const std::vector<Pieces>& targets) {
+    std::vector<double> sums;
+    for (const std::vector<double>& of_rows : rows(source, targets))
+      sums.push_back(std::accumulate(of_rows.begin(), of_rows.end(), 0.0));
+    return sums;
+  }
+  double log_prob(const Pieces& source, const Pieces& target) { return log_probs(source, {target})[0]; }
+
+  Context ctx{testing::test_device()};
+  Arena arena{size_t{32} << 20, testing::test_device()};
+  testing::DeviceGroup device_group;
+  TensorParallel tp;
+  ParamStore params;
+  Transformer model;
+};
+
+class BeamSearchTest : public ::testing::Test {
+ protected:
+  void SetUp() override { set_num_threads(1); }  // the models are small
+  void TearDown() override { set_num_threads(num_threads_); }
+  std::unique_ptr<Communicator> alone_ = make_single_communicator();
+  int num_threads_ = num_threads();
+};
+
+std::vector<BeamRequest> random_requests(int64_t count, int64_t vocabulary, int64_t longest = 20, uint32_t seed = 3) {
+  std::mt19937 random(seed);
+  std::vector<BeamRequest> requests;
+  for (int64_t i = 0; i < count; ++i) {
+    Pieces source(1 + random() % static_cast<uint32_t>(longest));
+    for (int32_t& id : source) id = static_cast<int32_t>(3 + random() % static_cast<uint32_t>(vocabulary - 3));
+    requests.push_back({.source = source, .max_pieces = static_cast<int64_t>(source.size()) + 5});
+  }
+  return requests;
+}
+
+void expect_same_bits(const Results& a, const Results& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].size(), b[i].size());
+    for (size_t k = 0; k < a[i].size(); ++k) {
+      EXPECT_EQ(a[i][k].pieces, b[i][k].pieces) << "sentence " << i;
+      EXPECT_EQ(a[i][k].log_prob, b[i][k].log_prob) << "sentence " << i;
+      EXPECT_EQ(a[i][k].score, b[i][k].score) << "sentence " << i;
+    }
+  }
+}
+
+// Greedy decoding that computes everything anew for every piece. What may follow is seen in targets that go on with
+// it; the end, in the target so far.
+Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32_t vocabulary) {
+  for (Hypothesis h;;) {
+    const size_t length = h.pieces.size();
+    std::vector<Pieces> targets{h.pieces};
+    for (int32_t id = 0; id < vocabulary; ++id) {
+      targets.push_back(h.pieces);
+      targets.back().push_back(id);
+    }
+    const std::vector<std::vector<double>> rows = m.rows(request.source, targets);
+    int32_t best = SpecialIds::eos;
+    double best_log_prob = rows[0][length];
+    if (static_cast<int64_t>(length) < request.max_pieces) {
+      for (int32_t id = 0; id < vocabulary; ++id) {
+        const double log_prob = rows[static_cast<size_t>(id) + 1][length];
+        if (id != SpecialIds::bos && log_prob > best_log_prob) best_log_prob = log_prob, best = id;
+      }
+    }
+    h.log_prob += best_log_prob;
+    if (best == SpecialIds::eos) return h;
+    h.pieces.push_back(best);
+  }
+}
+
+TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
+  for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
+    SmallModel m(*alone_, 13, 300, norm);
+    const std::vector<BeamRequest> requests = random_requests(all_or_few(6, 2), 13, 6);
+    const Results found = m.search(requests, {.beam = 1});
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const Hypothesis expected = greedy_without_cache(m, requests[i], 13);
+      ASSERT_EQ(found[i].size(), 1u);
+      EXPECT_EQ(found[i][0].pieces, expected.pieces);
+      EXPECT_NEAR(found[i][0].log_prob, expected.log_prob, 1e-4);
+    }
+  }
+}
+
+TEST_F(BeamSearchTest, AsWideAsEverythingIsExhaustiveSearch) {
+  SmallModel m(*alone_, 6);
+  const Pieces source{3, 5, 4, 4};
+  std::vector<Pieces> all{{}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].size() == 3) continue;
+    for (const int32_t id : {0, 3, 4, 5}) {
+      all.push_back(all[i]);
+      all.back().push_back(id);
+    }
+  }
+  ASSERT_EQ(all.size(), 85u);
+  std::vector<Hypothesis> expected;
+  const std::vector<double> log_probs = m.log_probs(source, all);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double score = log_probs[i] / std::pow((5.0 + static_cast<double>(all[i].size()) + 1) / 6.0, 0.8);
+    expected.push_back({all[i], log_probs[i], score});
+  }
+  std::sort(expected.begin(), expected.end(),
+            [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+
+  const Results found =
+      m.search({{.source = source, .max_pieces = 3}}, {.beam = 85, .length_penalty = 0.8, .nbest = 85});
+  ASSERT_EQ(found[0].size(), 85u);
+  for (size_t i = 0; i < 85; ++i) {
+    EXPECT_EQ(found[0][i].pieces, expected[i].pieces) << i;
+    EXPECT_NEAR(found[0][i].score, expected[i].score, 1e-4) << i;
+  }
+}
+
+TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
+  SmallModel m(*alone_);
+  const std::vector<BeamRequest> requests = random_requests(10, 23);
+  const Results found = m.search(requests, {.beam = 4, .length_penalty = 1.0, .nbest = 4});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    ASSERT_EQ(found[i].size(), 4u);
+    std::vector<Pieces> targets;
+    for (const Hypothesis& h : found[i]) targets.push_back(h.pieces);
+    const std::vector<double> log_probs = m.log_probs(requests[i].source, targets);
+    for (size_t k = 0; k < 4; ++k) {
+      const Hypothesis& h = found[i][k];
+      EXPECT_NEAR(h.log_prob, log_probs[k], 1e-3);
+      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(static_cast<int64_t>(h.pieces.size()) + 1, 1.0));
+      EXPECT_LE(static_cast<int64_t>(h.pieces.size()), requests[i].max_pieces);
+      EXPECT_EQ(std::count(h.pieces.begin(), h.pieces.end(), SpecialIds::bos), 0);
+      EXPECT_EQ(std::count(h.pieces.begin(), h.pieces.end(), SpecialIds::eos), 0);
+      if (k > 0) {
+        EXPECT_GE(found[i][k - 1].score, h.score);
+        EXPECT_NE(found[i][k - 1].pieces, h.pieces);
+      }
+    }
+  }
+}
+
+TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
+  SmallModel m(*alone_);
+  const std::vector<BeamRequest> requests = random_requests(all_or_few(40, 12), 23);
+  const auto total = [&](int64_t beam) {
+    double sum = 0;
+    for (const auto& nbest : m.search(requests, {.beam = beam, .length_penalty = 0})) sum += nbest[0].score;
+    return sum;
+  };
+  EXPECT_GT(total(8), total(1));
+}
+
+TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
+  SmallModel m(*alone_, 50);
+  const std::vector<BeamRequest> requests =
+      random_requests(all_or_few(100, 5), 50, all_or_few(20, 8));  // 100: more rows than the encoder's windows
+  for (const int64_t beam : {1, 5}) {
+    const BeamOptions options{.beam = beam, .nbest = beam};
+    const Results together = m.search(requests, options, 64);
+    expect_same_bits(m.search(requests, options, 7), together);
+    Results one_by_one;
+    BeamSearch search(m.ctx, m.model, m.tp, options, 1);
+    for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
+    expect_same_bits(one_by_one, together);
+  }
+}
+
+TEST_F(BeamSearchTest, AResultDoesNotDependOnTheOrder) {
+  SmallModel m(*alone_, 50);
+  const std::vector<BeamRequest> requests = random_requests(all_or_few(64, 10), 50);
+  std::vector<size_t> order(requests.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), std::mt19937(5));
+  std::vector<BeamRequest> shuffled;
+  for (const size_t i : order) shuffled.push_back(requests[i]);
+  const Results expected = m.search(requests, {}), found = m.search(shuffled, {});
+  Results back(requests.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = found[i];
+  expect_same_bits(back, expected);
+}
+
+TEST_F(BeamSearchTest, LongSentencesTakeTheRowsOfSeveralGroups) {
+  SmallModel m(*alone_, 23, /*max_positions=*/700);
+  std::vector<BeamRequest> requests = random_requests(30, 23);
+  requests[4] = {.source = Pieces(400, 9), .max_pieces = 650};
+  requests[17] = {.source = Pieces(120, 8), .max_pieces = 300};
+  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3});
+  const Results together = search.search(requests);
+  for (const size_t i : {size_t{4}, size_t{17}, size_t{0}}) {
+    const std::vector<Hypothesis> alone = search.search({requests[i]})[0];
+    EXPECT_EQ(together[i][0].pieces, alone[0].pieces);
+    EXPECT_EQ(together[i][0].log_prob, alone[0].log_prob);
+    EXPECT_NEAR(alone[0].log_prob, m.log_prob(requests[i].source, alone[0].pieces),
+                1e-5 * std::abs(alone[0].log_prob) + 1e-4);
+  }
+}
+
+TEST_F(BeamSearchTest, TensorParallelRanksFindTheSame) {
+  const int64_t vocabulary = 23;  // does not divide by 2: the last rank's table is padded
+  SmallModel whole(*alone_, vocabulary);
+  const std::vector<BeamRequest> requests = random_requests(20, vocabulary, 10);
+  const BeamOptions options{.beam = 4, .nbest = 2};
+  const Results expected = whole.search(requests, options);
+  Results found[2];
+  run_thread_ranks(2, [&](Communicator& group) {
+    set_num_threads(1);
+    SmallModel half(group, vocabulary);
+    found[group.rank()] = half.search(requests, options);
+  });
+  expect_same_bits(found[0], found[1]);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(found[0][i][0].pieces, expected[i][0].pieces);
+    EXPECT_NEAR(found[0][i][0].score, expected[i][0].score, 1e-3);
+  }
+}
+
+TEST_F(BeamSearchTest, RanksWithFewColumnsOfATinyVocabularyTakePart) {
+  SmallModel whole(*alone_, 5);
+  const std::vector<BeamRequest> requests = random_requests(5, 5, 6);
+  const Results expected = whole.search(requests, {.beam = 6, .nbest = 6});
+  run_thread_ranks(2, [&](Communicator& group) {  // 3 and 2 columns, where 7 would be asked for
+    set_num_threads(1);
+    SmallModel half(group, 5);
+    const Results found = half.search(requests, {.beam = 6, .nbest = 6});
+    for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(found[i][0].pieces, expected[i][0].pieces);
+  });
+}
+
+TEST_F(BeamSearchTest, TellsHowManyAreDone) {
+  SmallModel m(*alone_);
+  std::vector<int64_t> told;
+  BeamSearch(m.ctx, m.model, m.tp, {}).search(random_requests(9, 23), [&](int64_t done) { told.push_back(done); });
+  EXPECT_EQ(told, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST_F(BeamSearchTest, RefusesWhatMakesNoSense) {
+  SmallModel m(*alone_);
+  EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 0}), Error);
+  EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 2, .nbest = 3}), Error);
+  ops::fill(m.ctx, {.x = m.params.values(), .value = std::nanf("")});
+  try {
+    m.search(random_requests(1, 23), {});
+    FAIL() << "a diverged model was used";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::diverged);
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,100 @@
+// tests/model/decoding/beam_test.cpp: one sentence's beam, by hand-made probabilities.
+#include "model/decoding/beam.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "data/batch.h"
+
+namespace weft {
+namespace {
+
+constexpr int32_t kEnd = SpecialIds::eos;
+using Pieces = std::vector<int32_t>;
+
+TEST(LengthPenalty, IsGnmts) {
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2.0);
+  EXPECT_DOUBLE_EQ(length_penalty(100, 0.0), 1.0);
+}
+
+TEST(Beam, OfOneTakesTheBestPieceUntilItIsTheEnd) {
+  Beam beam({.beam = 1}, 10);
+  beam.advance({{0, 5, -1.0}, {0, kEnd, -2.0}, {0, 4, -3.0}});
+  ASSERT_EQ(beam.open().size(), 1u);
+  EXPECT_EQ(beam.open()[0].pieces, Pieces{5});
+  EXPECT_FALSE(beam.done());
+  beam.advance({{0, kEnd, -1.5}, {0, 4, -1.6}});
+  EXPECT_TRUE(beam.done());
+  ASSERT_EQ(beam.best().size(), 1u);
+  EXPECT_EQ(beam.best()[0].pieces, Pieces{5});
+  EXPECT_DOUBLE_EQ(beam.best()[0].log_prob, -1.5);
+  EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.5 / std::pow(7.0 / 6.0, 0.6));
+}
+
+TEST(Beam, BreaksTiesByTheBetterParentThenTheLowerId) {
+  Beam beam({.beam = 2, .length_penalty = 0}, 10);
+  beam.advance({{0, 9, -1.0}, {0, 8, -1.0}, {0, 7, -1.0}});
+  ASSERT_EQ(beam.open().size(), 2u);
+  EXPECT_EQ(beam.open()[0].pieces, Pieces{7});
+  EXPECT_EQ(beam.open()[1].pieces, Pieces{8});
+  beam.advance({{1, 3, -2.0}, {0, 6, -2.0}, {0, 5, -2.0}});
+  EXPECT_EQ(beam.open()[0].pieces, (Pieces{7, 5}));
+  EXPECT_EQ(beam.open()[1].pieces, (Pieces{7, 6}));
+}
+
+TEST(Beam, GivesFinishedHypothesesByScoreNotByTime) {
+  Beam beam({.beam = 2, .length_penalty = 1, .nbest = 2}, 10);
+  beam.advance({{0, kEnd, -1.0}, {0, 5, -1.0}});
+  EXPECT_EQ(beam.places(), 1);
+  beam.advance({{0, kEnd, -1.1}});  // -1.1 / (7 / 6) is better than -1
+  ASSERT_TRUE(beam.done());
+  const std::vector<Hypothesis> best = beam.best();
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_EQ(best[0].pieces, Pieces{5});
+  EXPECT_EQ(best[1].pieces, Pieces{});
+}
+
+TEST(Beam, GoesOnWhileAnOpenHypothesisCanStillWin) {
+  Beam beam({.beam = 2, .length_penalty = 1}, 10);
+  beam.advance({{0, kEnd, -1.0}, {0, 5, -1.5}});
+  EXPECT_FALSE(beam.done());  // -1.5 / penalty(11) = -0.56
+  Beam without_penalty({.beam = 2, .length_penalty = 0}, 10);
+  without_penalty.advance({{0, kEnd, -1.0}, {0, 5, -1.5}});
+  EXPECT_TRUE(without_penalty.done());
+}
+
+TEST(Beam, MustEndAtItsMaximumLength) {
+  Beam beam({.beam = 1}, 2);
+  EXPECT_FALSE(beam.must_end());
+  beam.advance({{0, 5, -1}});
+  EXPECT_FALSE(beam.must_end());
+  beam.advance({{0, 5, -2}});
+  EXPECT_TRUE(beam.must_end());
+  beam.advance({{0, kEnd, -9}});
+  EXPECT_TRUE(beam.done());
+  EXPECT_EQ(beam.best()[0].pieces, (Pieces{5, 5}));
+}
+
+TEST(Beam, CopiesSlotsOnlyForFurtherChildrenAndOnlyToFreeSlots) {
+  Beam beam({.beam = 4}, 10);
+  EXPECT_EQ(beam.advance({{0, 3, -1}, {0, 4, -2}, {0, 5, -3}, {0, 6, -4}}).size(), 3u);  // slot 0 to 1, 2, 3
+  // The second hypothesis (slot 1) has three children, the fourth one; the first and third none.
+  const std::vector<Beam::SlotCopy> copies = beam.advance({{1, 3, -3}, {1, 4, -4}, {3, 5, -5}, {1, 6, -6}});
+  ASSERT_EQ(copies.size(), 2u);
+  EXPECT_EQ(copies[0].from, 1);
+  EXPECT_EQ(copies[0].to, 0);
+  EXPECT_EQ(copies[1].from, 1);
+  EXPECT_EQ(copies[1].to, 2);
+  std::set<int64_t> slots;
+  for (const Beam::Open& open : beam.open()) slots.insert(open.slot);
+  EXPECT_EQ(slots.size(), 4u);
+  EXPECT_EQ(beam.open()[0].slot, 1);
+  EXPECT_EQ(beam.open()[2].slot, 3);
+}
+
+}  // namespace
+}  // namespace weft

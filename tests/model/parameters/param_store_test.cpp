@@ -1,0 +1,186 @@
+// tests/model/parameters/param_store_test.cpp: the shards of any tp size are slices of one and the same global model.
+#include "model/parameters/param_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "parallel/tensor_parallel.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kVocabulary = 11, kHeads = 12;
+
+void declare_model(ParamStore& store) {
+  const InitSpec normal = InitSpec::normal(0.5f);
+  store.declare({.name = "table", .shape = {kVocabulary, 6}, .tp_dim = 0, .pad = true, .init = normal});
+  store.declare({.name = "norm", .shape = {5}, .init = InitSpec::constant(1.0f)});
+  store.declare({.name = "qkv", .shape = {3, kHeads, 2, 7}, .tp_dim = 1, .init = InitSpec::xavier(7, 24)});
+  store.declare({.name = "down", .shape = {7, kHeads}, .tp_dim = 1, .init = normal});
+  store.declare({.name = "bias", .shape = {kHeads}, .tp_dim = 0, .init = normal});
+}
+
+ParamStore store_of(int tp_rank, int tp_size) {
+  ParamStore store(tp_rank, tp_size);
+  declare_model(store);
+  store.allocate();
+  return store;
+}
+
+using GlobalModel = std::map<std::string, std::vector<float>>;
+
+// Puts the initialized shards of all ranks together; what no rank writes stays NaN, which equals nothing.
+GlobalModel assembled(int tp_size) {
+  GlobalModel model;
+  for (int rank = 0; rank < tp_size; ++rank) {
+    ParamStore store = store_of(rank, tp_size);
+    Context ctx;
+    store.initialize(ctx, 42);
+    for (const Param& p : store.params()) {
+      std::vector<float>& global = model[p.spec.name];
+      global.resize(static_cast<size_t>(p.spec.shape.numel()), NAN);
+      slice_to_global(p.spec, rank, tp_size, p.value.ptr<float>(), global.data());
+    }
+  }
+  return model;
+}
+
+class ParamStoreTp : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, ParamStoreTp, ::testing::Values(1, 2, 3, 4));
+
+TEST_P(ParamStoreTp, StartsFromTheSameGlobalValues) { EXPECT_EQ(assembled(GetParam()), assembled(1)); }
+
+TEST_P(ParamStoreTp, SlicesAreTakenWhereTheyArePutBack) {
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    const ParamStore store = store_of(rank, GetParam());
+    for (const Param& p : store.params()) {
+      std::vector<float> global(static_cast<size_t>(p.spec.shape.numel())), back(global.size(), -1.0f);
+      for (size_t i = 0; i < global.size(); ++i) global[i] = static_cast<float>(i + 1);
+      std::vector<float> local(static_cast<size_t>(p.numel()), -1.0f);
+      slice_from_global(p, global.data(), local.data());
+      slice_to_global(p.spec, rank, GetParam(), local.data(), back.data());
+      size_t mine = 0;
+      for (size_t i = 0; i < back.size(); ++i) {
+        if (back[i] == -1.0f) continue;
+        EXPECT_EQ(back[i], global[i]) << p.spec.name;
+        ++mine;
+      }
+      const size_t padding = static_cast<size_t>(std::count(local.begin(), local.end(), 0.0f));
+      EXPECT_EQ(mine + padding, local.size()) << p.spec.name;
+    }
+  }
+}
+
+TEST_P(ParamStoreTp, PaddingOfAVocabularyIsZeroAfterInitialization) {
+  int64_t padding = 0;
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    ParamStore store = store_of(rank, GetParam());
+    Context ctx;
+    store.initialize(ctx, 42);
+    const Param* table = store.find("table");
+    const VocabularyRange range = VocabularyRange::of(kVocabulary, rank, GetParam());
+    EXPECT_EQ(table->begin, range.first);
+    EXPECT_EQ(table->value.rows(), range.columns);
+    for (int64_t i = range.valid * 6; i < table->numel(); ++i) EXPECT_EQ(table->value.ptr<float>()[i], 0.0f);
+    padding += range.columns - range.valid;
+  }
+  EXPECT_EQ(padding, (GetParam() - kVocabulary % GetParam()) % GetParam());
+}
+
+TEST(ParamStore, InitialValuesFollowTheirSpec) {
+  const GlobalModel model = assembled(1);
+  for (const float v : model.at("norm")) EXPECT_EQ(v, 1.0f);
+  const float bound = std::sqrt(6.0f / 31.0f);
+  const auto [low, high] = std::minmax_element(model.at("qkv").begin(), model.at("qkv").end());
+  EXPECT_GT(*low, -bound);
+  EXPECT_LE(*high, bound);
+  EXPECT_LT(*low, -0.9f * bound);
+  EXPECT_GT(*high, 0.9f * bound);
+  EXPECT_NE(model.at("down")[0], model.at("bias")[0]);  // each name draws its own numbers
+}
+
+TEST(ParamStore, ValuesDependOnNamesNotOnTheOrderOfDeclaration) {
+  ParamStore one(0, 1);
+  one.declare({.name = "bias", .shape = {kHeads}, .init = InitSpec::normal(0.5f)});
+  one.allocate();
+  Context ctx;
+  one.initialize(ctx, 42);
+  const float* values = one.params()[0].value.ptr<float>();
+  EXPECT_EQ(std::vector<float>(values, values + kHeads), assembled(1).at("bias"));
+}
+
+TEST(ParamStore, ParametersAreAlignedInFlatMemoryWithZerosBetween) {
+  ParamStore store = store_of(0, 2);
+  Context ctx;
+  store.initialize(ctx, 42);
+  std::set<int64_t> owned;
+  for (const Param& p : store.params()) {
+    EXPECT_EQ(p.offset % 16, 0) << p.spec.name;
+    EXPECT_EQ(p.value.ptr<float>(), store.values().ptr<float>() + p.offset);
+    EXPECT_EQ(p.grad.ptr<float>(), store.grads().ptr<float>() + p.offset);
+    for (int64_t i = 0; i < p.numel(); ++i) EXPECT_TRUE(owned.insert(p.offset + i).second) << p.spec.name;
+  }
+  for (int64_t i = 0; i < store.numel(); ++i) {
+    EXPECT_TRUE(owned.count(i) || store.values().ptr<float>()[i] == 0.0f);
+  }
+  EXPECT_EQ(store.values().numel(), store.numel());
+  EXPECT_EQ(store.global_numel(), 11 * 6 + 5 + 3 * 12 * 2 * 7 + 7 * 12 + 12);
+}
+
+TEST(ParamStore, HandlesStayValidAndKnowTheirShapeBeforeMemoryExists) {
+  ParamStore store(1, 3);
+  const Param* first = store.declare({.name = "w", .shape = {6, 4}, .tp_dim = 0});
+  for (int i = 0; i < 100; ++i) store.declare({.name = fmt::format("b{}", i), .shape = {4}});
+  EXPECT_EQ(first->value.shape, Shape({2, 4}));
+  EXPECT_EQ(first->value.data, nullptr);
+  store.allocate();
+  EXPECT_EQ(first, store.find("w"));
+  EXPECT_NE(first->value.data, nullptr);
+  EXPECT_EQ(first->begin, 2);
+  EXPECT_EQ(store.find("missing"), nullptr);
+}
+
+std::string refusal(int tp_size, const ParamSpec& spec) {
+  ParamStore store(0, tp_size);
+  store.declare({.name = "taken", .shape = {1}});
+  try {
+    store.declare(spec);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(ParamStore, RefusesHeadsThatCannotBeDividedWithNameAndNumbers) {
+  const std::string message = refusal(4, {.name = "encoder.0.qkv", .shape = {3, 6, 64, 384}, .tp_dim = 1});
+  for (const char* part : {"encoder.0.qkv", "[3, 6, 64, 384]", "6", "parallel.tp = 4", "model.heads"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+  }
+}
+
+TEST(ParamStore, RefusesMoreThanTheMachinesMemoryWithTheNumbers) {
+  ParamStore store(0, 1);
+  store.declare({.name = "w", .shape = {1 << 20, 1 << 20}});
+  try {
+    store.allocate();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::usage);
+    EXPECT_TRUE(
+        std::string(e.what()).starts_with("1099511627776 parameters need 8192.0 GiB with their gradients, and"));
+  }
+}
+
+TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {
+  EXPECT_NE(refusal(1, {.name = "taken", .shape = {2}}).find("twice"), std::string::npos);
+  EXPECT_NE(refusal(1, {.name = "w", .shape = {2}, .tp_dim = 1}), "accepted");
+  EXPECT_NE(refusal(1, {.name = "w", .shape = {0}}), "accepted");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,82 @@
+// tests/trainer/inference/translation_fixture.h: a small random model with a real tokenizer, on any grid of thread
+// ranks.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/packing/train_tokenizer.h"
+#include "data/tokenizer.h"
+#include "model/transformer.h"
+#include "parallel/mesh.h"
+#include "tests/support/device_group.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/run_config.h"
+
+namespace weft::testing {
+
+inline std::vector<std::string> sample_lines(int count) {
+  const std::vector<std::string> words{"the",  "house", "tree", "of", "a",    "small", "green", "river",
+                                       "runs", "under", "with", "is", "over", "stone", "bird",  "sings"};
+  std::vector<std::string> lines;
+  uint32_t state = 12345;
+  for (int i = 0; i < count; ++i) {
+    std::string line;
+    const uint32_t length = 1 + static_cast<uint32_t>(i) * 7 % 12;
+    for (uint32_t k = 0; k < length; ++k) {
+      state = state * 1664525 + 1013904223;
+      line += (k ? " " : "") + words[state >> 28];
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+inline std::string write_tokenizer(const std::string& path) {
+  write_file_atomically(path, train_tokenizer(sample_lines(400), {.vocab_size = 310}));
+  return path;
+}
+
+inline ModelConfig small_model_config(int64_t vocabulary) {
+  ModelConfig c{.width = 16, .heads = 2, .feed_forward = 24, .encoder_layers = 1, .decoder_layers = 1};
+  c.source_vocabulary = c.target_vocabulary = vocabulary;
+  c.dropout = 0;
+  return c;
+}
+
+struct RandomModel {  // one rank's
+  RandomModel(ModelConfig config, const Mesh& mesh, int64_t max_positions = 200)
+      : ctx(mesh.device()),
+        group(ctx, mesh.tp()),
+        tp(*group),
+        params(mesh.tp().rank(), mesh.tp().size(), DType::f32, mesh.device()) {
+    config.resolve(mesh.tp().size());
+    model = std::make_unique<Transformer>(config, params, max_positions);
+    params.allocate();
+    params.initialize(ctx, /*seed=*/11);
+    change(ctx, params.values(), [](std::vector<float>& values) {
+      for (float& x : values) x *= 2;  // predictions that differ clearly
+    });
+  }
+  Context ctx;
+  DeviceGroup group;
+  TensorParallel tp;
+  ParamStore params;
+  std::unique_ptr<Transformer> model;
+};
+
+// Runs `body` on each rank of a dp x tp grid, each on one core: the models are small.
+inline void on_grid(int dp, int tp, const std::function<void(const Mesh&)>& body) {
+  run_thread_ranks(dp * tp, [&](Communicator& world) {
+    set_num_threads(1);
+    body(Mesh(world, {.dp = dp, .tp = tp}, test_rank(world)));
+  });
+}
+
+}  // namespace weft::testing

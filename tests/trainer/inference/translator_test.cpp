@@ -1,0 +1,127 @@
+// tests/trainer/inference/translator_test.cpp: lines in, lines out: order, grids, batches, odd lines.
+#include "trainer/inference/translator.h"
+
+#include <gtest/gtest.h>
+
+#include "tensor/error.h"
+#include "tests/trainer/inference/translation_fixture.h"
+
+namespace weft {
+namespace {
+
+using testing::all_or_few;
+using testing::on_grid;
+using testing::RandomModel;
+using testing::sample_lines;
+using testing::small_model_config;
+
+class TranslatorTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new testing::TemporaryFolder;
+    tokenizer_ = new Tokenizer(testing::write_tokenizer(*folder_ / "tokenizer.model"));
+  }
+  static void TearDownTestSuite() {
+    delete tokenizer_;
+    delete folder_;
+  }
+  static DecodeConfig decode() { return {.beam = 3, .max_length_factor = 1, .max_length_extra = 4}; }
+
+  // What rank 0 of the grid gets; the test fails unless all ranks get the same.
+  static std::vector<NBest> translate(const std::vector<std::string>& lines, int dp, int tp, const DecodeConfig& config,
+                                      int64_t batch = 0) {
+    std::vector<std::vector<NBest>> results(static_cast<size_t>(dp * tp));
+    on_grid(dp, tp, [&](const Mesh& mesh) {
+      RandomModel m(small_model_config(tokenizer_->size()), mesh);
+      Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config, batch);
+      results[static_cast<size_t>(mesh.world().rank())] = translator.translate(lines);
+    });
+    for (const auto& other : results) expect_equal(other, results[0]);
+    return results[0];
+  }
+  static void expect_equal(const std::vector<NBest>& a, const std::vector<NBest>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(a[i].size(), b[i].size());
+      for (size_t k = 0; k < a[i].size(); ++k) {
+        EXPECT_EQ(a[i][k].text, b[i][k].text) << "line " << i;
+        EXPECT_EQ(a[i][k].score, b[i][k].score) << "line " << i;
+      }
+    }
+  }
+
+  static testing::TemporaryFolder* folder_;
+  static Tokenizer* tokenizer_;
+};
+testing::TemporaryFolder* TranslatorTest::folder_ = nullptr;
+Tokenizer* TranslatorTest::tokenizer_ = nullptr;
+
+TEST_F(TranslatorTest, KeepsTheOrderOfLines) {
+  const std::vector<std::string> lines = sample_lines(all_or_few(30, 5));
+  const std::vector<NBest> all = translate(lines, 1, 1, decode());
+  for (const size_t i : {size_t{0}, lines.size() / 2, lines.size() - 1})
+    expect_equal(translate({lines[i]}, 1, 1, decode()), {all[i]});
+}
+
+TEST_F(TranslatorTest, GivesTheSameOnEveryNumberOfDataParallelRanks) {
+  const std::vector<std::string> lines = sample_lines(all_or_few(25, 5));
+  const std::vector<NBest> alone = translate(lines, 1, 1, decode());
+  expect_equal(translate(lines, 2, 1, decode()), alone);
+  expect_equal(translate(lines, 3, 1, decode()), alone);
+}
+
+TEST_F(TranslatorTest, GivesTheSameTextOnTensorParallelRanks) {
+  const std::vector<std::string> lines = sample_lines(all_or_few(12, 6));
+  const std::vector<NBest> alone = translate(lines, 1, 1, decode()), split = translate(lines, 2, 2, decode());
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(split[i][0].text, alone[i][0].text);
+}
+
+TEST_F(TranslatorTest, GivesTheSameAtEveryBatchSize) {
+  const std::vector<std::string> lines = sample_lines(all_or_few(25, 5));
+  const std::vector<NBest> full = translate(lines, 1, 1, decode());
+  expect_equal(translate(lines, 1, 1, decode(), 1), full);
+  expect_equal(translate(lines, 1, 1, decode(), 7), full);
+  expect_equal(translate(lines, 1, 1, decode(), 64), full);
+}
+
+TEST_F(TranslatorTest, TurnsEmptyLinesIntoEmptyLines) {
+  const std::vector<NBest> found = translate({"", "the house", " ", ""}, 2, 1, decode());
+  ASSERT_EQ(found.size(), 4u);
+  for (const size_t i : {size_t{0}, size_t{2}, size_t{3}}) {
+    ASSERT_EQ(found[i].size(), 1u);
+    EXPECT_EQ(found[i][0].text, "");
+  }
+  EXPECT_NE(found[1][0].score, 0);
+  EXPECT_TRUE(translate({}, 2, 1, decode()).empty());
+}
+
+TEST_F(TranslatorTest, CutsWhatIsLongerThanItsPositionsAndCountsIt) {
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tokenizer_->size()), mesh, /*max_positions=*/20);
+    Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, decode());
+    EXPECT_EQ(translator.longest_source(), 19);
+    const std::vector<int32_t> just_fits(19, 270), too_long(40, 270);
+    const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});
+    EXPECT_EQ(translator.num_cut(), 1);
+    expect_equal({found[1]}, {found[0]});
+  });
+}
+
+TEST_F(TranslatorTest, ObeysTheMaximumLengthAndOrdersTheNBest) {
+  const DecodeConfig config{.beam = 4, .max_length_factor = 0, .max_length_extra = 3, .nbest = 4};
+  for (const NBest& nbest : translate(sample_lines(8), 1, 1, config)) {
+    ASSERT_EQ(nbest.size(), 4u);
+    for (size_t k = 0; k < 4; ++k) {
+      EXPECT_LE(tokenizer_->encode(nbest[k].text).size(), 3u + 1);  // a text may be cut anew, by a space at its start
+      EXPECT_LE(nbest[k].score, nbest[k > 0 ? k - 1 : 0].score);
+    }
+  }
+}
+
+TEST_F(TranslatorTest, RefusesANegativeLength) {
+  EXPECT_THROW(beam_options({.max_length_factor = -1}), Error);
+  EXPECT_THROW(beam_options({.max_length_extra = -1}), Error);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,89 @@
+// tests/trainer/plan/memory_fit_test.cpp: a run that does not fit is refused with numbers, and with options that make
+// it fit.
+#include "trainer/plan/memory_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tensor/error.h"
+#include "tests/support/device.h"
+#include "trainer/plan/memory_plan.h"
+#include "trainer/report/units.h"
+
+namespace weft::testing {
+namespace {
+
+class MemoryFit : public ::testing::Test {
+ protected:
+  MemoryFit() {
+    config_.model.width = 32, config_.model.heads = 4, config_.model.feed_forward = 64;
+    config_.model.source_vocabulary = config_.model.target_vocabulary = 300;
+    config_.model.resolve(1);
+    config_.batch.rows = 1024, config_.batch.source_rows = 1000, config_.batch.blocks = 2;
+    config_.train.precision = Precision::f32;
+  }
+  size_t needed(const RunConfig& c) const { return plan_tensors(c, tp_, test_device()).tensors(); }
+  std::string refusal(size_t available) const {
+    try {
+      require_fit(config_, tp_, test_device(), available);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::usage);
+      return e.what();
+    }
+    return "";
+  }
+
+  std::unique_ptr<Communicator> world_ = make_single_communicator();
+  TensorParallel tp_{*world_};
+  RunConfig config_;
+};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_F(MemoryFit, SaysNothingWhereThePlanFits) { EXPECT_EQ(refusal(needed(config_)), ""); }
+
+TEST_F(MemoryFit, RemarksThatLibrariesHaveLittleRoom) {
+  const size_t all = needed(config_);
+  const auto remark = [&](size_t room) { return require_fit(config_, tp_, test_device(), all + room); };
+  EXPECT_EQ(remark(kRoomForLibraries), "");
+  EXPECT_TRUE(holds(remark(kRoomForLibraries - 1), "it fits with --train.recompute")) << remark(kRoomForLibraries - 1);
+  EXPECT_TRUE(holds(remark(4096), format_bytes(4096) + " of the GPU's memory are left")) << remark(4096);
+}
+
+TEST_F(MemoryFit, SaysByHowMuchItDoesNot) {
+  const size_t all = needed(config_);
+  const std::string message = refusal(all - 4096);
+  EXPECT_TRUE(holds(message, format_bytes(all)) && holds(message, format_bytes(4096) + " more than")) << message;
+}
+
+TEST_F(MemoryFit, NamesRecomputationIfThatIsEnough) {
+  RunConfig recomputing = config_;
+  recomputing.train.recompute = true;
+  ASSERT_LT(needed(recomputing), needed(config_));
+  EXPECT_TRUE(refusal(needed(recomputing)).ends_with("it fits with --train.recompute"));
+  EXPECT_FALSE(refusal(needed(recomputing) - 1).ends_with("it fits with --train.recompute"));
+}
+
+TEST_F(MemoryFit, NamesSmallerBlocksThatFitAndMakeTheSameStep) {
+  RunConfig half = config_;
+  half.batch.rows /= 2, half.batch.source_rows /= 2;
+  half.train.recompute = true;
+  const size_t available = needed(half);
+  const std::string message = refusal(available);
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(
+      message, found,
+      std::regex("(--train.recompute )?--batch.rows=(\\d+) --batch.source_rows=(\\d+) --batch.blocks=(\\d+)$")))
+      << message;
+  RunConfig named = config_;
+  named.train.recompute = found[1].matched;
+  named.batch.rows = std::stoll(found[2]), named.batch.source_rows = std::stoll(found[3]);
+  EXPECT_LE(needed(named), available);
+  EXPECT_EQ(named.batch.rows * std::stoll(found[4]), config_.batch.rows * config_.batch.blocks);
+}
+
+TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "no smaller block")); }
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,114 @@
+// tests/trainer/report/event_log_test.cpp: JSON lines that survive a kill and a resume.
+#include "trainer/report/event_log.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+class EventLogTest : public testing::Test {
+ protected:
+  EventLogTest() {
+    path_ = std::filesystem::temp_directory_path() / (std::string("weft_event_log_") + std::to_string(getpid()) + "_" +
+                                                      testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove(path_);
+  }
+  ~EventLogTest() override { std::filesystem::remove(path_); }
+
+  void append(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
+  std::string text() const {
+    std::ostringstream out;
+    out << std::ifstream(path_).rdbuf();
+    return out.str();
+  }
+
+  std::filesystem::path path_;
+};
+
+TEST_F(EventLogTest, WritesOneObjectALineInTheOrderOfItsKeys) {
+  EventLog log(path_, 0);
+  log.write({{"step", 1}, {"loss", 2.5}});
+  log.write({{"step", 1}, {"bleu", 30}});
+  EXPECT_EQ(text(), "{\"step\":1,\"loss\":2.5}\n{\"step\":1,\"bleu\":30}\n");
+}
+
+TEST_F(EventLogTest, ReadsBackTheSameDoubles) {
+  const std::vector<double> values = {0.1, 1.0 / 3, 6.02214076e23, 5e-324, -0.0, std::numeric_limits<double>::max()};
+  {
+    EventLog log(path_, 0);
+    for (const double value : values) log.write({{"step", 1}, {"loss", value}});
+  }
+  const auto records = read_event_log(path_);
+  ASSERT_EQ(records.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(records[i].at("loss").get<double>(), values[i]);
+}
+
+TEST_F(EventLogTest, WritesNullForWhatIsNotFinite) {
+  EventLog log(path_, 0);
+  log.write({{"step", 1}, {"grad_norm", std::numeric_limits<double>::infinity()}});
+  EXPECT_TRUE(read_event_log(path_).at(0).at("grad_norm").is_null());
+}
+
+TEST_F(EventLogTest, CutsOffStepsThatWillBeDoneAgain) {
+  {
+    EventLog log(path_, 0);
+    for (int step = 1; step <= 9; ++step) log.write({{"step", step}});
+  }
+  EventLog log(path_, 5);
+  log.write({{"step", 6}, {"again", true}});
+  const auto records = read_event_log(path_);
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(records[4].at("step"), 5);
+  EXPECT_TRUE(records[5].contains("again"));
+}
+
+TEST_F(EventLogTest, RemovesALineThatWasNotFinished) {
+  append("{\"step\":1}\n{\"step\":2,\"lo");
+  EXPECT_EQ(read_event_log(path_).size(), 1u);
+  EventLog log(path_, 100);
+  log.write({{"step", 2}});
+  EXPECT_EQ(text(), "{\"step\":1}\n{\"step\":2}\n");
+}
+
+TEST_F(EventLogTest, NamesADamagedLine) {
+  append("{\"step\":1}\n{\"step\"\n{\"step\":3}\n");
+  try {
+    read_event_log(path_);
+    FAIL() << "a damaged line was read";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::data);
+    EXPECT_NE(std::string(e.what()).find(path_.string() + ":2: "), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(EventLogTest, SaysWhenTheFileCannotBeOpened) {
+  EXPECT_THROW(read_event_log(path_ / "missing"), Error);
+  EXPECT_THROW(EventLog(path_ / "missing", 0), Error);
+}
+
+TEST_F(EventLogTest, SaysWhenTheDiskIsFull) {
+  EventLog log(path_, 0);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 10;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(log.write({{"step", 1000000}, {"loss", 2.5}}), Error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(read_event_log(path_).empty()) << "what was half written counts as not written";
+}
+
+}  // namespace
+}  // namespace weft

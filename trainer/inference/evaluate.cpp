@@ -1,0 +1,89 @@
+// trainer/inference/evaluate.cpp: translate and score a set; loss of blocks; log probability of given pairs.
+#include "trainer/inference/evaluate.h"
+
+#include <algorithm>
+
+#include "trainer/inference/pair_blocks.h"
+
+namespace weft {
+namespace {
+
+size_t scoring_memory(Transformer& model, const TensorParallel& tp, Device device, int64_t rows) {
+  Context dry(device, /*dry_run=*/true);
+  Arena arena(device);
+  Pass p{.ctx = dry, .arena = arena, .tp = tp};
+  model.row_nll(p, fullest_block(rows));
+  return arena.high_water();
+}
+
+}  // namespace
+
+TranslationScore score_translations(const std::vector<std::string>& hypotheses,
+                                    const std::vector<std::string>& references) {
+  return {.sentences = static_cast<int64_t>(hypotheses.size()),
+          .bleu = bleu(hypotheses, {references}),
+          .chrf = chrf(hypotheses, {references})};
+}
+
+std::vector<std::string> best_texts(const std::vector<NBest>& translations) {
+  std::vector<std::string> texts;
+  texts.reserve(translations.size());
+  for (const NBest& nbest : translations) texts.push_back(nbest.front().text);
+  return texts;
+}
+
+HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count) {
+  Corpus corpus(corpus_folder);
+  std::vector<PairIds> pairs;
+  corpus.read_pairs(0, count < 0 ? corpus.num_pairs() : std::min(count, corpus.num_pairs()), pairs);
+  HeldOutSet set;
+  for (PairIds& pair : pairs) {
+    set.sources.push_back(std::move(pair.source));
+    set.references.push_back(target.decode(pair.target));
+  }
+  return set;
+}
+
+TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
+  return score_translations(best_texts(translator.translate_pieces(set.sources)), set.references);
+}
+
+LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
+                         const LossTotal& total, Communicator& dp) {
+  int64_t tokens = 0;
+  total.clear(p.ctx);
+  for (const Block& block : blocks) {
+    total.add(p.ctx, model.loss(p, block, smoothing));
+    tokens += block.target_tokens();
+  }
+  const BlockLoss sums = total.read(p.ctx);
+  return {.sums = {.loss = dp.sum(sums.loss), .nll = dp.sum(sums.nll)},
+          .tokens = static_cast<int64_t>(dp.sum(static_cast<double>(tokens)))};
+}
+
+int64_t longest_scored_pieces(const Transformer& model) { return pair_block_rows(model) - 1; }
+
+std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
+                                   const std::vector<PairIds>& pairs) {
+  const int64_t rows = pair_block_rows(model);
+  const PairBlocks packed = pack_in_order(pairs, rows);
+  Arena arena(scoring_memory(model, tp, ctx.device(), rows), ctx.device());
+  std::vector<double> log_probs(pairs.size(), 0.0);  // of this rank's blocks; the others' stay 0
+  for (auto b = static_cast<size_t>(mesh.dp().rank()); b < packed.blocks.size();
+       b += static_cast<size_t>(mesh.dp().size())) {
+    const Block& block = packed.blocks[b];
+    Pass p{.ctx = ctx, .arena = arena, .tp = tp};
+    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
+    for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
+      for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
+        log_probs[packed.first[b] + i] -= static_cast<double>(nll[static_cast<size_t>(row)]);
+  }
+  if (!pairs.empty())
+    mesh.dp().all_reduce(Tensor(log_probs.data(), {static_cast<int64_t>(log_probs.size())}, DType::f64));
+  std::vector<PairScore> scores;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    scores.push_back({.log_prob = log_probs[i], .tokens = static_cast<int64_t>(pairs[i].target.size()) + 1});
+  return scores;
+}
+
+}  // namespace weft

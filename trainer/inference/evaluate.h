@@ -1,0 +1,57 @@
+// trainer/inference/evaluate.h: how good a model is on held-out text: translations scored by BLEU and chrF, and the
+// loss of given pairs.
+//
+// Every rank of the world calls these with the same arguments; all get the same results.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/corpus.h"
+#include "trainer/inference/translator.h"
+#include "trainer/metrics/bleu.h"
+#include "trainer/metrics/chrf.h"
+
+namespace weft {
+
+struct TranslationScore {
+  int64_t sentences = 0;
+  BleuScore bleu;
+  ChrfScore chrf;
+};
+TranslationScore score_translations(const std::vector<std::string>& hypotheses,
+                                    const std::vector<std::string>& references);
+
+std::vector<std::string> best_texts(const std::vector<NBest>& translations);
+
+// Pairs of a packed corpus: the sources as pieces, the references as the text that their pieces spell.
+struct HeldOutSet {
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<std::string> references;
+};
+HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
+TranslationScore evaluate(Translator& translator, const HeldOutSet& set);
+
+// Sums over this dp rank's blocks, then over all ranks: nats, and the target tokens they belong to. `total` is what
+// they are added up in.
+struct LossSums {
+  BlockLoss sums;
+  int64_t tokens = 0;
+  double loss() const { return sums.loss / static_cast<double>(tokens); }  // a target token, smoothed
+  double nll() const { return sums.nll / static_cast<double>(tokens); }    // plain
+};
+LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
+                         const LossTotal& total, Communicator& dp);
+
+// The probability the model gives to each target, in order.
+struct PairScore {
+  double log_prob = 0;  // natural logarithm, end of sentence included
+  int64_t tokens = 0;   // target pieces and the end of the sentence
+};
+// A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number, from 0.
+std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
+                                   const std::vector<PairIds>& pairs);
+int64_t longest_scored_pieces(const Transformer& model);
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// trainer/inference/model_loader.cpp: a checkpoint's folder, opened for use.
+#include "trainer/inference/model_loader.h"
+
+#include <exception>
+#include <filesystem>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft {
+namespace {
+
+// Sinusoids go on for ever: how far they are made does not depend on what the model was trained on.
+constexpr int64_t kNumSinusoids = 1024;
+
+void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
+  if (tokenizer.size() == vocabulary) return;
+  fail(ErrorKind::checkpoint,
+       fmt::format("{}: the {} tokenizer has {} entries, but config.cfg says model.{}_vocabulary "
+                   "= {}",
+                   folder, side, tokenizer.size(), side, vocabulary));
+}
+
+}  // namespace
+
+Tokenizers load_tokenizers(const std::string& folder) {
+  const std::string joint = folder + "/tokenizer.model";
+  if (std::filesystem::exists(joint)) {
+    const auto both = std::make_shared<const Tokenizer>(joint);
+    return {.source = both, .target = both};
+  }
+  return {.source = std::make_shared<const Tokenizer>(folder + "/source.model"),
+          .target = std::make_shared<const Tokenizer>(folder + "/target.model")};
+}
+
+LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
+    : folder_(folder),
+      config_(config),
+      mesh_(mesh),
+      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
+      tp_(device_.tp()),
+      params_(tp_.rank(), tp_.size(), DType::f32, mesh.device()) {
+  all_or_none(mesh.world(), [&] { load(); });
+}
+
+void LoadedModel::load() {
+  const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
+  tokenizers_ = load_tokenizers(folder_);
+  match_vocabulary(source_tokenizer(), config_.model.source_vocabulary, "source", folder_);
+  match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
+  config_.model.resolve(config_.parallel.tp);
+  transformer_ = std::make_unique<Transformer>(config_.model, params_, kNumSinusoids);
+  params_.allocate();
+  load_checkpoint(context(), folder_, params_, {{"model", "", params_.values()}});
+  step_ = read_checkpoint_manifest(folder_).step;
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+// trainer/inference/model_loader.h: a trained model for use: what a checkpoint's folder holds, in memory and ready to
+// run.
+//
+// The folder is usable on its own: config.cfg says what the model is, the tokenizer models lie beside the tensors. Who
+// calls reads config.cfg (its text format belongs to launch/options/config_io.h) and may change `parallel` and
+// `decode`. All ranks of the world call it: all get the model, or all throw the same Error.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/tokenizer.h"
+#include "model/transformer.h"
+#include "parallel/device_mesh.h"
+#include "trainer/run_config.h"
+
+namespace weft {
+
+// Source and target tokenizer of a packed corpus or a checkpoint's folder: one model for both, or one each.
+struct Tokenizers {
+  std::shared_ptr<const Tokenizer> source, target;  // the same one if joint
+};
+Tokenizers load_tokenizers(const std::string& folder);
+
+class LoadedModel {
+ public:
+  // `folder` as resolve_checkpoint gives it; `config` as saved there, `parallel` resolved for the mesh.
+  LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh);
+
+  const RunConfig& config() const { return config_; }
+  const std::string& folder() const { return folder_; }
+  int64_t step() const { return step_; }
+  const Mesh& mesh() const { return mesh_; }
+  Context& context() { return device_.context(); }
+  const TensorParallel& tensor_parallel() const { return tp_; }
+  const ParamStore& params() const { return params_; }
+  Transformer& transformer() { return *transformer_; }
+  const Tokenizer& source_tokenizer() const { return *tokenizers_.source; }
+  const Tokenizer& target_tokenizer() const { return *tokenizers_.target; }
+
+ private:
+  void load();
+
+  std::string folder_;
+  RunConfig config_;
+  const Mesh& mesh_;
+  DeviceMesh device_;
+  TensorParallel tp_;
+  ParamStore params_;
+  Tokenizers tokenizers_;
+  std::unique_ptr<Transformer> transformer_;
+  int64_t step_ = 0;
+};
+
+}  // namespace weft

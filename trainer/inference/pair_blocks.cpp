@@ -1,0 +1,49 @@
+// trainer/inference/pair_blocks.cpp: pairs laid end to end until the next one does not fit.
+#include "trainer/inference/pair_blocks.h"
+
+#include <algorithm>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kRows = 1024;
+
+}  // namespace
+
+int64_t pair_block_rows(const Transformer& model) { return std::min(kRows, model.max_positions()); }
+
+PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
+  PairBlocks packed;
+  BlockBuilder builder(rows, rows);
+  int64_t source = 0, target = 0;
+  const auto close = [&] { packed.blocks.push_back(builder.finish(static_cast<int64_t>(packed.blocks.size()))); };
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
+    const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
+    if (std::max(s, t) > rows)
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i,
+                                        s - 1, t - 1, rows - 1));
+    const bool is_full = source + s > rows || target + t > rows;
+    if (i > 0 && is_full) close();
+    if (i == 0 || is_full) {
+      packed.first.push_back(i);
+      source = target = 0;
+    }
+    source += s;
+    target += t;
+    builder.add(pairs[i].source, pairs[i].target);
+  }
+  if (!pairs.empty()) close();
+  return packed;
+}
+
+Block fullest_block(int64_t rows) {
+  const std::vector<int32_t> pieces(static_cast<size_t>(rows - 1), SpecialIds::unk);
+  BlockBuilder builder(rows, rows);
+  builder.add(pieces, pieces);
+  return builder.finish(0);
+}
+
+}  // namespace weft

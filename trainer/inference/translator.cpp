@@ -1,0 +1,149 @@
+// trainer/inference/translator.cpp: pieces in, hypotheses out, text back; dealt to the dp ranks by length.
+#include "trainer/inference/translator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+// Hypotheses of one sentence as bytes and back: what ranks send each other.
+class Packer {
+ public:
+  void add(int64_t index, const std::vector<Hypothesis>& nbest) {
+    put(index);
+    put(static_cast<int64_t>(nbest.size()));
+    for (const Hypothesis& h : nbest) {
+      put(h.log_prob);
+      put(h.score);
+      put(static_cast<int64_t>(h.pieces.size()));
+      bytes_.append(reinterpret_cast<const char*>(h.pieces.data()), h.pieces.size() * sizeof(int32_t));
+    }
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  template <typename T>
+  void put(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  std::string bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
+  bool more() const { return at_ < bytes_.size(); }
+  void next(std::vector<std::vector<Hypothesis>>& all) {
+    std::vector<Hypothesis>& nbest = all[static_cast<size_t>(get<int64_t>())];
+    nbest.resize(static_cast<size_t>(get<int64_t>()));
+    for (Hypothesis& h : nbest) {
+      h.log_prob = get<double>();
+      h.score = get<double>();
+      h.pieces.resize(static_cast<size_t>(get<int64_t>()));
+      std::memcpy(h.pieces.data(), bytes_.data() + at_, h.pieces.size() * sizeof(int32_t));
+      at_ += h.pieces.size() * sizeof(int32_t);
+    }
+  }
+
+ private:
+  template <typename T>
+  T get() {
+    T value;
+    std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
+  }
+  const std::string& bytes_;
+  size_t at_ = 0;
+};
+
+// The numbers of the sentences that have pieces, longest first, and of these every dp-th.
+std::vector<size_t> share_of(const std::vector<std::vector<int32_t>>& sources, const Communicator& dp) {
+  std::vector<size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::erase_if(order, [&](size_t i) { return sources[i].empty(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
+  std::vector<size_t> mine;
+  for (auto i = static_cast<size_t>(dp.rank()); i < order.size(); i += static_cast<size_t>(dp.size()))
+    mine.push_back(order[i]);
+  return mine;
+}
+
+}  // namespace
+
+BeamOptions beam_options(const DecodeConfig& c) {
+  if (c.max_length_factor < 0 || c.max_length_extra < 0)
+    fail(ErrorKind::usage, fmt::format("decode.max_length_factor = {} and decode.max_length_extra = {} must not be "
+                                       "negative",
+                                       c.max_length_factor, c.max_length_extra));
+  if (c.beam < 1 || c.beam > 1000) fail(ErrorKind::usage, fmt::format("decode.beam = {} must be 1 to 1000", c.beam));
+  if (c.nbest < 1 || c.nbest > c.beam)
+    fail(ErrorKind::usage, fmt::format("decode.nbest = {} must be 1 to decode.beam = {}", c.nbest, c.beam));
+  return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
+}
+
+Translator::Translator(Context& ctx, const Transformer& model, const TensorParallel& tp, const Mesh& mesh,
+                       const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config, int64_t batch)
+    : mesh_(mesh),
+      source_(source),
+      target_(target),
+      config_(config),
+      search_(ctx, model, tp, beam_options(config), batch) {}
+
+int64_t Translator::max_pieces(int64_t source_pieces) const {
+  const double wanted =
+      config_.max_length_factor * static_cast<double>(source_pieces) + static_cast<double>(config_.max_length_extra);
+  return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
+}
+
+std::vector<int32_t> Translator::source_pieces(const std::string& line) const {
+  std::vector<int32_t> pieces = source_.encode(line);
+  pieces.resize(std::min(pieces.size(), static_cast<size_t>(longest_source())));
+  return pieces;
+}
+
+std::vector<NBest> Translator::translate(const std::vector<std::string>& lines, const Progress& progress) {
+  std::vector<std::vector<int32_t>> sources;
+  sources.reserve(lines.size());
+  for (const std::string& line : lines) sources.push_back(source_.encode(line));
+  return translate_pieces(std::move(sources), progress);
+}
+
+std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>> sources, const Progress& progress) {
+  for (std::vector<int32_t>& source : sources) {
+    if (static_cast<int64_t>(source.size()) <= longest_source()) continue;
+    source.resize(static_cast<size_t>(longest_source()));
+    ++num_cut_;
+  }
+  const std::vector<size_t> mine = share_of(sources, mesh_.dp());
+  std::vector<BeamRequest> requests;
+  for (const size_t i : mine)
+    requests.push_back({.source = sources[i], .max_pieces = max_pieces(static_cast<int64_t>(sources[i].size()))});
+  const auto total = static_cast<int64_t>(sources.size());
+  const std::vector<std::vector<Hypothesis>> found = search_.search(requests, [&](int64_t done) {
+    if (progress) progress(std::min(done * mesh_.dp().size(), total));
+  });
+
+  Packer packer;
+  for (size_t i = 0; i < mine.size(); ++i) packer.add(static_cast<int64_t>(mine[i]), found[i]);
+  std::vector<std::vector<Hypothesis>> all(sources.size());
+  for (const std::string& bytes : mesh_.dp().all_gather_strings(packer.bytes()))
+    for (Unpacker unpacker(bytes); unpacker.more();) unpacker.next(all);
+
+  std::vector<NBest> translations(sources.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Hypothesis& h : all[i])
+      translations[i].push_back(
+          {.text = target_.decode(h.pieces), .score = h.score, .log_prob = h.log_prob, .pieces = h.pieces});
+    if (translations[i].empty()) translations[i].emplace_back();  // nothing in, nothing out
+  }
+  return translations;
+}
+
+}  // namespace weft

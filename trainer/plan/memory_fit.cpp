@@ -1,0 +1,57 @@
+// trainer/plan/memory_fit.cpp: the plan against what is free, and the plans of smaller blocks.
+#include "trainer/plan/memory_fit.h"
+
+#include "tensor/error.h"
+#include "trainer/plan/memory_plan.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kFewestRows = 64;  // of a block that is worth a proposal
+
+// Options with which it fits: the blocks' forward passes again, or blocks of half as many rows, twice as many in a
+// step.
+std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
+  const auto fits = [&](const RunConfig& c) { return plan_tensors(c, tp, device).tensors() <= available; };
+  const auto with_recompute = [](RunConfig c) {
+    c.train.recompute = true;
+    return c;
+  };
+  if (!config.train.recompute && fits(with_recompute(config))) return "it fits with --train.recompute";
+  for (RunConfig c = config; c.batch.rows / 2 >= kFewestRows && c.batch.source_rows / 2 >= kFewestRows;) {
+    c.batch.rows /= 2, c.batch.source_rows /= 2, c.batch.blocks *= 2;
+    const std::string options = fmt::format("--batch.rows={} --batch.source_rows={} --batch.blocks={}", c.batch.rows,
+                                            c.batch.source_rows, c.batch.blocks);
+    if (fits(c)) return "it fits with " + options;
+    if (fits(with_recompute(c))) return fmt::format("it fits with --train.recompute {}", options);
+  }
+  return "no smaller block makes it fit: a smaller model, or more GPUs and a higher parallel.tp, need less";
+}
+
+}  // namespace
+
+std::string require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
+                        const std::string& gpu) {
+  const size_t needed = plan_tensors(config, tp, device).tensors();
+  if (needed + kRoomForLibraries <= available) return "";
+  if (needed <= available) {
+    const size_t roomy = available > kRoomForLibraries ? available - kRoomForLibraries : 0;
+    return fmt::format(
+        "only {} of the GPU's memory are left for CUDA's libraries and NCCL, which may take more; with {} "
+        "left for them {}",
+        format_bytes(available - needed), format_bytes(kRoomForLibraries), remedy(config, tp, device, roomy));
+  }
+  fail(ErrorKind::usage,
+       fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it on {}; {}",
+                   format_bytes(needed), format_bytes(needed - available), format_bytes(available), gpu,
+                   remedy(config, tp, device, available)));
+}
+
+std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {
+  const DeviceProperties gpu = device_properties(own.device);
+  return require_fit(config, tp, own.device, gpu.free_memory / static_cast<size_t>(own.num_sharing),
+                     fmt::format("device {}, {}", own.index, gpu.name));
+}
+
+}  // namespace weft

@@ -1,0 +1,121 @@
+// trainer/plan/memory_plan.cpp: dry runs, totals of the corpus, and what the system says of this process.
+#include "trainer/plan/memory_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "data/loader.h"
+#include "model/decoding/beam_search.h"
+#include "parallel/device_mesh.h"
+#include "trainer/inference/translator.h"
+#include "trainer/report/units.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+namespace {
+
+// A field of /proc/self/status, in bytes; 0 if there is none.
+size_t status_bytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string name; status >> name; status.ignore(1 << 20, '\n')) {
+    size_t kib = 0;
+    if (name == field + ":" && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// Libraries that are read from disk only when they are first used, threads' stacks, code that oneDNN makes: measured.
+constexpr size_t kUsedLater = 8 << 20;
+
+// The MPI library's own, shared with the ranks of the same machine: measured on two.
+constexpr size_t kMessageBuffers = 12 << 20;
+
+bool translates(const RunConfig& c) {
+  return !c.data.valid.empty() && c.train.validate_every > 0 && c.train.validate_bleu != 0;
+}
+
+// Every bucket of gradients may be under way at once, each with the others' parts of a rank's share of it; sums over tp
+// go one by one, the largest being of a block's rows. What a GPU sends through the host has a copy here too.
+size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
+  const bool copied = stages(own, c.parallel.communication);
+  if (own.device != Device::cpu && !copied) return 0;
+  const auto others = [&](size_t bytes, int64_t ranks) {
+    const size_t parts = bytes / static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
+    return copied && ranks > 1 ? parts + bytes : parts;
+  };
+  const auto rows = static_cast<size_t>(std::max(c.batch.rows, c.batch.source_rows) * c.model.width) * sizeof(float);
+  const size_t library = c.parallel.dp * c.parallel.tp > 1 ? kMessageBuffers : 0;
+  return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + library;
+}
+
+// A tokenizer holds its pieces as text, as a table and as a trie.
+size_t tokenizer_bytes(const Corpus& corpus) {
+  constexpr size_t kBytesOfFile = 12;  // measured, from 1,000 to 32,000 pieces
+  const Manifest& m = corpus.manifest();
+  size_t bytes = 0;
+  for (const std::string& name : {m.source_tokenizer, m.target_tokenizer})
+    bytes += kBytesOfFile * std::filesystem::file_size(corpus.folder() + "/" + name);
+  return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
+}
+
+size_t data_bytes(const RunConfig& c) {
+  const auto dp = static_cast<int>(c.parallel.dp);
+  size_t bytes = c.data.train.empty() ? 0 : read_ahead_bytes(Corpus(c.data.train), c.batch, dp);
+  if (c.data.valid.empty()) return bytes;
+  const Corpus valid(c.data.valid);
+  bytes += all_blocks_bytes(valid, c.batch, dp);
+  return translates(c) ? bytes + tokenizer_bytes(valid) : bytes;
+}
+
+}  // namespace
+
+MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device device) {
+  MemoryPlan plan{.device = device};
+  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision), device);
+  const Transformer model(c.model, params, longest_row(c.batch));
+  Context dry(device, /*dry_run=*/true);
+  const auto numel = static_cast<size_t>(params.numel());
+  plan.gradients = Buffer::footprint(numel * sizeof(float), device);
+  plan.parameters = plan.gradients + model.positions_bytes();
+  plan.copies = params.copies_bytes();
+  plan.moments = 2 * plan.gradients;
+  plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
+  if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
+  plan.scratch = dry.scratch_bytes();
+  return plan;
+}
+
+MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp, const RankDevice& own) {
+  const size_t program = resident_bytes() + kUsedLater;  // before anything is planned
+  MemoryPlan plan = plan_tensors(c, tp, own.device);
+  plan.messages = message_bytes(c, plan.gradients, own);
+  plan.data = data_bytes(c);
+  plan.program = program;
+  return plan;
+}
+
+std::string describe(const MemoryPlan& m, const char* storage) {
+  const bool on_gpu = m.device == Device::cuda;
+  std::string s = fmt::format("{} {}a rank: parameters {}", format_bytes(on_gpu ? m.tensors() : m.total()),
+                              on_gpu ? "of the GPU " : "", format_bytes(m.parameters));
+  const auto part = [&](const std::string& name, size_t bytes) {
+    if (bytes > 0) s += fmt::format(", {} {}", name, format_bytes(bytes));
+  };
+  part(fmt::format("their {} copies", storage), m.copies);
+  part("gradients", m.gradients);
+  part("moments", m.moments);
+  part("activations", m.activations);
+  part("scratch", m.scratch);
+  part("translation", m.translation);
+  if (on_gpu) s += fmt::format("; {} of the host", format_bytes(m.total() - m.tensors()));
+  part("messages", m.messages);
+  part("data", m.data);
+  part("program", m.program);
+  return s;
+}
+
+size_t resident_bytes() { return status_bytes("VmRSS"); }
+size_t peak_resident_bytes() { return status_bytes("VmHWM"); }
+
+}  // namespace weft

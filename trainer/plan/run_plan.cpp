@@ -1,0 +1,211 @@
+// trainer/plan/run_plan.cpp: resolving a configuration against data and ranks; the one-screen plan.
+#include "trainer/plan/run_plan.h"
+
+#include <algorithm>
+
+#include "data/corpus.h"
+#include "parallel/device_mesh.h"
+#include "tensor/context.h"
+#include "tensor/error.h"
+#include "trainer/inference/translator.h"
+#include "trainer/plan/precision.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+template <typename T>
+void require_at_least(T value, T least, const char* option) {
+  if (!(value >= least)) fail(ErrorKind::usage, fmt::format("{} = {} must be at least {}", option, value, least));
+}
+
+void require_fraction(double value, const char* option) {
+  if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
+}
+
+void check_ranges(const RunConfig& c) {
+  require_at_least<int64_t>(c.train.steps, 1, "train.steps");
+  require_at_least(c.train.minutes, 0.0, "train.minutes");
+  require_fraction(c.train.label_smoothing, "train.label_smoothing");
+  require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");
+  require_at_least<int64_t>(c.train.save_every, 0, "train.save_every");
+  require_at_least<int64_t>(c.train.log_every, 1, "train.log_every");
+  require_at_least<int64_t>(c.train.validate_bleu, -1, "train.validate_bleu");
+  require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
+  require_at_least<int64_t>(c.train.patience, 0, "train.patience");
+  require_fraction(c.optimizer.beta1, "optimizer.beta1");
+  require_fraction(c.optimizer.beta2, "optimizer.beta2");
+  require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");
+  require_at_least(c.optimizer.weight_decay, 0.0, "optimizer.weight_decay");
+  require_at_least(c.optimizer.clip_norm, 0.0, "optimizer.clip_norm");
+  require_at_least(c.schedule.lr, 0.0, "schedule.lr");
+  require_at_least(c.schedule.min_lr, 0.0, "schedule.min_lr");
+  require_at_least<int64_t>(c.schedule.warmup, 0, "schedule.warmup");
+  require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
+  beam_options(c.decode);
+}
+
+// Options that would do nothing, as others stand, are refused: silence would cost their user a run.
+void check_validation_options(const RunConfig& c) {
+  const bool validates = !c.data.valid.empty() && c.train.validate_every > 0;
+  if (c.train.patience > 0 && !validates)
+    fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
+                                       c.train.patience));
+  if (validates && c.train.keep_best == BestMetric::bleu && c.train.validate_bleu == 0)
+    fail(ErrorKind::usage,
+         "train.keep_best = bleu needs translations: set train.validate_bleu, or train.keep_best = loss");
+}
+
+void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const std::string& folder) {
+  if (wanted == 0) wanted = packed;
+  if (wanted != packed)
+    fail(ErrorKind::usage,
+         fmt::format("{} = {}, but {} was packed with {} entries: leave the option at 0, or pack again", option, wanted,
+                     folder, packed));
+}
+
+void match_validation(const Manifest& train, const RunConfig& c) {
+  const Manifest valid = Corpus(c.data.valid).manifest();
+  if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
+      valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
+    return;
+  fail(ErrorKind::usage,
+       fmt::format("data.valid = {} was packed with another tokenizer than data.train = {}: pack it again with "
+                   "--tokenizer {}/{}",
+                   c.data.valid, c.data.train, c.data.train, train.source_tokenizer));
+}
+
+// The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
+int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
+  constexpr int64_t kChunk = 65536;
+  int64_t longest = 0;
+  std::vector<PairLength> lengths;
+  for (int64_t first = 0; first < corpus.num_pairs(); first += kChunk) {
+    corpus.read_lengths(first, std::min(kChunk, corpus.num_pairs() - first), lengths);
+    for (const PairLength& p : lengths)
+      if (p.source < batch.source_rows && p.target < batch.rows)
+        longest = std::max<int64_t>(longest, std::max(p.source, p.target) + 1);
+  }
+  return longest;
+}
+
+// Learned tables end somewhere.
+void require_positions(Corpus& corpus, const std::string& folder, const RunConfig& c) {
+  const Manifest& data = corpus.manifest();
+  if (c.model.positions != Positions::learned) return;
+  if (std::max(data.longest_source, data.longest_target) < c.model.max_positions) return;
+  if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
+    fail(ErrorKind::usage,
+         fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
+                     "again with --max-length {}",
+                     folder, longest, c.model.max_positions, c.model.max_positions - 1));
+}
+
+void resolve_blocks(RunConfig& c) {
+  require_at_least<int64_t>(c.batch.rows, 2, "batch.rows");
+  require_at_least<int64_t>(c.batch.source_rows, 2, "batch.source_rows");
+  require_at_least<int64_t>(c.batch.blocks, 1, "batch.blocks");
+  require_at_least<int64_t>(c.batch.look_ahead, 1, "batch.look_ahead");
+  require_at_least<int64_t>(c.batch.page, 1, "batch.page");
+  require_at_least<int64_t>(c.batch.window, 1, "batch.window");
+  if (c.batch.blocks % c.parallel.dp != 0)
+    fail(ErrorKind::usage,
+         fmt::format("batch.blocks = {} does not divide by parallel.dp = {}: every data-parallel rank takes the "
+                     "same number of a step's blocks; change batch.blocks or the grid",
+                     c.batch.blocks, c.parallel.dp));
+}
+
+std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
+  const DeviceProperties gpu = device_properties(own.device);
+  const bool alone = own.num_sharing == 1;
+  std::string text =
+      fmt::format("{} ({}){}", gpu.name, gpu.version,
+                  alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
+  if (!stages(own, c.parallel.communication) || c.parallel.dp * c.parallel.tp == 1) return text;
+  text += ", sums through the hosts' memory";
+  if (c.parallel.communication == Communication::automatic && !own.without_nccl.empty())
+    text += fmt::format(" ({})", own.without_nccl);
+  return text;
+}
+
+}  // namespace
+
+RunConfig resolve(RunConfig c, int ranks) {
+  if (c.data.train.empty()) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
+  if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
+  check_ranges(c);
+  check_validation_options(c);
+  Corpus corpus(c.data.train);
+  const Manifest& data = corpus.manifest();
+  match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);
+  match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", c.data.train);
+  if (c.model.tying == Tying::all && !data.joint_vocabulary)
+    fail(ErrorKind::usage,
+         fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
+                     "model.tying = output, or pack without --separate-vocabularies",
+                     c.data.train));
+  if (!c.data.valid.empty()) match_validation(data, c);
+  c.parallel = resolve_grid(c.parallel, ranks);
+  c.model.resolve(c.parallel.tp);
+  if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
+  resolve_blocks(c);
+  require_positions(corpus, c.data.train, c);
+  if (!c.data.valid.empty()) {
+    Corpus valid(c.data.valid);
+    require_positions(valid, c.data.valid, c);
+  }
+  return c;
+}
+
+int64_t vocabulary_numel(const ParamStore& params) {
+  int64_t n = 0;
+  for (const Param& p : params.params())
+    if (p.spec.pad && p.spec.shape.rank() == 2) n += p.spec.shape.numel();
+  return n;
+}
+
+std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory,
+                          const RankDevice& own) {
+  const Corpus corpus(c.data.train);
+  const Manifest& data = corpus.manifest();
+  const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
+  const double step_tokens = static_cast<double>(c.batch.rows * c.batch.blocks);
+  const double epoch_steps = static_cast<double>(data.target_pieces + data.num_pairs) / step_tokens;
+  std::string s;
+  const auto row = [&](const char* name, const std::string& text) { s += fmt::format("  {:<12} {}\n", name, text); };
+  row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} blocks, {}-norm, vocabulary {} / {}",
+                           c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers,
+                           c.model.decoder_layers, c.model.norm == NormPosition::pre ? "pre" : "post",
+                           c.model.source_vocabulary, c.model.target_vocabulary));
+  row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
+                                format_count(static_cast<double>(all - tables))));
+  row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
+                          c.parallel.dp * c.parallel.tp, c.parallel.dp * c.parallel.tp == 1 ? "" : "s", num_threads(),
+                          num_threads() == 1 ? "" : "s", cpu_description()));
+  if (own.device == Device::cuda) row("device", describe_gpus(c, own));
+  if (!own.remark.empty()) row("device", "CPUs: " + own.remark);
+  const char* const storage = name_of(storage_of(c.train.precision));
+  row("precision", fmt::format("{}{}", storage,
+                               params.mixed() ? " activations and products; weights, gradients, moments and sums in f32"
+                                              : " throughout"));
+  row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
+                          format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
+                          format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
+  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} pieces{}", c.batch.source_rows,
+                           c.batch.rows, data.longest_source, data.longest_target,
+                           data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows
+                               ? ""
+                               : ", and what does not fit is left out"));
+  row("step", fmt::format("{} block{}, {:.0f} target rows; about {:.0f} steps an epoch", c.batch.blocks,
+                          c.batch.blocks == 1 ? "" : "s", step_tokens, epoch_steps));
+  row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
+                              c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
+                              c.schedule.warmup));
+  row("memory", describe(memory, storage));
+  if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
+  if (c.train.cuda_graph) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
+  row("output", c.train.output);
+  return s;
+}
+
+}  // namespace weft

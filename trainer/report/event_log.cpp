@@ -1,0 +1,86 @@
+// trainer/report/event_log.cpp: appending and reading JSON lines.
+#include "trainer/report/event_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string_view>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || !in.is_open()) fail(ErrorKind::io, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  return text.str();
+}
+
+// Calls visit(record, offset of its line) for each finished line until it returns false; returns where it stopped.
+size_t visit_records(const std::string& path, const std::string& text,
+                     const std::function<bool(nlohmann::json&&)>& visit) {
+  size_t begin = 0;
+  for (int64_t number = 1;; ++number) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) return begin;
+    nlohmann::json record =
+        nlohmann::json::parse(text.begin() + begin, text.begin() + end, nullptr, /*allow_exceptions=*/false);
+    if (!record.is_object())
+      fail(ErrorKind::data, fmt::format("{}:{}: not a JSON object; the file was damaged, move it away to go on without "
+                                        "what it recorded",
+                                        path, number));
+    if (!visit(std::move(record))) return begin;
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+EventLog::EventLog(const std::string& path, int64_t last_step) : path_(path) {
+  size_t keep = 0;
+  if (std::filesystem::is_regular_file(path)) {
+    keep = visit_records(path, read_text(path),
+                         [&](const nlohmann::json& record) { return record.value("step", int64_t{0}) <= last_step; });
+  }
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  if (::ftruncate(file_, static_cast<off_t>(keep)) != 0) {
+    const int error = errno;
+    ::close(file_);
+    fail(ErrorKind::io, fmt::format("cannot shorten '{}': {}", path, std::strerror(error)));
+  }
+}
+
+EventLog::~EventLog() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void EventLog::write(const nlohmann::ordered_json& record) {
+  const std::string line = record.dump() + "\n";
+  ssize_t written = 0;
+  do written = ::write(file_, line.data(), line.size());
+  while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(line.size()))
+    fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path_, written < 0 ? std::strerror(errno) : "disk full"));
+}
+
+std::vector<nlohmann::json> read_event_log(const std::string& path) {
+  std::vector<nlohmann::json> records;
+  visit_records(path, read_text(path), [&](nlohmann::json&& record) {
+    records.push_back(std::move(record));
+    return true;
+  });
+  return records;
+}
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// trainer/report/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
+//
+// A step: step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale, and skipped =
+// true if its gradients were not finite; a validation: step valid_loss valid_nll bleu chrf. Numbers read back to the
+// same double; one that is not finite is null. Each record is one write of a whole line, so that a killed run leaves at
+// most one cut-off line, at the end.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+class EventLog {
+ public:
+  // Goes on in `path`, made if there is none, with what belongs to steps up to `last_step`: a part of the run that will
+  // be done again is cut off, and so is a line that was not finished.
+  EventLog(const std::string& path, int64_t last_step);
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+
+  void write(const nlohmann::ordered_json& record);  // keys are written in the order they were set
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+// All whole records; an unfinished last line is left out. A damaged line is an Error that names it.
+std::vector<nlohmann::json> read_event_log(const std::string& path);
+
+}  // namespace weft
