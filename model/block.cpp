@@ -12,67 +12,72 @@ Part* part_of(Saved* saved, Part Saved::*part) {  // nullptr stays nullptr: infe
 }  // namespace
 
 EncoderBlock::EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : self_(params, name + ".self_attention", c, /*causal=*/false),
-      norm1_(params, name + ".self_attention.norm", c.width),
+    : first_offset_(params.numel()),
+      self_attention_(params, name + ".self_attention", c, /*causal=*/false),
+      after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
       feed_forward_(params, name + ".feed_forward", c),
-      norm2_(params, name + ".feed_forward.norm", c.width),
-      place_(c.norm),
-      first_(params.find(name + ".self_attention.qkv.weight")) {}
+      after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
+      norm_position_(c.norm) {}
 
 void EncoderBlock::forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const {
-  ResidualStream stream(p, norms(), x, y, part_of(saved, &Saved::residual));
-  self_.forward(p, stream, rows, part_of(saved, &Saved::self));
-  feed_forward_.forward(p, stream, part_of(saved, &Saved::feed_forward));
+  ResidualStream stream(p, residuals(), x, y, part_of(saved, &Saved::residual));
+  stream.add(p,
+             self_attention_.forward(p, stream.input(), rows, stream.output(), part_of(saved, &Saved::self_attention)));
+  stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), part_of(saved, &Saved::feed_forward)));
   if (saved) saved->x = x;
 }
 
 void EncoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& s) const {
   ArenaScope scope(p.arena);
-  ResidualGradient gradient(p, norms(), d, s.residual);
-  feed_forward_.backward(p, gradient, s.feed_forward);
-  self_.backward(p, gradient, rows, s.self);
+  ResidualGradient gradient(p, residuals(), d, s.residual);
+  feed_forward_.backward(p, gradient.of_output(p), s.feed_forward, gradient.of_input());
+  self_attention_.backward(p, gradient.of_output(p), rows, s.self_attention, gradient.of_input());
   gradient.finish(p);
 }
 
 DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : self_(params, name + ".self_attention", c, /*causal=*/true),
-      norm1_(params, name + ".self_attention.norm", c.width),
-      cross_(params, name + ".cross_attention", c),
-      norm2_(params, name + ".cross_attention.norm", c.width),
+    : first_offset_(params.numel()),
+      self_attention_(params, name + ".self_attention", c, /*causal=*/true),
+      after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
+      cross_attention_(params, name + ".cross_attention", c),
+      after_cross_attention_(params, name + ".cross_attention", "out", c.bias_attention, c),
       feed_forward_(params, name + ".feed_forward", c),
-      norm3_(params, name + ".feed_forward.norm", c.width),
-      place_(c.norm),
-      first_(params.find(name + ".self_attention.qkv.weight")) {}
+      after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
+      norm_position_(c.norm) {}
 
-void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& memory, const SequenceRanges& target,
+void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& target,
                            const SequenceRanges& source, const Tensor& y, Saved* saved) const {
-  ResidualStream stream(p, norms(), x, y, part_of(saved, &Saved::residual));
-  self_.forward(p, stream, target, part_of(saved, &Saved::self));
-  cross_.forward(p, stream, memory, target, source, part_of(saved, &Saved::cross));
-  feed_forward_.forward(p, stream, part_of(saved, &Saved::feed_forward));
+  ResidualStream stream(p, residuals(), x, y, part_of(saved, &Saved::residual));
+  stream.add(
+      p, self_attention_.forward(p, stream.input(), target, stream.output(), part_of(saved, &Saved::self_attention)));
+  stream.add(p, cross_attention_.forward(p, stream.input(), encoder_output, target, source, stream.output(),
+                                         part_of(saved, &Saved::cross_attention)));
+  stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), part_of(saved, &Saved::feed_forward)));
   if (saved) saved->x = x;
 }
 
 void DecoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
-                            const Saved& s, const Tensor& d_memory) const {
+                            const Saved& s, const Tensor& d_encoder_output) const {
   ArenaScope scope(p.arena);
-  ResidualGradient gradient(p, norms(), d, s.residual);
-  feed_forward_.backward(p, gradient, s.feed_forward);
-  cross_.backward(p, gradient, target, source, s.cross, d_memory);
-  self_.backward(p, gradient, target, s.self);
+  ResidualGradient gradient(p, residuals(), d, s.residual);
+  feed_forward_.backward(p, gradient.of_output(p), s.feed_forward, gradient.of_input());
+  cross_attention_.backward(p, gradient.of_output(p), target, source, s.cross_attention, gradient.of_input(),
+                            d_encoder_output);
+  self_attention_.backward(p, gradient.of_output(p), target, s.self_attention, gradient.of_input());
   gradient.finish(p);
 }
 
-void DecoderBlock::fill_cross_cache(Pass& p, const Tensor& memory, const Cache& cache) const {
-  cross_.fill_cache(p, memory, cache.cross);
+void DecoderBlock::fill_cross_cache(Pass& p, const Tensor& encoder_output, const Cache& cache) const {
+  cross_attention_.fill_cache(p, encoder_output, cache.cross);
 }
 
 void DecoderBlock::step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const {
   ArenaScope scope(p.arena);
-  ResidualStream stream(p, norms(), x, y, nullptr);
-  self_.step(p, stream, cache.self, rows.cache_rows, rows.queries, rows.self_keys);
-  cross_.step(p, stream, cache.cross, rows.queries, rows.cross_keys);
-  feed_forward_.forward(p, stream, nullptr);
+  ResidualStream stream(p, residuals(), x, y, nullptr);
+  stream.add(p, self_attention_.step(p, stream.input(), cache.self, rows.cache_rows, rows.queries, rows.self_keys,
+                                     stream.output()));
+  stream.add(p, cross_attention_.step(p, stream.input(), cache.cross, rows.queries, rows.cross_keys, stream.output()));
+  stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), nullptr));
 }
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// model/block.h: encoder block and decoder block: sublayers with their norms, forward and backward.
+// model/block.h: encoder block and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual stream,
+// forward and backward.
 //
 // backward(d): d holds the gradient of the block's output on entry and of its input on return.
 #pragma once
@@ -16,23 +17,24 @@ class EncoderBlock {
   struct Saved {
     Tensor x;  // [S, D] the block's input
     ResidualStream::Saved residual;
-    SelfAttention::Saved self;
+    SelfAttention::Saved self_attention;
     FeedForward::Saved feed_forward;
   };
   EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
 
   void forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& saved) const;
-  int64_t first_offset() const { return first_->offset; }  // where its parameters begin in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // where its parameters begin in the flat buffers
 
  private:
-  BlockNorms norms() const { return {place_, {&norm1_, &norm2_}}; }
-  SelfAttention self_;
-  LayerNorm norm1_;
+  Residuals residuals() const { return {norm_position_, {&after_self_attention_, &after_feed_forward_}}; }
+
+  int64_t first_offset_;
+  SelfAttention self_attention_;
+  ResidualConnection after_self_attention_;
   FeedForward feed_forward_;
-  LayerNorm norm2_;
-  NormPosition place_;
-  const Param* first_;
+  ResidualConnection after_feed_forward_;
+  NormPosition norm_position_;
 };
 
 class DecoderBlock {
@@ -40,8 +42,8 @@ class DecoderBlock {
   struct Saved {
     Tensor x;  // [T, D] the block's input
     ResidualStream::Saved residual;
-    SelfAttention::Saved self;
-    CrossAttention::Saved cross;
+    SelfAttention::Saved self_attention;
+    CrossAttention::Saved cross_attention;
     FeedForward::Saved feed_forward;
   };
   struct Cache {  // of decoding
@@ -54,28 +56,31 @@ class DecoderBlock {
   };
   DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& memory, const SequenceRanges& target,
+  void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& target,
                const SequenceRanges& source, const Tensor& y, Saved* saved) const;
+  // d_encoder_output, f32, accumulates this rank's part.
   void backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
-                const Saved& saved,
-                const Tensor& d_memory) const;  // d_memory, f32, accumulates this rank's part
-  int64_t first_offset() const { return first_->offset; }
-  const CrossAttention& cross_attention() const { return cross_; }
+                const Saved& saved, const Tensor& d_encoder_output) const;
+  int64_t first_offset() const { return first_offset_; }
+  const CrossAttention& cross_attention() const { return cross_attention_; }
 
-  void fill_cross_cache(Pass& p, const Tensor& memory, const Cache& cache) const;
+  void fill_cross_cache(Pass& p, const Tensor& encoder_output, const Cache& cache) const;
   void step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const;
-  int64_t cache_columns(const TensorParallel& tp) const { return self_.cache_columns(tp); }
+  int64_t cache_columns(const TensorParallel& tp) const { return self_attention_.cache_columns(tp); }
 
  private:
-  BlockNorms norms() const { return {place_, {&norm1_, &norm2_, &norm3_}}; }
-  SelfAttention self_;
-  LayerNorm norm1_;
-  CrossAttention cross_;
-  LayerNorm norm2_;
+  Residuals residuals() const {
+    return {norm_position_, {&after_self_attention_, &after_cross_attention_, &after_feed_forward_}};
+  }
+
+  int64_t first_offset_;
+  SelfAttention self_attention_;
+  ResidualConnection after_self_attention_;
+  CrossAttention cross_attention_;
+  ResidualConnection after_cross_attention_;
   FeedForward feed_forward_;
-  LayerNorm norm3_;
-  NormPosition place_;
-  const Param* first_;
+  ResidualConnection after_feed_forward_;
+  NormPosition norm_position_;
 };
 
 }  // namespace weft

@@ -3,31 +3,30 @@
 
 namespace weft {
 
-Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets) {
+Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels) {
   const VocabularyRange range = output.range(p.tp);
   const Tensor all = p.arena.tensor({p.tp.size(), logits.rows(), 4});
   const Tensor mine = p.tp.size() == 1 ? all.with_shape({logits.rows(), 4}) : p.arena.tensor({logits.rows(), 4});
   ops::softmax_stats(
-      p.ctx, {.logits = logits, .targets = targets, .first_id = range.first, .valid = range.valid, .stats = mine});
+      p.ctx, {.logits = logits, .targets = labels, .first_id = range.first, .valid = range.valid, .stats = mine});
   if (p.tp.size() > 1) p.tp.gather_stats(p.ctx, mine, all);
   return all;
 }
 
-RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets,
-                      double smoothing, double grad_scale, bool backward) {
+RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
+                      double smoothing, bool backward) {
   const VocabularyRange range = output.range(p.tp);
   const bool whole = p.tp.size() == 1;  // nobody else has a part of a row
   const RowLoss rows{.loss = p.arena.tensor({logits.rows()}), .nll = p.arena.tensor({logits.rows()})};
   ops::cross_entropy(p.ctx, {.logits = logits,
-                             .targets = targets,
-                             .stats = whole ? Tensor{} : gathered_stats(p, output, logits, targets),
+                             .targets = labels,
+                             .stats = whole ? Tensor{} : gathered_stats(p, output, logits, labels),
                              .first_id = range.first,
                              .valid = range.valid,
                              .vocabulary = output.vocabulary(),
                              .smoothing = static_cast<float>(smoothing),
-                             .grad_scale = p.state != nullptr ? 1.0f : static_cast<float>(grad_scale),
-                             .state = p.state,
                              .backward = backward,
+                             .scalars = p.scalars,
                              .loss = rows.loss,
                              .nll = rows.nll});
   return rows;

@@ -36,12 +36,11 @@ class LossTotal {
   DeviceSums sums_;
 };
 
-// Row losses; with `backward`, the logits are overwritten by grad_scale * d loss / d logits (p.state, if there is one,
-// has that scale).
-RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets,
-                      double smoothing, double grad_scale, bool backward);
+// Row losses; with `backward`, the logits are overwritten by loss_scale * d loss / d logits (p.scalars has the scale).
+RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
+                      double smoothing, bool backward);
 
 // Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks: [tp, R, 4].
-Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& targets);
+Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels);
 
 }  // namespace weft

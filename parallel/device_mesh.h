@@ -21,6 +21,10 @@ class DeviceMesh {
   Context& context() const { return *ctx_; }
   Communicator& dp() const { return dp_ ? *dp_ : mesh_.dp(); }
   Communicator& tp() const { return tp_ ? *tp_ : mesh_.tp(); }
+  void set_step(int64_t step) const {  // that the next collectives belong to: for the message if one does not end
+    dp().set_step(step);
+    tp().set_step(step);
+  }
 
  private:
   const Mesh& mesh_;

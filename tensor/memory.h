@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tensor/tensor.h"
 
@@ -54,13 +55,15 @@ class Arena {
 
 class ArenaScope {  // temporaries of one function: freed at the end of the scope
  public:
-  explicit ArenaScope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
-  ~ArenaScope() { arena_.reset(mark_); }
-  ArenaScope(const ArenaScope&) = delete;
-  ArenaScope& operator=(const ArenaScope&) = delete;
+  explicit ArenaScope(Arena& arena) : arena_(&arena), mark_(arena.mark()) {}
+  ~ArenaScope() {  // an enclosing one may have ended before
+    if (arena_ != nullptr && mark_ < arena_->mark()) arena_->reset(mark_);
+  }
+  ArenaScope(ArenaScope&& other) noexcept : arena_(std::exchange(other.arena_, nullptr)), mark_(other.mark_) {}
+  ArenaScope& operator=(ArenaScope&&) = delete;
 
  private:
-  Arena& arena_;
+  Arena* arena_;
   size_t mark_;
 };
 

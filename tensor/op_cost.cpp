@@ -1,21 +1,35 @@
-// tensor/op_cost.cpp: the bytes of each op's operands, in the order of ops.h.
+// tensor/op_cost.cpp: the bytes of an op's operands by their description, and the operations of products and attention.
 #include "tensor/op_cost.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
+#include "tensor/op_operands.h"
 #include "tensor/transfer.h"
 
 namespace weft {
 namespace {
 
-OpCost moved(std::initializer_list<Tensor> tensors, double flops = 0) {
-  OpCost cost{.flops = flops};
-  for (const Tensor& t : tensors) cost.bytes += static_cast<double>(t.bytes());
-  return cost;
-}
+class Bytes {  // of all operands; of one that is added to twice, of scratch memory none
+ public:
+  double total = 0;
 
-Tensor rows_of(const Tensor& table, int64_t count) { return table.slice_rows(0, std::min(count, table.rows())); }
+  void in(const char*, const Tensor& t, const char*, OperandType = OperandType::T, int64_t rows = -1) {
+    total += static_cast<double>((rows < 0 || t.empty() ? t : t.slice_rows(0, std::min(rows, t.rows()))).bytes());
+  }
+  void out(const char* name, const Tensor& t, const char* dims, OperandType type = OperandType::T, int64_t rows = -1) {
+    in(name, t, dims, type, rows);
+  }
+  void add(const char* name, const Tensor& t, const char* dims, OperandType type = OperandType::T, int64_t rows = -1) {
+    in(name, t, dims, type, rows);
+    in(name, t, dims, type, rows);
+  }
+  void scratch_memory(const char*, const Tensor&, const char*) {}
+  void size(char, int64_t) {}
+  void ranges(const char*, const ops::SequenceRanges&, const Tensor&) {}
+  void dropout(const Dropout&) {}
+  void scalars(const StepScalars*) {}
+};
 
 // Pairs of a query and a key that it sees.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
@@ -31,75 +45,34 @@ double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::Se
   return pairs;
 }
 
+template <typename Arguments>
+double flops_of(Context&, const Arguments&) {
+  return 0;
+}
+double flops_of(Context&, const ops::Gemm& a) {
+  const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
+  return 2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner);
+}
+// A head does 2 K operations a pair for its score and as many for the values; backward has five such products.
+double flops_of(Context& ctx, const ops::AttentionForward& a) {
+  return 4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
+}
+double flops_of(Context& ctx, const ops::AttentionBackward& a) {
+  return 10 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
+}
+double flops_of(Context& ctx, const ops::AttentionWeights& a) {
+  const double width = static_cast<double>(a.q.cols() / a.heads * a.num_heads);
+  return 2 * num_pairs(ctx, a.q_rows, a.k_rows, /*causal=*/false) * width;
+}
+
 }  // namespace
 
-OpCost cost_of(Context&, const ops::Fill& a) { return moved({a.x}); }
-OpCost cost_of(Context&, const ops::Add& a) { return moved({a.x, a.y, a.y}); }
-OpCost cost_of(Context&, const ops::Cast& a) { return moved({a.x, a.y}); }
-
-OpCost cost_of(Context&, const ops::Gemm& a) {
-  const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
-  return moved({a.a, a.b, a.c, a.accumulate ? a.c : Tensor{}, a.bias, a.epilogue.saved, a.d_bias, a.d_bias},
-               2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner));
-}
-
-OpCost cost_of(Context&, const ops::PackWeight& a) { return moved({a.b, a.packed}); }
-OpCost cost_of(Context&, const ops::ColumnSum& a) { return moved({a.x, a.y, a.y}); }
-OpCost cost_of(Context&, const ops::ActivationForward& a) { return moved({a.x, a.y}); }
-OpCost cost_of(Context&, const ops::ActivationBackward& a) {
-  return moved({a.kind == Activation::relu ? a.y : a.x, a.d_y, a.d_x});
-}
-OpCost cost_of(Context&, const ops::DropoutAddForward& a) { return moved({a.residual, a.x, a.bias, a.y}); }
-OpCost cost_of(Context&, const ops::DropoutBackward& a) { return moved({a.d_y, a.d_x}); }
-
-OpCost cost_of(Context&, const ops::LayerNormForward& a) { return moved({a.x, a.gamma, a.beta, a.y, a.mean, a.rstd}); }
-OpCost cost_of(Context&, const ops::LayerNormBackward& a) {
-  return moved({a.d_y, a.x, a.gamma, a.mean, a.rstd, a.d_residual, a.d_x, a.d_gamma, a.d_gamma, a.d_beta, a.d_beta});
-}
-OpCost cost_of(Context&, const ops::ResidualNormForward& a) {
-  return moved({a.residual, a.x, a.bias, a.gamma, a.beta, a.h, a.y, a.mean, a.rstd});
-}
-OpCost cost_of(Context&, const ops::ResidualNormBackward& a) {
-  const Tensor d_x = a.d_x.data == a.d_h.data ? Tensor{} : a.d_x;
-  return moved({a.d_y, a.h, a.gamma, a.mean, a.rstd, a.d_residual, a.d_h, d_x, a.d_gamma, a.d_gamma, a.d_beta, a.d_beta,
-                a.d_bias, a.d_bias});
-}
-
-OpCost cost_of(Context&, const ops::EmbeddingForward& a) {
-  return moved({a.ids, rows_of(a.table, a.ids.numel()), a.y});
-}
-OpCost cost_of(Context&, const ops::EmbeddingBackward& a) {
-  const Tensor rows = rows_of(a.d_table, a.ids.numel());
-  return moved({a.ids, a.d_y, rows, rows});
-}
-OpCost cost_of(Context&, const ops::AddPositions& a) {
-  return moved({a.x, a.positions, rows_of(a.table, a.positions.numel()), a.y});
-}
-
-// A head does 2 K operations a pair for its score and as many for the values; backward has five such products.
-OpCost cost_of(Context& ctx, const ops::AttentionForward& a) {
-  return moved({a.q, a.k, a.v, a.y, a.lse},
-               4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols()));
-}
-OpCost cost_of(Context& ctx, const ops::AttentionBackward& a) {
-  return moved({a.q, a.k, a.v, a.y, a.lse, a.d_y, a.d_q, a.d_k, a.d_v},
-               10 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols()));
-}
-OpCost cost_of(Context& ctx, const ops::AttentionWeights& a) {
-  const double width = static_cast<double>(a.q.cols() / a.heads * a.num_heads);
-  return moved({a.q, a.k, a.lse, a.y, a.y}, 2 * num_pairs(ctx, a.q_rows, a.k_rows, /*causal=*/false) * width);
-}
-
-OpCost cost_of(Context&, const ops::SoftmaxStats& a) { return moved({a.logits, a.targets, a.stats}); }
-OpCost cost_of(Context&, const ops::CrossEntropy& a) {
-  return moved({a.logits, a.backward ? a.logits : Tensor{}, a.targets, a.stats, a.loss, a.nll});
-}
-OpCost cost_of(Context&, const ops::Sum& a) { return moved({a.x}); }
-OpCost cost_of(Context&, const ops::SumSquares& a) { return moved({a.x}); }
-OpCost cost_of(Context&, const ops::Adam& a) { return moved({a.param, a.param, a.grad, a.m, a.m, a.v, a.v, a.copy}); }
-OpCost cost_of(Context&, const ops::Init& a) { return moved({a.x}); }
-OpCost cost_of(Context&, const ops::GatherRows& a) { return moved({a.y, a.rows, a.y}); }
-OpCost cost_of(Context&, const ops::ScatterRows& a) { return moved({a.x, a.rows, a.x}); }
-OpCost cost_of(Context&, const ops::TopK& a) { return moved({a.x, a.values, a.columns}); }
+#define WEFT_DEFINE_COST(function, Arguments)                 \
+  OpCost cost_of(Context& ctx, const ops::Arguments& a) {     \
+    Bytes bytes;                                              \
+    ops::operands(bytes, a);                                  \
+    return {.bytes = bytes.total, .flops = flops_of(ctx, a)}; \
+  }
+WEFT_OPS(WEFT_DEFINE_COST)
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include "tensor/math.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
-#include "tensor/step_state.h"
+#include "tensor/step_scalars.h"
 
 namespace weft {
 
@@ -22,24 +22,22 @@ WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }
 
-inline AdamFactors adam_factors(const ops::Adam& a) {
-  const auto step = static_cast<double>(a.step);
-  return {.lr = a.lr,
+WEFT_HD inline AdamFactors adam_factors(const ops::Adam& a, const StepScalars& scalars) {
+  return {.lr = scalars.lr,
           .beta1 = a.beta1,
           .beta2 = a.beta2,
           .eps = a.eps,
           .weight_decay = a.weight_decay,
-          .grad_scale = a.grad_scale,
-          .correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(a.beta1), step)),
-          .sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(a.beta2), step)))};
+          .grad_scale = scalars.grad_scale,
+          .correction1 = scalars.correction1,
+          .sqrt_correction2 = scalars.sqrt_correction2};
 }
 
-inline void write_factors(const ops::Adam& a, StepState& state) {  // that Adam reads there in place of its own
-  const AdamFactors factors = adam_factors(a);
-  state.lr = factors.lr;
-  state.grad_scale = factors.grad_scale;
-  state.correction1 = factors.correction1;
-  state.sqrt_correction2 = factors.sqrt_correction2;
+// The bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
+inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
+  const auto steps = static_cast<double>(t);
+  scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));
+  scalars.sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(beta2), steps)));
 }
 
 }  // namespace weft

@@ -43,25 +43,32 @@ struct Epilogue {
 // What a device keeps of [rows, cols] inputs for their activation's gradient is its own matter: bits, or the inputs.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
+// The second operand of a product: a matrix, or a weight with the forms in which this device reads it fastest, made
+// once for many products by pack_weight. A device that has no such form reads the matrix.
+struct Weight {
+  Weight() = default;
+  Weight(const Tensor& matrix) : matrix(matrix) {}
+  const Tensor& packed(bool trans_b) const { return trans_b ? packed_forward : packed_backward; }
+
+  Tensor matrix;                           // of a linear layer: W [out, in]
+  Tensor packed_forward, packed_backward;  // [packed_numel]? for x W^T (trans_b) and for d_y W
+};
+
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
   Tensor a;    // [M, K], or [K, M] if trans_a
-  Tensor b;    // [K, N], or [N, K] if trans_b
+  Weight b;    // [K, N], or [N, K] if trans_b
   Tensor c;    // [M, N] out, T or f32
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
-  Tensor packed_b;          // ? pack_weight's form of b; a device that has such a form reads it instead of b
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
   Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns; with trans_a, c f32 and none of the above
 };                          //   but accumulate: a weight's gradient and its bias's
-// A weight as this device's products read it fastest, made once for many products. Empty on devices that have no such
-// form: packed_numel is 0, and pack_weight must not be called.
-struct PackWeight {
-  Tensor b;              // [K, N], or [N, K] if trans_b
-  bool trans_b = false;  // as the products will say
-  Tensor packed;         // [packed_numel] out, of b's storage
+struct PackWeight {         // fills those packed forms that have memory; not on devices whose packed_numel is 0
+  Weight weight;
 };
-int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
+int64_t packed_numel(Device device, DType storage, int64_t k,
+                     int64_t n);  // of a matrix op(b) [K, N]; 0: no packed form
 
 struct ColumnSum {
   Tensor x, y;
@@ -128,7 +135,7 @@ struct ResidualNormBackward {
   Tensor mean, rstd;       // [R] f32 as saved
   Tensor d_residual;       // [R, D]? added to d_h: the gradient that by-passes the norm (pre-norm)
   Tensor d_h;              // [R, D] out, the gradient of h and of forward's residual; may be d_y or d_residual
-  Tensor d_x;              // [R, D] out: dropout(d_h), of d_h before it is rounded; may be d_h where nothing is dropped
+  Tensor d_x;              // [R, D] out: dropout(d_h), of d_h before it is rounded; may be d_y, or d_h without dropout
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
   Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of d_x before it is rounded
   Tensor partial;          // [kLayerNormPartials, 3, D] f32 scratch
@@ -212,17 +219,16 @@ struct SoftmaxStats {
   Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
 };
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
-  Tensor logits;       // [R, V] in; out: d_loss/d_logits * grad_scale if `backward`; padding columns 0
+  Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
   Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
   Tensor stats;  // [ranks, R, 4]? f32 gathered in rank order; empty: all of the vocabulary lies here, and a row is
                  //   looked at once for statistics, loss and gradient
   int64_t first_id = 0, valid = 0;
   int64_t vocabulary = 0;  // global V
   float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
-  float grad_scale = 1;
-  const StepState* state = nullptr;  // ? on a GPU: grad_scale is multiplied by its loss_scale when the op runs
   bool backward = true;
-  Tensor loss, nll;  // [R] f32 out: smoothed loss and plain negative log-likelihood
+  const StepScalars* scalars = nullptr;  // loss_scale, if `backward`
+  Tensor loss, nll;                      // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
 struct Sum {
@@ -237,10 +243,8 @@ struct SumSquares {
 struct Adam {
   Tensor param, grad, m, v;
   Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's products
-  float lr = 0, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
-  float grad_scale = 1;              // clipping
-  int64_t step = 1;                  // counts from 1
-  const StepState* state = nullptr;  // ? on a GPU: lr, grad_scale and the corrections for `step` are read there instead
+  float beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
+  const StepScalars* scalars = nullptr;  // lr, grad_scale and the corrections (set_adam_corrections() of op_formulas.h)
 };
 
 // Initial values, counted by the element's index in the *global* tensor, so that every grid starts alike.

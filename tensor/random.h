@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "tensor/dtype.h"
-#include "tensor/step_state.h"
+#include "tensor/step_scalars.h"
 
 namespace weft {
 
@@ -48,37 +48,31 @@ WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step
 // (0, 1]: never zero, so its logarithm exists.
 WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
 
-// A dropout site: which element is dropped is decided by its index in the *unsharded* tensor, so that masks are the
-// same on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col.
-//
-// An element's 16 bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
-// It is dropped when they are below the threshold. The rate that holds is threshold / 65536, the nearest to `rate`
-// below 1; kept elements are scaled by 1 / (1 - that), so the expectation does not change.
-struct Dropout {
+// A dropout rate in 16 bits: an element is dropped when its bits are below the threshold. The rate that holds is
+// threshold / 65536, the nearest to `rate` below 1. Kept elements are scaled by 1 / (1 - that), so that the expectation
+// does not change.
+WEFT_HD inline uint32_t dropout_threshold(float rate) {
+  const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
+  return nearest < 65535u ? nearest : 65535u;
+}
+WEFT_HD inline float dropout_keep_scale(float rate) {
+  return 65536.0f / static_cast<float>(65536u - dropout_threshold(rate));
+}
+
+// Which elements are dropped: a function of their index in the *unsharded* tensor, so that masks are the same on every
+// grid. Element (row, col) of the local tensor has global index first + row * row_stride + col; its 16 bits are lane
+// index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+struct DropoutMask {
   static constexpr int kGroup = 8;  // elements of one Philox group
 
-  float rate = 0.0f;  // 0 = off: the op then reads nothing else here
+  float rate = 0;  // 0: nothing is dropped
   uint64_t seed = 0;
   uint32_t step = 0, purpose = 0;
   uint64_t first = 0;
   int64_t row_stride = 0;
-  // ? On a GPU: `step` and `first` count from what stands there when the op runs; a block has so many elements.
-  const StepState* state = nullptr;
-  int64_t block_stride = 0;
 
-  WEFT_HD Dropout resolved() const {  // the same site with `state` read
-    Dropout d = *this;
-    if (state == nullptr) return d;
-    d.step += state->step;
-    d.first += static_cast<uint64_t>(state->block * block_stride);
-    d.state = nullptr;
-    return d;
-  }
-  WEFT_HD uint32_t threshold() const {
-    const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
-    return nearest < 65535u ? nearest : 65535u;
-  }
-  WEFT_HD float keep_scale() const { return 65536.0f / static_cast<float>(65536u - threshold()); }
+  WEFT_HD uint32_t threshold() const { return dropout_threshold(rate); }
+  WEFT_HD float keep_scale() const { return dropout_keep_scale(rate); }
   WEFT_HD uint64_t index(int64_t row, int64_t col) const {
     return first + static_cast<uint64_t>(row * row_stride + col);
   }
@@ -86,6 +80,23 @@ struct Dropout {
     const uint32_t lane = static_cast<uint32_t>(index % kGroup);
     const uint32_t word = philox(seed, index / kGroup, step, purpose).v[lane / 2];
     return (word >> (16 * (lane % 2)) & 0xFFFFu) >= threshold();
+  }
+};
+
+// A place where an op drops elements. Its mask depends on the step and the block, which are read when the op runs.
+struct Dropout {
+  float rate = 0;  // 0: off, and nothing else is read
+  uint64_t seed = 0;
+  uint32_t purpose = 0;
+  uint64_t first = 0;        // of block 0: the global index of the local tensor's first element
+  int64_t row_stride = 0;    // elements of a row of the unsharded tensor
+  int64_t block_stride = 0;  // elements of a block's unsharded tensor
+  const StepScalars* scalars = nullptr;
+
+  WEFT_HD DropoutMask mask() const {
+    if (rate <= 0) return {};
+    return {rate,      seed, scalars->step, purpose, first + static_cast<uint64_t>(scalars->block * block_stride),
+            row_stride};
   }
 };
 

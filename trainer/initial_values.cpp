@@ -44,13 +44,16 @@ auto for_the_option(Action&& action) try {
 
 }  // namespace
 
-std::string initial_values_from(Context& ctx, const std::string& path, const RunConfig& config,
-                                const ParamStore& params, Communicator& world) {
+std::string initial_values_from(Replica& replica, const std::string& path, const RunConfig& config) {
+  Context& ctx = replica.context();
+  const ParamStore& params = replica.params();
+  Communicator& world = replica.mesh().world();
   const std::string found = all_or_none(world, [&] {  // pointers may move: one rank looks
     return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);
   all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params); }); });
+  params.round_values(ctx);
   return folder;
 }
 

@@ -4,16 +4,13 @@
 
 #include <string>
 
-#include "model/parameters/param_store.h"
-#include "parallel/communicator.h"
-#include "trainer/run_config.h"
+#include "trainer/replica.h"
 
 namespace weft {
 
 // Fills each rank's slices; all ranks call it. Returns the checkpoint's folder, which rank 0 finds where `path` leads
 // (resolve_checkpoint). What is wrong with it, another model, or another tokenizer than the training data was packed
 // with, is one clear Error that names train.init.
-std::string initial_values_from(Context& ctx, const std::string& path, const RunConfig& config,
-                                const ParamStore& params, Communicator& world);
+std::string initial_values_from(Replica& replica, const std::string& path, const RunConfig& config);
 
 }  // namespace weft

@@ -26,6 +26,9 @@ class LossScaler {
 
   explicit LossScaler(DType storage) : scales_(storage == DType::f16), state_{.value = scales_ ? kInitial : kFloor} {}
 
+  // Whether a step that is not finite lowers this scale: then f16 is still finding its range.
+  static bool can_lower(double scale) { return scale > kFloor; }
+
   double scale() const { return state_.value; }  // of the step under way
   void update(bool finite);                      // after a step; `finite` is the same on every rank
   const LossScale& state() const { return state_; }

@@ -1,11 +1,9 @@
-// trainer/optimizer.h: Adam over the flat parameters; the gradient norm that every rank agrees on.
+// trainer/optimizer.h: Adam over the flat parameters, and the norm of their gradient.
 #pragma once
 
 #include <cstdint>
 
 #include "model/parameters/param_store.h"
-#include "parallel/mesh.h"
-#include "tensor/device_sums.h"
 
 namespace weft {
 
@@ -23,25 +21,21 @@ struct OptimizerConfig {
   }
 };
 
-struct GradNorm {
-  double value = 0;
-  bool finite = true;
-  double clip_scale(
-      double clip_norm) const;  // min(1, clip_norm / (norm + 1e-6)), as PyTorch has it; 1 if clip_norm is 0
-};
+// What scales a gradient of this norm down to clip_norm: min(1, clip_norm / (norm + 1e-6)), as PyTorch's
+// clip_grad_norm_ has it; 1 if clip_norm is 0.
+double clip_scale(double norm, double clip_norm);
 
 class Optimizer {
  public:
-  Optimizer(const ParamStore& params, const OptimizerConfig& config, Device device);
+  Optimizer(const ParamStore& params, const OptimizerConfig& config);
 
-  // Of the gradients / loss_scale; split parameters summed over tp, whole ones counted once.
-  GradNorm grad_norm(Context& ctx, const Mesh& mesh, double loss_scale = 1) const;
+  // Adds the sums of squares of the gradients: of the parameters that are split over tp, and of the whole ones.
+  void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
-  // One step: its factors, which count it (grad_scale: clipping / loss_scale), then the update itself. `state`, in a
-  // GPU's memory, stands for those of the factors that it holds.
-  ops::Adam next_step(double lr, double grad_scale);
-  void update(Context& ctx, const ops::Adam& factors, const StepState* state = nullptr) const;
-  void step(Context& ctx, double lr, double grad_scale) { update(ctx, next_step(lr, grad_scale)); }
+  // Counts a step, and sets what Adam reads of it. grad_scale multiplies the gradients: clipping / loss scale.
+  void next_step(StepScalars& scalars, double lr, double grad_scale);
+  // Updates values, moments and all copies of the values; `scalars` as next_step() set them, on the device.
+  void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
   void set_steps(int64_t n) { steps_ = n; }
@@ -49,22 +43,11 @@ class Optimizer {
   Tensor second_moment() const { return v_.tensor({params_.numel()}); }
 
  private:
-  // Parameters side by side that are treated alike: on a GPU one launch; on a CPU each is for itself, so that
-  // it is packed while it is in the cache.
-  struct Range {
-    int64_t begin = 0, end = 0;              // elements of the flat buffers
-    size_t first_param = 0, last_param = 0;  // one past
-    bool holds = false;                      // the property that they have in common, or lack
-  };
-  template <typename Property>
-  std::vector<Range> ranges(const Property& property) const;
-
   const ParamStore& params_;
   OptimizerConfig config_;
-  std::vector<Range> by_decay_, by_split_;
+  std::vector<ParamRange> by_decay_, by_split_;
   Buffer m_, v_;
-  DeviceSums squares_;  // of gradients
-  int64_t steps_ = 0;   // Adam's own count: skipped steps are not in it
+  int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };
 
 }  // namespace weft

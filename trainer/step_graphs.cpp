@@ -1,9 +1,8 @@
-// trainer/step_graphs.cpp: where graphs can be, and the values that they read.
+// trainer/step_graphs.cpp: where graphs can be.
 #include "trainer/step_graphs.h"
 
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"
-#include "tensor/transfer.h"
 
 namespace weft {
 
@@ -17,14 +16,8 @@ void require_graphs(const RunConfig& config, const RankDevice& own) {
           "which no graph can hold: leave it out");
 }
 
-StepGraphs::StepGraphs(const RunConfig& config, const Mesh& mesh) {
-  if (!config.train.cuda_graph) return;
+StepGraphs::StepGraphs(const RunConfig& config, const Mesh& mesh) : enabled_(config.train.cuda_graph) {
   require_graphs(config, mesh.own());
-  state_ = Buffer(sizeof(StepState), mesh.device());
-}
-
-void StepGraphs::set(Context& ctx, StepState values) {
-  if (state() != nullptr) upload(ctx, &values, state_.tensor({sizeof(StepState) / sizeof(int32_t)}, DType::i32));
 }
 
 }  // namespace weft

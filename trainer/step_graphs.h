@@ -2,13 +2,11 @@
 // block, that of a step's last block, in which gradients are summed over dp, and the optimizer's update.
 //
 // Between them the host decides: whether the gradients are finite on all ranks, and how they are clipped. Without the
-// option all of it does what it is given, as it comes.
+// option nothing is recorded. What differs from step to step is read from StepScalars (tensor/step_scalars.h).
 #pragma once
 
 #include "parallel/mesh.h"
-#include "tensor/memory.h"
 #include "tensor/recorded_work.h"
-#include "tensor/step_state.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -21,9 +19,8 @@ class StepGraphs {
  public:
   StepGraphs(const RunConfig& config, const Mesh& mesh);
 
-  const StepState* state() const { return static_cast<const StepState*>(state_.data()); }  // nullptr: no graphs
+  bool enabled() const { return enabled_; }
   bool recorded() const { return last_block_.recorded(); }
-  void set(Context& ctx, StepState values);  // for what runs from here on; nothing without graphs
 
   template <typename Work>
   void block(Context& ctx, bool last, const Work& work) {
@@ -37,11 +34,11 @@ class StepGraphs {
  private:
   template <typename Work>
   void run(Context& ctx, RecordedWork& recorded, const Work& work) {
-    if (state() == nullptr) return work();
+    if (!enabled_) return work();
     recorded.run(ctx, work);
   }
 
-  Buffer state_;  // a StepState
+  bool enabled_;
   RecordedWork block_, last_block_, update_;
 };
 

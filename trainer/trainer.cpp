@@ -2,33 +2,17 @@
 #include "trainer/trainer.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 
 #include "data/corpus.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
-#include "tensor/op_formulas.h"
+#include "tensor/op_trace.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/plan/precision.h"
 
 namespace weft {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// The arena of one block; `ctx` takes the scratch memory that goes with it.
-Arena working_memory(const RunConfig& config, const TensorParallel& tp, Context& ctx) {
-  Context dry(ctx.device(), /*dry_run=*/true);
-  const size_t bytes = arena_bytes(config, tp, dry);
-  ctx.reserve(dry);
-  return Arena(bytes, ctx.device());
-}
-
-// Declared by the model's constructor, so allocated between it and the optimizer's.
-Device allocated(ParamStore& params, Context& ctx, uint64_t seed) {
-  params.allocate();
-  params.initialize(ctx, seed);
-  return ctx.device();
-}
 
 DataOrder data_order(const RunConfig& c) {
   return {.manifest_sha256 = c.data.train.empty() ? "" : sha256_of_file(c.data.train + "/manifest.json"),
@@ -48,24 +32,31 @@ std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
   return files;
 }
 
+std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
+  return {{"model", "", params.values()},
+          {"optimizer", "adam.m.", optimizer.first_moment()},
+          {"optimizer", "adam.v.", optimizer.second_moment()}};
+}
+
 }  // namespace
 
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
-      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
-      ctx_(device_.context()),
-      tp_(device_.tp()),
-      params_(tp_.rank(), tp_.size(), storage_of(config.train.precision), mesh.device()),
-      model_(config.model, params_, longest_row(config.batch)),
-      optimizer_(params_, config.optimizer, allocated(params_, ctx_, config.train.seed)),
-      scaler_(params_.compute_dtype()),
-      grad_sync_(device_.dp(), params_.grads()),
-      losses_(mesh.device()),
-      arena_(working_memory(config, tp_, ctx_)),
+      replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
+      ctx_(replica_.context()),
+      optimizer_(replica_.params(), config.optimizer),
+      scaler_(replica_.params().compute_dtype()),
+      grad_sync_(replica_.device_mesh().dp(), replica_.params().grads()),
+      sums_(mesh.device()),
+      scalars_(mesh.device()),
       graphs_(config, mesh),
       order_(data_order(config)),
       architecture_(Architecture::of(config.model)) {
+  replica_.params().initialize(ctx_, config.train.seed);
+  Context dry(mesh.device(), /*dry_run=*/true);
+  arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
+  ctx_.reserve(dry);
   if (!config.data.train.empty()) start_loader({});
 }
 
@@ -74,106 +65,104 @@ void Trainer::start_loader(const Cursor& cursor) {
                                      mesh_.dp().size(), cursor);
 }
 
-Pass Trainer::pass(int64_t block, bool training) {
+Pass Trainer::pass(bool training) {
   return {.ctx = ctx_,
           .arena = arena_,
-          .tp = tp_,
+          .tp = replica_.tp(),
           .seed = config_.train.seed,
-          .step = step_,
-          .block = block,
+          .scalars = scalars_.get(),
           .training = training,
           .recompute = config_.train.recompute,
-          .state = training ? graphs_.state() : nullptr};
+          .fixed_shapes = training && graphs_.enabled()};
 }
 
 StepReport Trainer::step(StopRequest request) {
-  const double begin = now();
-  const Step step = loader_->next();
-  StepReport report = step_on(step, request);
-  report.seconds = now() - begin;
+  const double begin = monotonic_seconds();
+  StepReport report = step_on(loader_->next(), request);
+  report.seconds = monotonic_seconds() - begin;
   return report;
 }
 
 StepReport Trainer::step_on(const Step& step, StopRequest request) {
-  const double begin = now();
-  const double scale = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
-  StepState state{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * scale)};
-  ops::fill(ctx_, {.x = params_.grads()});
-  losses_.clear(ctx_);
+  const double begin = monotonic_seconds();
+  const double per_token = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
+  StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * per_token)};
+  replica_.device_mesh().set_step(step_ + 1);
+  ops::fill(ctx_, {.x = replica_.params().grads()});
+  sums_.clear(ctx_);
   grad_sync_.begin();
-  device_.dp().set_step(step_ + 1);
-  device_.tp().set_step(step_ + 1);
-  for (const Block& block : step.blocks) {
-    const bool last = &block == &step.blocks.back();  // gradients are complete then, and are summed over dp
-    Pass p = pass(block.index, /*training=*/true);
-    model_.load(p, block);
-    state.block = block.index;
-    graphs_.set(ctx_, state);
-    graphs_.block(ctx_, last, [&] {
-      losses_.add(ctx_, model_.loss_and_gradients(p, config_.train.label_smoothing, loss_scale * scale,
-                                                  last ? &grad_sync_ : nullptr));
-      if (last) grad_sync_.wait();
-    });
-  }
-  const GradNorm norm = optimizer_.grad_norm(ctx_, mesh_, loss_scale);  // the same on every rank
-  const BlockLoss sums = losses_.read(ctx_);                            // the device is waited for here, once a step
-  const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
-  if (norm.finite) {
-    const ops::Adam factors = optimizer_.next_step(lr, norm.clip_scale(config_.optimizer.clip_norm) / loss_scale);
-    write_factors(factors, state);
-    graphs_.set(ctx_, state);
-    graphs_.update(ctx_, [&] { optimizer_.update(ctx_, factors, graphs_.state()); });
-  }
-  scaler_.update(norm.finite);
+  for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
+  optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const auto strongest = static_cast<StopRequest>(mesh_.world().max(static_cast<int64_t>(request)));
+  const StepTotals totals = exchange_totals(ctx_, sums_, request, mesh_);  // the device is waited for here, once a step
+  const double norm = std::sqrt(totals.gradient_square) / loss_scale;
+  const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
+  if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
+  scaler_.update(totals.finite);
   return {.step = ++step_,
           .epoch = step.epoch,
-          .loss = mesh_.dp().sum(sums.loss) * scale,
-          .nll = mesh_.dp().sum(sums.nll) * scale,
+          .loss = totals.loss * per_token,
+          .nll = totals.nll * per_token,
           .lr = lr,
-          .grad_norm = norm.value,
+          .grad_norm = norm,
           .loss_scale = loss_scale,
           .source_tokens = step.num_source_tokens,
           .target_tokens = step.num_target_tokens,
-          .seconds = now() - begin,
+          .seconds = monotonic_seconds() - begin,
           .fill = step.fill,
-          .skipped = !norm.finite,
-          .request = strongest};
+          .skipped = !totals.finite,
+          .request = totals.request};
 }
 
-void Trainer::update(TrainState& state) const {
+// Adds the block's losses and gradients to those of the step. After the last one gradients are complete, and are summed
+// over dp beside the backward pass.
+void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
+  Pass p = pass(/*training=*/true);
+  const DeviceBatch batch = load_batch(p, block);
+  scalars.block = block.index;
+  scalars_.set(ctx_, scalars);
+  graphs_.block(ctx_, last, [&] {
+    const RowLoss rows =
+        replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
+    ops::sum(ctx_, {.x = rows.loss, .y = sums_.loss()});
+    ops::sum(ctx_, {.x = rows.nll, .y = sums_.nll()});
+    if (last) grad_sync_.wait();
+  });
+}
+
+void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
+  optimizer_.next_step(scalars, lr, grad_scale);
+  scalars_.set(ctx_, scalars);
+  graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
+}
+
+void Trainer::snapshot(TrainState& state) const {
   state.step = step_;
   state.optimizer_steps = optimizer_.steps();
   state.cursor = loader_->cursor();
   state.order = order_;
   state.model = architecture_;
-  state.precision = name_of(params_.compute_dtype());
+  state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
 
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
   const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
-  return save_checkpoint(ctx_, root, state.step, mesh_, params_,
-                         {{"model", "", params_.values()},
-                          {"optimizer", "adam.m.", optimizer_.first_moment()},
-                          {"optimizer", "adam.v.", optimizer_.second_moment()}},
+  return save_checkpoint(ctx_, root, state.step, mesh_, replica_.params(), flat_states(replica_.params(), optimizer_),
                          state.to_json(), {.config = config_text, .copied_files = tokenizer_files(config_.data.train)});
 }
 
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
-  update(now);
-  const nlohmann::json saved = load_checkpoint(ctx_, checkpoint, params_,
-                                               {{"model", "", params_.values()},
-                                                {"optimizer", "adam.m.", optimizer_.first_moment()},
-                                                {"optimizer", "adam.v.", optimizer_.second_moment()}});
+  snapshot(now);
+  const nlohmann::json saved =
+      load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_));
   state = TrainState::from_json(saved, checkpoint);
   require_same_run(state, now);
-  params_.round_values(ctx_);
+  replica_.params().round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
-  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // another one begins anew
+  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // another precision starts with its own
   start_loader(state.cursor);
 }
 
@@ -186,10 +175,11 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
   BlockBuilder builder(config.batch.source_rows, config.batch.rows);
   builder.add({}, {});
   Pass p{.ctx = dry, .arena = arena, .tp = tp, .training = true, .recompute = config.train.recompute};
-  const DeviceSums sums(2, dry.device());
-  const RowLoss rows = model.loss_and_gradients(p, builder.finish(0), config.train.label_smoothing, 1, nullptr);
-  ops::sum(dry, {.x = rows.loss, .y = sums[0]});
-  ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums[1]});
+  const StepSums sums(dry.device());
+  const RowLoss rows =
+      model.loss_and_gradients(p, load_batch(p, builder.finish(0)), config.train.label_smoothing, nullptr);
+  ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
+  ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
   return arena.high_water();
 }
 

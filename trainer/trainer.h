@@ -1,6 +1,6 @@
-// trainer/trainer.h: one rank's model, optimizer and data, and the step that ties them together.
+// trainer/trainer.h: one rank's replica of the model, optimizer and data, and the step that ties them together.
 //
-// Trainer::step is the page to read first. A step is a list of blocks, whatever the grid: data-parallel ranks divide
+// Trainer::step_on is the page to read first. A step is a list of blocks, whatever the grid: data-parallel ranks divide
 // the blocks, tensor-parallel ranks divide each block's work; loss and gradients are sums over all blocks divided by
 // the step's target tokens.
 #pragma once
@@ -9,13 +9,11 @@
 #include <string>
 
 #include "data/loader.h"
-#include "model/transformer.h"
-#include "parallel/device_mesh.h"
+#include "tensor/device_scalars.h"
 #include "trainer/loss_scaler.h"
-#include "trainer/plan/precision.h"
-#include "trainer/run_config.h"
-#include "trainer/signals.h"
+#include "trainer/replica.h"
 #include "trainer/step_graphs.h"
+#include "trainer/step_totals.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -28,50 +26,46 @@ struct StepReport {
   int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks
   double seconds = 0, fill = 0;
   bool skipped = false;                     // a non-finite gradient: no rank took the step
-  StopRequest request = StopRequest::none;  // the strongest request of any rank
+  StopRequest request = StopRequest::none;  // the strongest of any rank
 };
 
 class Trainer {
  public:
   // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Parameters have their initial values. All
-  // ranks make one together, on the mesh's devices. Without data.train there is no loader, and only step_on() can be
-  // called.
+  // ranks make one together. Without data.train there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
   StepReport step(StopRequest request = StopRequest::none);  // `request`: what this rank was asked for
   // On this rank's blocks and the token counts of all ranks'.
   StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
+
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
   void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the rest is the caller's.
-  void round_values() { params_.round_values(ctx_); }  // after parameters were given other values
-  void update(TrainState& state) const;
+  void snapshot(TrainState& state) const;
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
-  Pass pass(int64_t block, bool training);
-  Transformer& model() { return model_; }
-  const ParamStore& params() const { return params_; }
-  Context& context() { return ctx_; }
+  Pass pass(bool training);  // with the arena that training uses
+  Replica& replica() { return replica_; }
   const StepGraphs& graphs() const { return graphs_; }
-  const TensorParallel& tensor_parallel() const { return tp_; }
 
  private:
   void start_loader(const Cursor& cursor);
+  void add_block(const Block& block, bool last, StepScalars& scalars);
+  void update(StepScalars& scalars, double lr, double grad_scale);
 
   RunConfig config_;
   const Mesh& mesh_;
-  DeviceMesh device_;
+  Replica replica_;
   Context& ctx_;
-  TensorParallel tp_;
-  ParamStore params_;
-  Transformer model_;
   Optimizer optimizer_;
   LossScaler scaler_;
   GradSync grad_sync_;
-  LossTotal losses_;
+  StepSums sums_;
+  DeviceScalars scalars_;
   Arena arena_;
-  StepGraphs graphs_;  // after device_: NCCL waits for the graphs that hold it before it ends
+  StepGraphs graphs_;  // after replica_: NCCL waits for the graphs that hold it before it ends
   DataOrder order_;
   Architecture architecture_;
   std::unique_ptr<Loader> loader_;

@@ -12,15 +12,34 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
   if (config.train.validate_bleu == 0) return;
   tokenizers_ = load_tokenizers(config.data.valid);
   held_out_ = read_held_out(config.data.valid, *tokenizers_.target, config.train.validate_bleu);
-  translator_ = std::make_unique<Translator>(trainer.context(), trainer.model(), trainer.tensor_parallel(), mesh,
-                                             *tokenizers_.source, *tokenizers_.target, config.decode);
+  translator_ =
+      std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
 }
 
-ValidationReport Validation::run() {
-  Pass p = trainer_.pass(/*block=*/0, /*training=*/false);
+bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best) {
+  const bool by_bleu = metric == BestMetric::bleu;
+  const char* const name = by_bleu ? "bleu" : "loss";
+  const double value = by_bleu ? report.translation->bleu.score : -report.loss;
+  const bool is_best = best.metric != name || value > best.value;
+  if (is_best) {
+    best = {.metric = name, .value = value, .step = report.step, .stale = 0};
+  } else {
+    ++best.stale;
+  }
+  return is_best;
+}
+
+bool Validation::due(int64_t step, bool last) const {
+  const int64_t every = config_.train.validate_every;
+  return every > 0 && step != done_ && (last || step % every == 0);
+}
+
+ValidationReport Validation::run(int64_t step) {
+  done_ = step;
+  Pass p = trainer_.pass(/*training=*/false);
   const LossSums sums =
-      validation_loss(p, trainer_.model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
-  ValidationReport report{.loss = sums.loss(), .nll = sums.nll()};
+      validation_loss(p, trainer_.replica().model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
+  ValidationReport report{.step = step, .loss = sums.loss(), .nll = sums.nll()};
   if (translator_) report.translation = evaluate(*translator_, held_out_);
   return report;
 }

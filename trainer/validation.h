@@ -17,14 +17,22 @@
 namespace weft {
 
 struct ValidationReport {
+  int64_t step = 0;
   double loss = 0, nll = 0;                     // a target token, in nats
   std::optional<TranslationScore> translation;  // if train.validate_bleu asks for it
 };
 
+// Whether the report is better than the best so far, which it then becomes.
+bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best);
+
 class Validation {
  public:
   Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer);  // communicates nothing
-  ValidationReport run();                                                   // all ranks call it and get the same
+
+  // Whether there should be one after this step, which may be the run's last; never twice after the same one.
+  bool due(int64_t step, bool last) const;
+  ValidationReport run(int64_t step);  // all ranks call it and get the same
+  void set_done(int64_t step) { done_ = step; }
 
  private:
   RunConfig config_;
@@ -35,6 +43,7 @@ class Validation {
   Tokenizers tokenizers_;
   HeldOutSet held_out_;
   std::unique_ptr<Translator> translator_;  // none without BLEU
+  int64_t done_ = -1;                       // the last step that was validated
 };
 
 }  // namespace weft

@@ -197,8 +197,7 @@ int run_evaluate(const CommandContext& context) {
   });
   const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
   LoadedModel model(folder, config, mesh);
-  Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
-                        model.target_tokenizer(), request.decode);
+  Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
                     ProgressOutput::standard(request.quiet || !is_main_rank));

@@ -68,12 +68,12 @@ int run_export(const CommandContext& context) {
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh);
   const ModelConfig& c = model.config().model;
-  write_pytorch_file(request.output, c, model.params());
+  write_pytorch_file(request.output, c, model.replica().params());
 
-  fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.params()).size(),
+  fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.replica().params()).size(),
              format_bytes(std::filesystem::file_size(request.output)));
-  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.params().global_numel()), folder, model.step(),
-             c.tying == Tying::none ? "" : "; tied tables stand under each of their names");
+  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.replica().params().global_numel()), folder,
+             model.step(), c.tying == Tying::none ? "" : "; tied tables stand under each of their names");
   print_settings(c);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/report/units.h"
 #include "trainer/trainer.h"

@@ -76,7 +76,7 @@ std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& 
 
 // Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
 void check_pairs(LoadedModel& model, const Request& r) {
-  const int64_t longest = longest_scored_pieces(model.transformer());
+  const int64_t longest = longest_scored_pieces(model.replica().model());
   ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.quiet));
   PairReader reader(r.source, r.target);
   std::string first;
@@ -139,8 +139,7 @@ int run_score(const CommandContext& context) {
     });
     if (lines.empty()) return 0;
     const std::vector<PairIds> pairs = encode(model, lines);
-    const std::vector<PairScore> scores =
-        score_pairs(model.context(), model.transformer(), model.tensor_parallel(), mesh, pairs);
+    const std::vector<PairScore> scores = score_pairs(model.replica(), pairs);
     if (is_main_rank) write(scores, done, request.json);
     done += static_cast<int64_t>(pairs.size());
     bar.update(done, "pairs");

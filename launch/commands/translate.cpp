@@ -82,10 +82,9 @@ void write(const NBest& nbest, int64_t index, const Request& r) {
 class AlignmentKeeper {
  public:
   AlignmentKeeper(LoadedModel& model, const AlignmentRequest& request)
-      : aligner_(model.context(), model.transformer(), model.tensor_parallel(), model.mesh(),
-                 request.choice(model.config().model)) {
-    all_or_none(model.mesh().world(), [&] {
-      if (!model.mesh().world().is_main_rank()) return;
+      : aligner_(model.replica(), request.choice(model.config().model)) {
+    all_or_none(model.replica().mesh().world(), [&] {
+      if (!model.replica().mesh().world().is_main_rank()) return;
       for (const std::string& path : request.files)
         files_.push_back(open_alignment_file(path, model.source_tokenizer(), model.target_tokenizer(),
                                              request.describe(model.config().model)));
@@ -147,8 +146,8 @@ int run_translate(const CommandContext& context) {
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
   const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
   LoadedModel model(folder, config, mesh);
-  Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh, model.source_tokenizer(),
-                        model.target_tokenizer(), request.decode, request.batch);
+  Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
+                        request.batch);
   std::optional<AlignmentKeeper> keeper;
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
   translate_all(world, translator, keeper ? &*keeper : nullptr, request);

@@ -76,8 +76,11 @@ void SlotDecoder::encode(Pass p, const std::vector<const std::vector<int32_t>*>&
     window_.blocks[i].cross = {.k = all.k.slice_rows(window * shape_.window_rows, shape_.window_rows),
                                .v = all.v.slice_rows(window * shape_.window_rows, shape_.window_rows)};
   }
-  model_.start_decoding(p, upload(p, ids), upload(p, positions),
-                        {.begin = bounds.slice_rows(0, sentences), .end = bounds.slice_rows(1, sentences)}, window_);
+  model_.start_decoding(p,
+                        {.ids = upload(p, ids),
+                         .positions = upload(p, positions),
+                         .rows = {.begin = bounds.slice_rows(0, sentences), .end = bounds.slice_rows(1, sentences)}},
+                        window_);
 }
 
 VocabularyRange SlotDecoder::range_of(int rank) const {

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "model/layers/partial_sum.h"
-
 namespace weft {
 namespace {
 
@@ -97,42 +95,39 @@ void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const Sequence
 SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& c, bool causal)
     : qkv_(params, name + ".qkv", {3, c.heads, c.head_size()}, /*split=*/1, c.width, c.width, c.bias_attention),
       core_(name, c, causal),
-      out_(params, name + ".out", {c.heads, c.head_size()}, c.width, c.bias_attention, c.dropout_residual) {}
+      out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
 
-void SelfAttention::forward(Pass& p, ResidualStream& stream, const SequenceRanges& rows, Saved* saved) const {
-  const Tensor x = stream.input();
+PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y,
+                                  Saved* saved) const {
   const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
   const Saved s{.x = x,
-                .memory = x,
+                .source = x,
                 .q = qkv.slice_cols(0, n),
                 .k = qkv.slice_cols(n, n),
                 .v = qkv.slice_cols(2 * n, n),
                 .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, rows, rows);
-  out_.forward(p, s.context, stream);  // sum over tp
   if (saved) *saved = s;
+  return out_.forward(p, s.context, y);
 }
 
-void SelfAttention::backward(Pass& p, ResidualGradient& d, const SequenceRanges& rows, const Saved& s) const {
+void SelfAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& rows, const Saved& s,
+                             const Tensor& d_x) const {
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d, s.context, d_context);
+  out_.backward(p, d_y, s.context, d_context);
   const Tensor d_qkv = p.arena.tensor({s.x.rows(), qkv_.out()}, s.x.dtype);
   const int64_t n = third(d_qkv);
   core_.backward(p, s, rows, rows, d_context, d_qkv.slice_cols(0, n), d_qkv.slice_cols(n, n),
                  d_qkv.slice_cols(2 * n, n));
-  const PartialSum sum(p, d.d_input());
-  qkv_.backward(p, d_qkv, s.x, sum.part());
-  sum.finish(p);  // over tp
+  qkv_.backward(p, d_qkv, s.x, d_x);
 }
 
-void SelfAttention::step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Tensor& cache_rows,
-                         const SequenceRanges& queries, const SequenceRanges& keys) const {
-  ArenaScope scope(p.arena);
-  const Tensor x = stream.input();
+PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
+                               const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y) const {
   const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
   qkv_.forward(p, x, qkv);
   const int64_t n = third(qkv);
@@ -140,68 +135,64 @@ void SelfAttention::step(Pass& p, ResidualStream& stream, const KeyValueCache& c
   ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(2 * n, n), .rows = cache_rows, .y = cache.v});
   const Tensor context = p.arena.tensor({x.rows(), n}, x.dtype);
   core_.attend(p, qkv.slice_cols(0, n), cache, queries, keys, context);
-  out_.forward(p, context, stream);
+  return out_.forward(p, context, y);
 }
 
 CrossAttention::CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& c)
     : q_(params, name + ".q", {c.heads, c.head_size()}, /*split=*/0, c.width, c.width, c.bias_attention),
       kv_(params, name + ".kv", {2, c.heads, c.head_size()}, /*split=*/1, c.width, c.width, c.bias_attention),
       core_(name, c, /*causal=*/false),
-      out_(params, name + ".out", {c.heads, c.head_size()}, c.width, c.bias_attention, c.dropout_residual) {}
+      out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
 
-void CrossAttention::forward(Pass& p, ResidualStream& stream, const Tensor& memory, const SequenceRanges& queries,
-                             const SequenceRanges& keys, Saved* saved) const {
-  const Tensor x = stream.input();
+PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encoder_output,
+                                   const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y,
+                                   Saved* saved) const {
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
-  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()}, memory.dtype);
+  const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
   q_.forward(p, x, q);
-  kv_.forward(p, memory, kv);
+  kv_.forward(p, encoder_output, kv);
   const int64_t n = half(kv);
   const Saved s{.x = x,
-                .memory = memory,
+                .source = encoder_output,
                 .q = q,
                 .k = kv.slice_cols(0, n),
                 .v = kv.slice_cols(n, n),
                 .context = p.arena.tensor({x.rows(), n}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, queries, keys);
-  out_.forward(p, s.context, stream);  // sum over tp
   if (saved) *saved = s;
+  return out_.forward(p, s.context, y);
 }
 
-void CrossAttention::backward(Pass& p, ResidualGradient& d, const SequenceRanges& queries, const SequenceRanges& keys,
-                              const Saved& s, const Tensor& d_memory) const {
+void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
+                              const Saved& s, const Tensor& d_x, const Tensor& d_encoder_output) const {
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d, s.context, d_context);
+  out_.backward(p, d_y, s.context, d_context);
   const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()}, s.x.dtype);
-  const Tensor d_kv = p.arena.tensor({s.memory.rows(), kv_.out()}, s.memory.dtype);
+  const Tensor d_kv = p.arena.tensor({s.source.rows(), kv_.out()}, s.source.dtype);
   const int64_t n = half(d_kv);
   core_.backward(p, s, queries, keys, d_context, d_q, d_kv.slice_cols(0, n), d_kv.slice_cols(n, n));
-  kv_.backward(p, d_kv, s.memory, d_memory, /*accumulate_d_x=*/true);
-  const PartialSum sum(p, d.d_input());
-  q_.backward(p, d_q, s.x, sum.part());
-  sum.finish(p);  // over tp
+  kv_.accumulate_backward(p, d_kv, s.source, d_encoder_output);
+  q_.backward(p, d_q, s.x, d_x);
 }
 
-void CrossAttention::fill_cache(Pass& p, const Tensor& memory, const KeyValueCache& cache) const {
+void CrossAttention::fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const {
   ArenaScope scope(p.arena);
-  const Tensor kv = p.arena.tensor({memory.rows(), kv_.out()}, memory.dtype);
-  kv_.forward(p, memory, kv);
+  const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
+  kv_.forward(p, encoder_output, kv);
   const int64_t n = half(kv);
-  ops::dropout_add_forward(p.ctx, {.x = kv.slice_cols(0, n), .y = cache.k});
-  ops::dropout_add_forward(p.ctx, {.x = kv.slice_cols(n, n), .y = cache.v});
+  ops::cast(p.ctx, {.x = kv.slice_cols(0, n), .y = cache.k});
+  ops::cast(p.ctx, {.x = kv.slice_cols(n, n), .y = cache.v});
 }
 
-void CrossAttention::step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const SequenceRanges& queries,
-                          const SequenceRanges& keys) const {
-  ArenaScope scope(p.arena);
-  const Tensor x = stream.input();
+PartialSum CrossAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
+                                const SequenceRanges& keys, const Tensor& y) const {
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   q_.forward(p, x, q);
   const Tensor context = p.arena.like(q);
   core_.attend(p, q, cache, queries, keys, context);
-  out_.forward(p, context, stream);
+  return out_.forward(p, context, y);
 }
 
 }  // namespace weft

@@ -3,8 +3,8 @@
 //
 // Each attends within sentences only: SequenceRanges say which rows of the block are whose. Self-attention has one
 // fused projection [3, N, K, D]; cross-attention projects queries [N, K, D] and the encoder's output [2, N, K, D]. The
-// output projection is row-parallel and joins the residual stream. Decoding keeps keys and values in a cache instead of
-// recomputing them.
+// output projection is row-parallel: forward returns the sublayer's output, summed over tp, and the residual connection
+// adds its bias. Decoding keeps keys and values in a cache instead of recomputing them.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ namespace weft {
 
 struct AttentionSaved {
   Tensor x;        // [Rq, D]       the sublayer's input
-  Tensor memory;   // [Rk, D]       what keys and values come from; self-attention: x
+  Tensor source;   // [Rk, D]       what keys and values are projected from; self-attention: x
   Tensor q;        // [Rq, N*K/tp]  self-attention: a slice of one fused tensor, as k and v
   Tensor k, v;     // [Rk, N*K/tp]
   Tensor context;  // [Rq, N*K/tp]  softmax(q k^T) v
   Tensor lse;      // [N/tp, Rq]
 };
 
-// One decoder block's keys and values: [slots * max_length, N*K/tp] for self, [source rows, N*K/tp] for cross
-// attention.
+// One decoder block's keys and values: [slots * max_length, N*K/tp] for self-attention, [source rows, N*K/tp] for
+// cross-attention.
 struct KeyValueCache {
   Tensor k, v;
 };
@@ -37,11 +37,11 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   void forward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys) const;
   void backward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
                 const Tensor& d_context, const Tensor& d_q, const Tensor& d_k, const Tensor& d_v) const;
-  // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its ranges.
+  // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its range.
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const SequenceRanges& queries,
               const SequenceRanges& keys, const Tensor& context) const;
-  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1; of this rank's heads: the sum over
-  // tp is whole.
+  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1. Only this rank's heads are added:
+  // the sum over tp is complete.
   void add_weights(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
                    int64_t head, double factor, const Tensor& y) const;
 
@@ -58,11 +58,12 @@ class SelfAttention {
   using Saved = AttentionSaved;
   SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal);
 
-  void forward(Pass& p, ResidualStream& stream, const SequenceRanges& rows, Saved* saved) const;
-  void backward(Pass& p, ResidualGradient& d, const SequenceRanges& rows, const Saved& saved) const;
+  PartialSum forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d_y, const SequenceRanges& rows, const Saved& saved,
+                const Tensor& d_x) const;  // d_x may be d_y
   // One new row for each of `slots` hypotheses: its key and value go to `cache_rows`, then it attends to `keys`.
-  void step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const Tensor& cache_rows,
-            const SequenceRanges& queries, const SequenceRanges& keys) const;
+  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
+                  const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
 
  private:
@@ -76,14 +77,14 @@ class CrossAttention {
   using Saved = AttentionSaved;
   CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, ResidualStream& stream, const Tensor& memory, const SequenceRanges& queries,
-               const SequenceRanges& keys, Saved* saved) const;
-  // d_memory, f32, accumulates this rank's part; summed over tp once, by whoever owns it.
-  void backward(Pass& p, ResidualGradient& d, const SequenceRanges& queries, const SequenceRanges& keys,
-                const Saved& saved, const Tensor& d_memory) const;
-  void fill_cache(Pass& p, const Tensor& memory, const KeyValueCache& cache) const;
-  void step(Pass& p, ResidualStream& stream, const KeyValueCache& cache, const SequenceRanges& queries,
-            const SequenceRanges& keys) const;
+  PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& queries,
+                     const SequenceRanges& keys, const Tensor& y, Saved* saved) const;
+  // d_x may be d_y. d_encoder_output, f32, accumulates this rank's part of a sum over tp, which its owner completes.
+  void backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
+                const Saved& saved, const Tensor& d_x, const Tensor& d_encoder_output) const;
+  void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;
+  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
+                  const SequenceRanges& keys, const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
   void add_weights(Pass& p, const Saved& saved, const SequenceRanges& queries, const SequenceRanges& keys, int64_t head,
                    double factor, const Tensor& y) const {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "model/layers/partial_sum.h"
-
 #include "tensor/math.h"
 
 namespace weft {
@@ -46,62 +45,61 @@ PositionTables::PositionTables(ParamStore& params, const ModelConfig& c, int64_t
   ctx.synchronize();
 }
 
-Embedding::Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& c)
+Embedding::Embedding(const std::string& name, const Param* table, const ModelConfig& c)
     : table_(table),
-      positions_(positions),
       width_(c.width),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<float>(c.width)) : 1.0f),
       rate_(c.dropout_embedding),
       purpose_(purpose_of(name + ".dropout")) {}
 
-void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const {
+void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
+                        const Tensor& y) const {
   ArenaScope scope(p.arena);
   const PartialSum sum(p, y);
   ops::embedding_forward(
       p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
-  p.tp.all_reduce(p.ctx, sum.part());
+  sum.reduce(p);
   ops::add_positions(p.ctx, {.x = sum.part(),
                              .positions = positions,
-                             .table = positions_.rows(),
+                             .table = position_table.rows(),
                              .y = y,
                              .dropout = p.dropout(rate_, purpose_, y.rows(), width_)});
 }
 
-void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const {
+void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
+                         const Tensor& d_y) const {
   const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
   ops::embedding_backward(
       p.ctx, {.ids = ids, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
-  if (const Param* learned = positions_.learned)
+  if (const Param* learned = position_table.learned)
     ops::embedding_backward(p.ctx, {.ids = positions, .d_y = d_y, .d_table = learned->grad});
 }
 
-OutputProjection::OutputProjection(ParamStore& params, const Param* table, const ModelConfig& c)
-    : table_(table), vocabulary_(c.target_vocabulary) {
-  params.use_as_matrix(table, columns());
+OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& c)
+    : table_(tied ? tied : declare_table(params, "output.weight", c.target_vocabulary, c)),
+      vocabulary_(c.target_vocabulary) {
+  params.use_as_matrix(table_, columns());
   if (c.bias_output) bias_ = params.declare({.name = "output.bias", .shape = {vocabulary_}, .tp_dim = 0, .pad = true});
 }
 
 void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
-  ops::gemm(p.ctx, {.a = x,
-                    .b = table_->compute,
-                    .c = logits,
-                    .trans_b = true,
-                    .bias = bias_ ? bias_->value : Tensor{},
-                    .packed_b = table_->packed_forward});
+  ops::gemm(p.ctx,
+            {.a = x, .b = table_->weight, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor()});
 }
 
 void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
   ArenaScope scope(p.arena);
   const PartialSum sum(p, d_x);
-  ops::gemm(p.ctx, {.a = d_logits, .b = table_->compute, .c = sum.part(), .packed_b = table_->packed_backward});
+  ops::gemm(p.ctx, {.a = d_logits, .b = table_->weight, .c = sum.part()});
   ops::gemm(p.ctx, {.a = d_logits,
                     .b = x,
                     .c = table_->grad,
                     .trans_a = true,
                     .accumulate = true,
-                    .d_bias = bias_ ? bias_->grad : Tensor{}});
-  sum.finish(p);
+                    .d_bias = bias_ ? bias_->grad : Tensor()});
+  sum.reduce(p);
+  sum.round(p);
 }
 
 }  // namespace weft

@@ -38,25 +38,27 @@ class PositionTables {
   PositionTable source_, target_;
 };
 
-class Embedding {
+class Embedding {  // y = dropout(scale * table[id] + positions[position])
  public:
-  Embedding(const std::string& name, const Param* table, const PositionTable& positions, const ModelConfig& config);
-  void forward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& y) const;  // [R] -> [R, D]
+  Embedding(const std::string& name, const Param* table, const ModelConfig& config);
+  void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
+               const Tensor& y) const;  // [R] -> [R, D]
   // d_y is overwritten. Unused rows have d_y = 0, whatever their id and position.
-  void backward(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& d_y) const;
+  void backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
+                const Tensor& d_y) const;
 
  private:
   const Param* table_;
-  const PositionTable& positions_;
   int64_t width_;
   float scale_;
   double rate_;
   uint32_t purpose_;
 };
 
-class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); W may be an embedding's table
+class OutputProjection {  // logits [R, V/tp] = x W^T (+ b)
  public:
-  OutputProjection(ParamStore& params, const Param* table, const ModelConfig& config);
+  // W is an embedding's table or, if `tied` is nullptr, output.weight.
+  OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& config);
   int64_t columns() const { return table_->value.rows(); }
   DType dtype() const { return table_->compute.dtype; }  // of logits
   VocabularyRange range(const TensorParallel& tp) const {

@@ -1,8 +1,8 @@
-// model/layers/feed_forward.h: position-wise feed-forward sublayer, split over the tp axis.
+// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over the
+// tp axis.
 //
-// x = x + dropout(down(dropout(act(up(x))))) in the residual stream.  up is column-parallel, down is row-parallel:
-// forward ends with one sum over tp, backward ends with one.  Reads: linear.h.  Paper: Vaswani et al. 2017,
-// section 3.3.
+// y = down(dropout(act(up(x)))), without down's bias. `up` is column-parallel, `down` row-parallel: forward ends with
+// one sum over tp, and so does backward.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ class FeedForward {
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  void forward(Pass& p, ResidualStream& stream, Saved* saved) const;
-  void backward(Pass& p, ResidualGradient& d, const Saved& saved) const;
+  PartialSum forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_x) const;  // d_x may be d_y
 
  private:
   Dropout dropout(const Pass& p, int64_t rows) const;

@@ -1,52 +1,55 @@
-// model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019), each with explicit
-// backward.
+// model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3). Weights are
+// [out, in]: y = x W^T + b.
 //
-// Column-parallel: every rank sees the whole input and makes its own columns; no communication forward, and the caller
-// sums the input's gradient over tp. Row-parallel: every rank has a part of the input; forward ends with one sum over
-// tp, which joins the residual stream with bias and dropout. Weights are [out, in]: y = x W^T + b.
+// Column-parallel: every rank reads the whole input and computes its own columns of the output. Forward needs no
+// communication; the gradient of the input is a sum over tp.
+// Row-parallel: every rank has some columns of the input. Forward is a sum over tp; backward needs no communication.
 #pragma once
 
 #include <string>
 
-#include "model/layers/residual.h"
+#include "model/layers/partial_sum.h"
 #include "model/parameters/param_store.h"
-#include "model/pass.h"
 
 namespace weft {
 
 class ColumnParallelLinear {
  public:
-  // `out` is the true shape of the output features, e.g. {3, heads, head_size}; dimension `split` of it is split.
+  // Declares name.weight and, if `bias`, name.bias. `out` is the true shape of the output features, for instance
+  // {3, heads, head_size}; dimension `split` of it is split over tp. `fan_out` is that of the initial values.
   ColumnParallelLinear(ParamStore& params, const std::string& name, Shape out, int split, int64_t in, int64_t fan_out,
                        bool bias);
 
-  int64_t out() const { return weight_->numel() / in_; }                         // local features
-  void forward(Pass& p, const Tensor& x, const Tensor& y,                        // [R, in] -> [R, out()]
-               const ops::Epilogue& epilogue = {}) const;                        // of y
-  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,  // d_x: this rank's part of the sum
-                bool accumulate_d_x = false) const;
+  int64_t out() const { return weight_->numel() / in_; }  // features of this rank
+  // x [R, in], y [R, out()]; the epilogue is applied to y.
+  void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
+  // d_x [R, in], summed over tp.
+  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
+  // d_x [R, in] f32 += this rank's part of the sum over tp, which the caller completes.
+  void accumulate_backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
 
  private:
+  void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
   const Param *weight_, *bias_ = nullptr;
   int64_t in_;
 };
 
-class RowParallelLinear {
+class RowParallelLinear {  // without a bias: it is added once, to the sum (residual.h)
  public:
-  // `in` is the true shape of the input features, e.g. {heads, head_size}; its first dimension is split.
-  RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, bool bias, double dropout);
+  // Declares name.weight. `in` is the true shape of the input features, for instance {heads, head_size}; its first
+  // dimension is split over tp.
+  RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
 
-  int64_t in() const { return weight_->numel() / out_; }  // local features
-  void forward(Pass& p, const Tensor& x, ResidualStream& stream) const;
-  void backward(Pass& p, ResidualGradient& d, const Tensor& x, const Tensor& d_x,
-                const ops::Epilogue& epilogue = {}) const;  // of d_x
+  int64_t in() const { return weight_->numel() / out_; }  // features of this rank
+  // x [R, in()] -> y [R, out], summed over tp and not yet rounded.
+  PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
+  // d_y [R, out], the same on every rank -> d_x [R, in()], to which the epilogue is applied.
+  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
+                const ops::Epilogue& epilogue = {}) const;
 
  private:
-  Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, out_); }
-  const Param *weight_, *bias_ = nullptr;
+  const Param* weight_;
   int64_t out_;
-  double rate_;
-  uint32_t purpose_;
 };
 
 }  // namespace weft

@@ -1,12 +1,16 @@
-// model/layers/partial_sum.h: a tensor that is a sum over the ranks of the tp axis: each rank writes its part, the sum
-// is rounded once.
+// model/layers/partial_sum.h: a tensor that is a sum over the tp axis: each rank writes its part, the ranks add the
+// parts in f32, and the sum is rounded once.
 //
-//   const PartialSum sum(p, d_x);          // d_x [R, D], f32 or half
+//   PartialSum sum(p, y);                       // y [R, D], f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part()});
-//   sum.finish(p);                         // d_x = the sum over tp
+//   sum.reduce(p);                              // sum.part() = the sum over tp, not yet rounded
+//   sum.round(p);                               // y = the sum
 //
-// Parts are summed in f32: where d_x stores halves and tp > 1, the part is an f32 tensor of the arena, else d_x itself.
+// Where y has half precision and tp > 1, part() is an f32 tensor of the arena, which lives as long as this object.
+// Otherwise it is y itself.
 #pragma once
+
+#include <optional>
 
 #include "model/pass.h"
 
@@ -14,16 +18,20 @@ namespace weft {
 
 class PartialSum {
  public:
-  PartialSum(Pass& p, const Tensor& sum)
-      : sum_(sum), part_(p.tp.size() > 1 && sum.dtype != DType::f32 ? p.arena.tensor(sum.shape) : sum) {}
+  PartialSum(Pass& p, const Tensor& y) : y_(y), part_(y) {
+    if (p.tp.size() == 1 || y.dtype == DType::f32) return;
+    scope_.emplace(p.arena);
+    part_ = p.arena.tensor(y.shape);
+  }
   const Tensor& part() const { return part_; }
-  void finish(Pass& p) const {
-    p.tp.all_reduce(p.ctx, part_);
-    if (part_.dtype != sum_.dtype) ops::cast(p.ctx, {.x = part_, .y = sum_});
+  void reduce(Pass& p) const { p.tp.all_reduce(p.ctx, part_); }
+  void round(Pass& p) const {
+    if (part_.dtype != y_.dtype) ops::cast(p.ctx, {.x = part_, .y = y_});
   }
 
  private:
-  Tensor sum_, part_;
+  Tensor y_, part_;
+  std::optional<ArenaScope> scope_;
 };
 
 }  // namespace weft

@@ -1,29 +1,57 @@
-// model/layers/residual.h: the residual stream of one block: what enters each sublayer, what its output is added to,
-// and the norms between.
+// model/layers/residual.h: the residual stream of a block: what each sublayer reads, what its output is added to, and
+// the norms between.
 //
-//   post: x = norm(x + f(x))  (Vaswani et al. 2017);  pre: x = x + f(norm(x))  (Xiong et al. 2020)
+//   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017);  pre: x = x + dropout(f(norm(x)) + b)  (Xiong et al.
+//   2020)
 //
-//   ResidualStream stream(p, norms, x, y, saved);
-//   attention.forward(p, stream, ...);     // reads stream.input(), ends with stream.add(...)
-//   feed_forward.forward(p, stream, ...);  // the last one completes y
+//   ResidualStream stream(p, residuals(), x, y, saved);
+//   stream.add(p, attention.forward(p, stream.input(), ..., stream.output(), ...));
+//   stream.add(p, feed_forward.forward(p, stream.input(), stream.output(), ...));       // completes y
 //
-// A sublayer's output is biased, dropped, added and normed in one pass over its rows: by the sublayer's own norm with
-// post, by the next one's with pre. The gradient goes the same way back.
+//   ResidualGradient gradient(p, residuals(), d, saved);                                // d: of y, and then of x
+//   feed_forward.backward(p, gradient.of_output(p), ..., gradient.of_input());
+//   attention.backward(p, gradient.of_output(p), ..., gradient.of_input());
+//   gradient.finish(p);
+//
+// Bias, dropout, residual sum and norm are one pass over the rows: the norm is the sublayer's own with post, the next
+// one's with pre.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "model/config.h"
 #include "model/layers/normalization.h"
+#include "model/layers/partial_sum.h"
 
 namespace weft {
 
-struct BlockNorms {
-  NormPosition place;
-  std::vector<const LayerNorm*> of_sublayer;
+class ResidualConnection {  // of one sublayer: the bias and dropout of its output, and its norm
+ public:
+  // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last product.
+  ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output, bool bias,
+                     const ModelConfig& config);
 
-  size_t num_sublayers() const { return of_sublayer.size(); }
-  const LayerNorm* after(size_t sublayers) const;  // what norms the sum after so many sublayers; null: nothing does
+  const Tensor& bias() const { return bias_ ? bias_->value : kNone; }   // [D]?
+  const Tensor& d_bias() const { return bias_ ? bias_->grad : kNone; }  // [D]? accumulated
+  Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, width_); }
+  const LayerNorm& norm() const { return norm_; }
+
+ private:
+  static inline const Tensor kNone;
+  const Param* bias_;
+  int64_t width_;
+  double rate_;
+  uint32_t purpose_;
+  LayerNorm norm_;
+};
+
+struct Residuals {  // of a block's sublayers, in order
+  NormPosition norm_position;
+  std::vector<const ResidualConnection*> connections;
+
+  size_t size() const { return connections.size(); }
+  const LayerNorm* norm_after(size_t sublayers) const;  // of the sum after so many sublayers; nullptr: none
 };
 
 class ResidualStream {
@@ -34,34 +62,35 @@ class ResidualStream {
   };
   using Saved = std::vector<Stage>;
 
-  // x [R, D] is the block's input, y its output; `saved` may be null.
-  ResidualStream(Pass& p, BlockNorms norms, const Tensor& x, const Tensor& y, Saved* saved);
+  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), what a sublayer takes from the
+  // arena is freed by add().
+  ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
-  const Tensor& input() const { return stages_[done_].normed; }  // of the next sublayer
-  const Tensor& sum() const {
-    return stages_[done_ + 1].sum.x;
-  }  // after it; a sublayer may write its output there before add()
-  void add(Pass& p, const Tensor& output, const Tensor& bias, const Dropout& dropout);  // bias [D]?
+  const Tensor& input() const { return stages_[done_].normed; }      // of the next sublayer
+  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where its output goes, before add()
+  void add(Pass& p, const PartialSum& output);
 
  private:
-  BlockNorms norms_;
+  Residuals residuals_;
   std::vector<Stage> stages_;
   size_t done_ = 0;  // sublayers
+  bool saves_;
+  size_t mark_;  // of the arena, behind the stages
 };
 
 class ResidualGradient {
  public:
-  // d: gradient of the block's output on entry, of its input after finish().
-  ResidualGradient(Pass& p, BlockNorms norms, const Tensor& d, const ResidualStream::Saved& saved);
+  // d [R, D]: gradient of the block's output on entry, of its input after finish().
+  ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
-  // The gradient of a sublayer's output before bias and dropout, from the last sublayer to the first; it lies in the
-  // arena or in d. The bias's own is accumulated.
-  Tensor d_output(Pass& p, const Tensor& d_bias, const Dropout& dropout);
-  const Tensor& d_input() const { return d_input_; }  // where the sublayer leaves the gradient of its input
+  // Called once a sublayer, from the last to the first. The gradient of the sublayer's output, which the sublayer may
+  // overwrite with the gradient of its input; the gradients of its bias and of the norm are accumulated.
+  Tensor of_output(Pass& p);
+  const Tensor& of_input() const { return d_input_; }  // where the sublayer leaves the gradient of its input
   void finish(Pass& p) const;
 
  private:
-  BlockNorms norms_;
+  Residuals residuals_;
   Tensor d_, d_input_;
   const ResidualStream::Saved& saved_;
   size_t left_;  // sublayers

@@ -88,29 +88,20 @@ const Param* ParamStore::declare(ParamSpec spec) {
   return &p;
 }
 
+// Tensors have no memory before allocate(): a dry run sees their shapes.
 void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   require(values_.data() == nullptr, ErrorKind::internal, "weights are named before they are allocated");
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
   require(it != params_.end(), ErrorKind::internal, "a weight of another store");
-  it->matrix_rows = rows;
-  const int64_t in = p->numel() / rows;  // as the dry run sees them; allocate() gives memory
-  it->packed_forward = packed_shape(in, rows);
-  it->packed_backward = packed_shape(rows, in);
-}
-
-Tensor ParamStore::packed_shape(int64_t k, int64_t n) const {
-  const int64_t numel = ops::packed_numel(device_, compute_, k, n);
-  return numel > 0 ? Tensor(nullptr, {numel}, compute_, device_) : Tensor{};
-}
-
-int64_t ParamStore::packed_numel() const {
-  int64_t numel = 0;
-  for (const Param& p : params_) {
-    if (p.matrix_rows == 0) continue;
-    const int64_t out = p.matrix_rows, in = p.numel() / out;
-    numel += ops::packed_numel(device_, compute_, in, out) + ops::packed_numel(device_, compute_, out, in);
-  }
-  return numel;
+  const int64_t cols = p->numel() / rows;
+  it->weight.matrix = p->compute.with_shape({rows, cols});
+  const auto packed = [&](int64_t k, int64_t n) {
+    const int64_t numel = ops::packed_numel(device_, compute_, k, n);
+    packed_numel_ += numel;
+    return numel > 0 ? Tensor(nullptr, {numel}, compute_, device_) : Tensor();
+  };
+  it->weight.packed_forward = packed(cols, rows);
+  it->weight.packed_backward = packed(rows, cols);
 }
 
 size_t ParamStore::copies_bytes() const {
@@ -118,7 +109,7 @@ size_t ParamStore::copies_bytes() const {
   const auto bytes = [&](int64_t numel) {
     return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
   };
-  return bytes(numel_) + bytes(packed_numel());
+  return bytes(numel_) + bytes(packed_numel_);
 }
 
 void ParamStore::allocate() {
@@ -139,20 +130,18 @@ void ParamStore::allocate() {
 }
 
 void ParamStore::allocate_packed() {
-  packed_ = Buffer(static_cast<size_t>(packed_numel()) * size_of(compute_), device_);
+  packed_ = Buffer(static_cast<size_t>(packed_numel_) * size_of(compute_), device_);
   size_t at = 0;
-  const auto take = [&](int64_t k, int64_t n) {
-    Tensor t = packed_shape(k, n);
-    if (t.empty()) return t;
+  const auto take = [&](Tensor& t) {
+    if (t.empty()) return;
     t = packed_.tensor(t.shape, compute_, at);
     at += t.bytes();
-    return t;
   };
   for (Param& p : params_) {
-    if (p.matrix_rows == 0) continue;
-    const int64_t out = p.matrix_rows, in = p.numel() / out;
-    p.packed_forward = take(in, out);
-    p.packed_backward = take(out, in);
+    if (p.weight.matrix.empty()) continue;
+    p.weight.matrix = p.compute.with_shape(p.weight.matrix.shape);
+    take(p.weight.packed_forward);
+    take(p.weight.packed_backward);
   }
 }
 
@@ -173,16 +162,15 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
   round_values(ctx);
 }
 
-void ParamStore::round_values(Context& ctx) {
+void ParamStore::round_values(Context& ctx) const {
   if (!mixed()) return;
   ops::cast(ctx, {.x = values(), .y = rounded()});
-  for (const Param& p : params_) pack(ctx, p);
+  refresh(ctx, {.first_param = 0, .last_param = params_.size()});
 }
 
-void ParamStore::pack(Context& ctx, const Param& p) const {
-  if (p.packed_forward.empty()) return;
-  ops::pack_weight(ctx, {.b = p.matrix(), .trans_b = true, .packed = p.packed_forward});
-  ops::pack_weight(ctx, {.b = p.matrix(), .packed = p.packed_backward});
+void ParamStore::refresh(Context& ctx, const ParamRange& written) const {
+  for (size_t i = written.first_param; i < written.last_param; ++i)
+    if (!params_[i].weight.packed_forward.empty()) ops::pack_weight(ctx, {.weight = params_[i].weight});
 }
 
 const Param* ParamStore::find(const std::string& name) const {

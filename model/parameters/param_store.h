@@ -3,9 +3,9 @@
 //
 // A declaration says name, global shape, the dimension that tensor parallelism splits, initial value and weight decay;
 // nothing else in the program knows how a parameter is split. Fused tensors keep their true rank, so that a slice is
-// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration;
-// products read `compute`, a rounded copy of the values in mixed precision, else the values themselves; and, where the
-// device multiplies faster so, matrices packed from it once a step.
+// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration. Matrix
+// products read copies: values rounded in mixed precision, and packed where the device multiplies faster so. Whoever
+// writes values brings the copies up to date with round_values() or refresh().
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,21 @@ struct ParamSpec {
 
 struct Param {  // a layer's handle
   ParamSpec spec;
-  Tensor value, grad;       // local slice, f32; views into the flat buffers
-  Tensor compute;           // what products and look-ups read: bf16 or f16, or `value`
-  int64_t matrix_rows = 0;  // of the local slice as products see it, [out, in]; 0: no product reads it
-  // Of x W^T and dy W (ops::pack_weight); empty where the device has no such form.
-  Tensor packed_forward, packed_backward;
+  Tensor value, grad;  // local slice, f32; views into the flat buffers
+  Tensor compute;      // what look-ups read: bf16 or f16, or `value`
+  ops::Weight weight;  // what products read: `compute` as a matrix [out, in]; empty if no product reads it
   int64_t offset = 0;  // elements from the start of the flat buffers
   int64_t begin = 0;   // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
-  Tensor matrix() const { return compute.with_shape({matrix_rows, numel() / matrix_rows}); }
+  Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
+};
+
+// Parameters side by side that are treated alike: on a GPU with one launch, on a CPU each for itself, so that it is
+// packed while it is in the cache.
+struct ParamRange {
+  int64_t begin = 0, end = 0;              // elements of the flat buffers
+  size_t first_param = 0, last_param = 0;  // one past
+  bool has_property = false;               // that they have in common
 };
 
 class ParamStore {
@@ -56,15 +62,16 @@ class ParamStore {
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device) {}
 
   const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
-  // Products read p as a matrix of so many local rows: it is packed for them. Before allocate().
-  void use_as_matrix(const Param* p, int64_t rows);
-  void allocate();  // makes the flat buffers; call once, after all declarations
+  void use_as_matrix(const Param* p, int64_t rows);  // products read p, with so many local rows; before allocate()
+  void allocate();                                   // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
-  void round_values(Context& ctx);  // after the values were written by other than Adam: brings all copies up to date
-  void pack(Context& ctx, const Param& p) const;  // after p.compute was written
+  void round_values(Context& ctx) const;                        // after the values were written: all copies
+  void refresh(Context& ctx, const ParamRange& written) const;  // after the rounded values were written, too
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
+  template <typename Property>
+  std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
   Tensor values() const { return values_.tensor({numel_}); }
   Tensor grads() const { return grads_.tensor({numel_}); }
   Tensor rounded() const {  // the flat copy; empty if there is none
@@ -74,14 +81,12 @@ class ParamStore {
   bool mixed() const { return compute_ != DType::f32; }
   Device device() const { return device_; }
   size_t copies_bytes() const;              // of memory that rounded and packed copies take
-  int64_t numel() const { return numel_; }  // of this rank, padding included
+  int64_t numel() const { return numel_; }  // of this rank, padding included; the offset of the next declaration
   int64_t global_numel() const;             // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
  private:
-  Tensor packed_shape(int64_t k, int64_t n) const;  // without memory; empty where the device has no such form
-  int64_t packed_numel() const;
   void allocate_packed();
 
   int tp_rank_, tp_size_;
@@ -90,8 +95,22 @@ class ParamStore {
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_;
-  int64_t numel_ = 0;
+  int64_t numel_ = 0, packed_numel_ = 0;
 };
+
+template <typename Property>
+std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
+  std::vector<ParamRange> all;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const Param& p = params_[i];
+    const bool has = has_property(p);
+    if (all.empty() || all.back().has_property != has || device_ == Device::cpu)
+      all.push_back({.begin = p.offset, .first_param = i, .has_property = has});
+    all.back().end = p.offset + p.numel();
+    all.back().last_param = i + 1;
+  }
+  return all;
+}
 
 // Moves between a global tensor and a rank's slice, on the host. `local` and `global` are contiguous f32 buffers.
 void slice_from_global(const Param& p, const float* global, float* local);

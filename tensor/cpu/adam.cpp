@@ -7,7 +7,7 @@
 namespace weft::cpu {
 
 void adam(Context&, const ops::Adam& a) {
-  const AdamFactors factors = adam_factors(a);
+  const AdamFactors factors = adam_factors(a, *a.scalars);
   const int64_t n = a.param.numel();
   float* param = a.param.ptr<float>();
   const float* grad = a.grad.ptr<float>();

@@ -115,6 +115,7 @@ template <typename T>
 void loss_and_gradient(const ops::CrossEntropy& a) {
   const int64_t rows = a.logits.rows(), cols = a.logits.cols();
   const LabelSmoothing<float> smoothing(a.smoothing, a.vocabulary);
+  const float scale = a.backward ? a.scalars->loss_scale : 0.0f;
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
@@ -131,10 +132,10 @@ void loss_and_gradient(const ops::CrossEntropy& a) {
 
     const bool here = local >= 0;
     const float target_logit = here ? to_float(logits[local]) : 0.0f;
-    gradient_row(logits, a.valid, row, smoothing.elsewhere, a.grad_scale);
+    gradient_row(logits, a.valid, row, smoothing.elsewhere, scale);
     if (here) {
-      logits[local] = from_float<T>(
-          a.grad_scale * cross_entropy_gradient(target_logit, row.max, 1.0f / row.sum_exp, smoothing.on_target));
+      logits[local] =
+          from_float<T>(scale * cross_entropy_gradient(target_logit, row.max, 1.0f / row.sum_exp, smoothing.on_target));
     }
     std::fill(logits + a.valid, logits + cols, T{});
   }

@@ -41,10 +41,10 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   std::memcpy(out + 4 * kWordLanes, &second, sizeof second);
 }
 
-// The bits of each group's elements: bits[i * Dropout::kGroup + lane]. `groups` is aligned for Words (a copy of it
+// The bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words (a copy of it
 // would go through memory in smaller pieces). The same rounds as philox(), over vectors; of a 64-bit lane only the low
 // half means something until the words are put together.
-inline void philox_batch(const Dropout& dropout, const uint64_t* groups, uint16_t* bits) {
+inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
   for (int v = 0; v < kVecs; ++v) {
@@ -67,12 +67,12 @@ inline void philox_batch(const Dropout& dropout, const uint64_t* groups, uint16_
   }
   for (int v = 0; v < kVecs; ++v) {
     const Words w01 = (c0[v] & 0xFFFFFFFFu) | (c1[v] << 32), w23 = (c2[v] & 0xFFFFFFFFu) | (c3[v] << 32);
-    store_interleaved(w01, w23, bits + v * Dropout::kGroup * kWordLanes, std::make_index_sequence<kWordLanes>());
+    store_interleaved(w01, w23, bits + v * DropoutMask::kGroup * kWordLanes, std::make_index_sequence<kWordLanes>());
   }
 }
 
 // scales[i] = keep_scale() or 0.
-inline void scales_of(const Dropout& dropout, const uint16_t* bits, int64_t count, float* scales) {
+inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t count, float* scales) {
   const auto threshold = static_cast<uint16_t>(dropout.threshold());
   const float scale = dropout.keep_scale();
 #pragma omp simd
@@ -82,17 +82,18 @@ inline void scales_of(const Dropout& dropout, const uint16_t* bits, int64_t coun
 // Walks a row in pieces of a batch: f(begin, end, scales), where scales[0] is column `begin`'s; scales are null, and
 // the piece is the row, when there is no dropout.
 template <typename F>
-void for_each_dropout_piece(const Dropout& dropout, int64_t row, int64_t cols, const F& f) {
+void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t cols, const F& f) {
   if (dropout.rate <= 0) return f(int64_t{0}, cols, static_cast<const float*>(nullptr));
-  constexpr int64_t kPiece = kPhiloxBatch * Dropout::kGroup;
+  constexpr int64_t kPiece = kPhiloxBatch * DropoutMask::kGroup;
   const uint64_t first = dropout.index(row, 0);
-  const auto lead = static_cast<int64_t>(first % Dropout::kGroup);  // lanes of the first group that lie before the row
+  const auto lead =
+      static_cast<int64_t>(first % DropoutMask::kGroup);  // lanes of the first group that lie before the row
   for (int64_t begin = -lead; begin < cols; begin += kPiece) {
     alignas(Words) uint64_t groups[kPhiloxBatch];
     uint16_t bits[kPiece];
     float scales[kPiece];
     for (int i = 0; i < kPhiloxBatch; ++i)
-      groups[i] = (first + static_cast<uint64_t>(begin)) / Dropout::kGroup + static_cast<uint64_t>(i);
+      groups[i] = (first + static_cast<uint64_t>(begin)) / DropoutMask::kGroup + static_cast<uint64_t>(i);
     philox_batch(dropout, groups, bits);
     scales_of(dropout, bits, kPiece, scales);
     const int64_t from = std::max<int64_t>(begin, 0);
@@ -104,7 +105,7 @@ void for_each_dropout_piece(const Dropout& dropout, int64_t row, int64_t cols, c
 // that attention's small blocks fill the vectors too.
 class DropoutBlock {
  public:
-  explicit DropoutBlock(const Dropout& dropout) : dropout_(dropout) {}
+  explicit DropoutBlock(const DropoutMask& dropout) : dropout_(dropout) {}
 
   void fill(uint64_t first, int64_t rows, int64_t cols, float* out, int64_t ld) {
     for (int64_t col = 0; col < cols; col += kColumns) {
@@ -119,26 +120,28 @@ class DropoutBlock {
  private:
   static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // at most, at once
   // As many as `cols` columns lie in, wherever they begin.
-  static constexpr int64_t groups_of(int64_t cols) { return (cols + 2 * (Dropout::kGroup - 1)) / Dropout::kGroup; }
+  static constexpr int64_t groups_of(int64_t cols) {
+    return (cols + 2 * (DropoutMask::kGroup - 1)) / DropoutMask::kGroup;
+  }
 
   void fill_part(uint64_t first, int64_t rows, int64_t cols, float* out, int64_t ld) {
     const int64_t per_row = groups_of(cols);
     const auto begin = [&](int64_t r) { return first + static_cast<uint64_t>(r * dropout_.row_stride); };
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < per_row; ++i)
-        groups_[r * per_row + i] = begin(r) / Dropout::kGroup + static_cast<uint64_t>(i);
+        groups_[r * per_row + i] = begin(r) / DropoutMask::kGroup + static_cast<uint64_t>(i);
     }
     for (int64_t i = 0; i < rows * per_row; i += kPhiloxBatch)
-      philox_batch(dropout_, groups_ + i, bits_ + i * Dropout::kGroup);
+      philox_batch(dropout_, groups_ + i, bits_ + i * DropoutMask::kGroup);
     for (int64_t r = 0; r < rows; ++r) {
-      const uint16_t* bits = bits_ + r * per_row * Dropout::kGroup + begin(r) % Dropout::kGroup;
+      const uint16_t* bits = bits_ + r * per_row * DropoutMask::kGroup + begin(r) % DropoutMask::kGroup;
       scales_of(dropout_, bits, cols, out + r * ld);
     }
   }
 
-  const Dropout& dropout_;
+  const DropoutMask& dropout_;
   alignas(Words) uint64_t groups_[kGroups] = {};
-  uint16_t bits_[kGroups * Dropout::kGroup];
+  uint16_t bits_[kGroups * DropoutMask::kGroup];
 };
 
 }  // namespace weft::cpu

@@ -51,13 +51,14 @@ template <typename X, typename T>
 void add_rows_of_table(const ops::AddPositions& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const int32_t* positions = a.positions.ptr<int32_t>();
+  const DropoutMask mask = a.dropout.mask();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(positions[r] >= 0 && positions[r] < a.table.rows());
     const X* x = a.x.ptr<X>() + r * a.x.row_stride;
     const float* position = a.table.ptr<float>() + positions[r] * a.table.row_stride;
     T* y = a.y.ptr<T>() + r * a.y.row_stride;
-    for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
+    for_each_dropout_piece(mask, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
 #pragma omp simd
       for (int64_t c = begin; c < end; ++c) {
         const float sum = to_float(x[c]) + position[c];

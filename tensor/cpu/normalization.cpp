@@ -82,12 +82,12 @@ void add_piece(const T* residual, const X* x, const float* bias, const float* sc
 
 // h = residual + dropout(x + bias) of row r.
 template <typename X, typename T>
-void add_row(const ops::ResidualNormForward& a, int64_t r) {
+void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int64_t r) {
   const T* residual = row_of<T>(a.residual, r);
   const X* x = row_of<X>(a.x, r);
   const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
   T* h = row_of<T>(a.h, r);
-  for_each_dropout_piece(a.dropout, r, a.x.cols(), [&](int64_t begin, int64_t end, const float* scales) {
+  for_each_dropout_piece(dropout, r, a.x.cols(), [&](int64_t begin, int64_t end, const float* scales) {
     with_flags([&](auto biased, auto dropped) { add_piece<biased, dropped>(residual, x, bias, scales, h, begin, end); },
                bias != nullptr, scales != nullptr);
   });
@@ -133,7 +133,7 @@ void differentiate_piece(RowStatistics s, const T* h, const T* d_y, const float*
 
 // d_h and d_x of row r, and the row's part of d_gamma, d_beta and d_bias, which lie one after the other in `sums`.
 template <typename T>
-void backward_row(const ops::ResidualNormBackward& a, int64_t r, float* sums) {
+void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout, int64_t r, float* sums) {
   const int64_t cols = a.h.cols();
   const T *h = row_of<T>(a.h, r), *d_y = row_of<T>(a.d_y, r), *d_residual = row_of<T>(a.d_residual, r);
   const float* gamma = a.gamma.ptr<float>();
@@ -141,7 +141,7 @@ void backward_row(const ops::ResidualNormBackward& a, int64_t r, float* sums) {
   float *d_gamma = sums, *d_beta = sums + cols, *d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols;
   const RowStatistics s =
       sum_row({a.mean.ptr<float>()[r], a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
-  for_each_dropout_piece(a.dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
+  for_each_dropout_piece(dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
     with_flags(
         [&](auto bypassed, auto dropped, auto biased) {
           differentiate_piece<bypassed, dropped, biased>(s, h, d_y, gamma, d_residual, scales, d_h, d_x, d_bias, begin,
@@ -155,12 +155,13 @@ template <typename T>
 void backward(const ops::ResidualNormBackward& a) {
   const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = ops::kLayerNormPartials;
   const int64_t part_size = a.partial.dim(1) * cols;
+  const DropoutMask dropout = a.dropout.mask();
   float* partial = a.partial.ptr<float>();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t p = 0; p < parts; ++p) {
     float* sums = partial + p * part_size;
     std::fill_n(sums, part_size, 0.0f);
-    for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r) backward_row<T>(a, r, sums);
+    for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r) backward_row<T>(a, dropout, r, sums);
   }
   const Tensor* outputs[] = {&a.d_gamma, &a.d_beta, &a.d_bias};
   for (int64_t p = 0; p < parts; ++p) {
@@ -201,9 +202,10 @@ void residual_norm_forward(Context&, const ops::ResidualNormForward& a) {
   for_storage(a.h.dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool sums = a.x.dtype == DType::f32;
+    const DropoutMask dropout = a.dropout.mask();
 #pragma omp parallel for schedule(static) if (a.x.numel() >= kWorthThreads)
     for (int64_t r = 0; r < a.x.rows(); ++r) {
-      sums ? add_row<float, T>(a, r) : add_row<T, T>(a, r);
+      sums ? add_row<float, T>(a, dropout, r) : add_row<T, T>(a, dropout, r);
       normalise_row<T>(a, a.h, r);
     }
   });

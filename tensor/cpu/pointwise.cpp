@@ -32,9 +32,10 @@ void for_each_run(bool contiguous, const Tensor& t, const F& f) {
 // Calls f(row, begin, end, scales) for pieces of the rows of [rows, cols], in parallel (dropout.h).
 template <typename F>
 void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F& f) {
+  const DropoutMask mask = dropout.mask();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
-    for_each_dropout_piece(dropout, r, cols,
+    for_each_dropout_piece(mask, r, cols,
                            [&](int64_t begin, int64_t end, const float* scales) { f(r, begin, end, scales); });
   }
 }
@@ -59,7 +60,7 @@ void activate(const ops::ActivationForward& a, const F& function) {
 // than x, itself a T: not even T's smallest number becomes 0. Where x is not finite, y is not: infinite or NaN.
 template <typename T>
 void relu_gradient(const ops::ActivationBackward& a) {
-  const float scale = a.dropout.keep_scale();
+  const float scale = dropout_keep_scale(a.dropout.rate);
   const bool contiguous = a.y.contiguous() && a.d_y.contiguous() && a.d_x.contiguous();
   for_each_run(contiguous, a.y, [&](int64_t row, int64_t col, int64_t count) {
     const T* y = row_of<T>(a.y, row) + col;

@@ -12,26 +12,16 @@ struct AdamGroup {
   float *param, *m, *v;
   const float* grad;
   T* copy;  // ?
-  AdamFactors factors;
-  const StepState* state;  // ?
+  ops::Adam a;
 
-  __device__ AdamFactors current_factors() const {
-    AdamFactors current = factors;
-    if (state == nullptr) return current;
-    current.lr = state->lr;
-    current.grad_scale = state->grad_scale;
-    current.correction1 = state->correction1;
-    current.sqrt_correction2 = state->sqrt_correction2;
-    return current;
-  }
   __device__ void operator()(int64_t, int64_t at, int64_t count) const {
-    const AdamFactors current = current_factors();
+    const AdamFactors factors = adam_factors(a, *a.scalars);
     float g[kGroup], p[kGroup], first[kGroup], second[kGroup];
     load(grad + at, count, g);
     load(param + at, count, p);
     load(m + at, count, first);
     load(v + at, count, second);
-    for (int i = 0; i < kGroup; ++i) adam_update(current, g[i], p[i], first[i], second[i]);
+    for (int i = 0; i < kGroup; ++i) adam_update(factors, g[i], p[i], first[i], second[i]);
     store(p, param + at, count);
     store(first, m + at, count);
     store(second, v + at, count);
@@ -44,9 +34,9 @@ struct AdamGroup {
 void adam(Context& ctx, const ops::Adam& a) {
   for_storage(a.copy.empty() ? DType::f32 : a.copy.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(ctx, "adam", 1, a.param.numel(),
-                  AdamGroup<T>{vector_of(a.param), vector_of(a.m), vector_of(a.v), vector_of(a.grad),
-                               vector_of<T>(a.copy), adam_factors(a), a.state});
+    launch_groups(
+        ctx, "adam", 1, a.param.numel(),
+        AdamGroup<T>{vector_of(a.param), vector_of(a.m), vector_of(a.v), vector_of(a.grad), vector_of<T>(a.copy), a});
   });
 }
 

@@ -107,9 +107,8 @@ struct Loss {
   const float* stats;  // [ranks, rows, 4]?
   int64_t ranks, rows;
   LabelSmoothing<float> smoothing;
-  float grad_scale;
-  const StepState* state;  // ?
   bool backward;
+  const StepScalars* scalars;
   float *loss, *nll;
 
   __device__ SoftmaxRow<float> merged_row(int64_t row) const {
@@ -126,7 +125,7 @@ __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t r
   T* x = logits.rows[row];
   const int64_t valid = logits.target(row) < 0 ? 0 : logits.valid, target = logits.target_column(row);
   const float inverse_sum = 1.0f / merged.sum_exp;
-  const float scale = a.state != nullptr ? a.grad_scale * a.state->loss_scale : a.grad_scale;
+  const float scale = a.scalars->loss_scale;
   for (int64_t col = threadIdx.x * kGroup; col < logits.cols; col += blockDim.x * kGroup) {
     float d[kGroup];
     load(x + col, valid - col, d);
@@ -177,9 +176,8 @@ void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
                   .ranks = whole ? 1 : a.stats.dim(0),
                   .rows = a.logits.rows(),
                   .smoothing = LabelSmoothing<float>(a.smoothing, a.vocabulary),
-                  .grad_scale = a.grad_scale,
-                  .state = a.state,
                   .backward = a.backward,
+                  .scalars = a.scalars,
                   .loss = vector_of(a.loss),
                   .nll = vector_of(a.nll)};
   for_storage(a.logits.dtype, [&](auto zero) {

@@ -8,7 +8,7 @@ namespace weft::cuda {
 
 // The bits of the eight elements from global index `index`, two to a word as in a group of random.h. Elements that lie
 // in two groups have both drawn, and the later one's bits moved down behind the earlier one's.
-__device__ inline PhiloxBits dropout_bits(const Dropout& dropout, uint64_t index) {
+__device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t index) {
   const uint64_t group = index / kGroup;
   const auto lead = static_cast<int>(index % kGroup);
   const PhiloxBits low = philox(dropout.seed, group, dropout.step, dropout.purpose);
@@ -20,16 +20,16 @@ __device__ inline PhiloxBits dropout_bits(const Dropout& dropout, uint64_t index
   return {{words[0], words[1], words[2], words[3]}};
 }
 
-// What each of them is multiplied with: keep_scale() or 0. `dropout` is resolved, and its rate is not 0.
-__device__ inline void dropout_factors(const Dropout& dropout, uint64_t index, float (&factors)[kGroup]) {
+// What each of them is multiplied with: keep_scale() or 0. Its rate is not 0.
+__device__ inline void dropout_factors(const DropoutMask& dropout, uint64_t index, float (&factors)[kGroup]) {
   const PhiloxBits bits = dropout_bits(dropout, index);
   const uint32_t threshold = dropout.threshold();
   const float scale = dropout.keep_scale();
   for (int i = 0; i < kGroup; ++i) factors[i] = (bits.v[i / 2] >> (16 * (i % 2)) & 0xFFFFu) >= threshold ? scale : 0.0f;
 }
 
-// Drops from the group at (row, col). `dropout` is resolved.
-__device__ inline void drop(const Dropout& dropout, int64_t row, int64_t col, float (&x)[kGroup]) {
+// Drops from the group at (row, col).
+__device__ inline void drop(const DropoutMask& dropout, int64_t row, int64_t col, float (&x)[kGroup]) {
   if (dropout.rate <= 0) return;
   float factors[kGroup];
   dropout_factors(dropout, dropout.index(row, col), factors);

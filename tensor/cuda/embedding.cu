@@ -34,7 +34,7 @@ struct AddPositionsGroup {
     float sum[kGroup];
     load(x[row] + col, count, sum);
     add_group(table[positions[row]] + col, count, sum);
-    drop(dropout.resolved(), row, col, sum);
+    drop(dropout.mask(), row, col, sum);
     store(sum, y[row] + col, count);
   }
 };

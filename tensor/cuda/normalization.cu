@@ -26,7 +26,7 @@ struct Forward {
 
 // The group at (row, col) of h, which it stores.
 template <typename X, typename T>
-__device__ void sum_group(const Forward<X, T>& a, const Dropout& dropout, int64_t row, int64_t col,
+__device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, int64_t row, int64_t col,
                           float (&h)[kGroup]) {
   if (col >= a.cols) return;
   a.in.load_sum(dropout, row, col, a.cols - col, h);
@@ -48,7 +48,7 @@ __device__ void normalise_group(const Forward<X, T>& a, float mean, float rstd, 
 template <int kGroups, typename X, typename T>
 __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
   __shared__ float parts[kTeamThreads / kWarp];
-  const Dropout dropout = a.dropout.resolved();
+  const DropoutMask dropout = a.dropout.mask();
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   const bool exists = row < a.rows;  // a team without a row takes part in the sums
   const float inverse_cols = 1.0f / static_cast<float>(a.cols);

@@ -60,7 +60,7 @@ __device__ void read_row(const Backward<T>& a, int64_t row, HeldRow<kGroups>& he
 }
 
 template <int kGroups, typename T>
-__device__ void write_row(const Backward<T>& a, const Dropout& dropout, int64_t row, const HeldRow<kGroups>& held,
+__device__ void write_row(const Backward<T>& a, const DropoutMask& dropout, int64_t row, const HeldRow<kGroups>& held,
                           ColumnSums<kGroups>& sums) {
   for (int k = 0; k < kGroups; ++k) {
     const int64_t col = team_column(k), count = a.cols - col;
@@ -79,7 +79,7 @@ __device__ void write_row(const Backward<T>& a, const Dropout& dropout, int64_t 
 template <int kGroups, typename T>
 __global__ void __launch_bounds__(kTeamThreads) norm_backward(Backward<T> a) {
   __shared__ float parts[2 * kTeamThreads / kWarp];
-  const Dropout dropout = a.dropout.resolved();
+  const DropoutMask dropout = a.dropout.mask();
   const int64_t range = blockIdx.x, ranges = gridDim.x, end = a.rows * (range + 1) / ranges;
   ColumnSums<kGroups> sums;
   for (int64_t first = a.rows * range / ranges; first < end; first += blockDim.y) {

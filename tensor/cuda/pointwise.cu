@@ -50,7 +50,7 @@ struct ActivateGroup {
     load(x[row] + col, count, values);
     for (float& v : values)
       v = kKind == Activation::relu ? relu(v) : kKind == Activation::gelu ? gelu(v) : gelu_tanh(v);
-    drop(dropout.resolved(), row, col, values);
+    drop(dropout.mask(), row, col, values);
     store(values, y[row] + col, count);
   }
 };
@@ -77,7 +77,7 @@ struct GeluGradientGroup {
     float in[kGroup], d[kGroup];
     load(x[row] + col, count, in);
     load(d_y[row] + col, count, d);
-    drop(dropout.resolved(), row, col, d);
+    drop(dropout.mask(), row, col, d);
     for (int i = 0; i < kGroup; ++i)
       d[i] *= kKind == Activation::gelu ? gelu_derivative(in[i]) : gelu_tanh_derivative(in[i]);
     store(d, d_x[row] + col, count);
@@ -91,7 +91,7 @@ struct DropoutAddGroup {
   Dropout dropout;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     float sum[kGroup];
-    in.load_sum(dropout.resolved(), row, col, count, sum);
+    in.load_sum(dropout.mask(), row, col, count, sum);
     store(sum, y[row] + col, count);
   }
 };
@@ -155,7 +155,8 @@ void activation_backward(Context& ctx, const ops::ActivationBackward& a) {
     };
     const Extent by_row{a.d_y.rows(), a.d_y.cols()};
     if (a.kind == Activation::relu) {
-      launch(extent_of(a.y, a.d_y, a.d_x), ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, a.dropout.keep_scale()});
+      launch(extent_of(a.y, a.d_y, a.d_x),
+             ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, dropout_keep_scale(a.dropout.rate)});
     } else if (a.kind == Activation::gelu) {
       launch(by_row, GeluGradientGroup<Activation::gelu, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
     } else {

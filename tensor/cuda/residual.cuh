@@ -12,8 +12,7 @@ struct ResidualSum {
   Rows<X> x;
   const float* bias = nullptr;  // ?
 
-  // `dropout` is resolved.
-  __device__ void load_sum(const Dropout& dropout, int64_t row, int64_t col, int64_t count,
+  __device__ void load_sum(const DropoutMask& dropout, int64_t row, int64_t col, int64_t count,
                            float (&sum)[kGroup]) const {
     load(x[row] + col, count, sum);
     if (bias != nullptr) add_group(bias + col, count, sum);

@@ -15,7 +15,7 @@
 
 namespace weft::cuda {
 
-inline constexpr int kGroup = Dropout::kGroup;
+inline constexpr int kGroup = DropoutMask::kGroup;
 
 // A matrix as kernels see it; one that is not given has no data.
 template <typename T>

@@ -21,7 +21,8 @@ namespace {
 
 constexpr int64_t kRows = 1536, kWidth = 512, kFeedForward = 2048, kVocabulary = 8000, kHeads = 8;
 constexpr int64_t kLongest = 128;
-constexpr Dropout kDropout{.rate = 0.1f, .seed = 1, .step = 1, .purpose = 1, .first = 0, .row_stride = kFeedForward};
+constexpr StepScalars kScalars{.step = 1, .lr = 1e-4f};
+constexpr Dropout kDropout{.rate = 0.1f, .seed = 1, .purpose = 1, .row_stride = kFeedForward, .scalars = &kScalars};
 
 struct Work {  // what one run of an op costs; 0 = not counted
   double flops = 0, bytes = 0;
@@ -49,13 +50,13 @@ class Operands {  // memory of one benchmark
     std::copy(values.begin(), values.end(), t.ptr<int32_t>());
     return t;
   }
-  Tensor packed(const ops::Gemm& a) {  // its weight; empty where products read it as it is
-    const int64_t k = a.trans_b ? a.b.cols() : a.b.rows(), n = a.trans_b ? a.b.rows() : a.b.cols();
-    const int64_t numel = ops::packed_numel(Device::cpu, dtype_, k, n);
-    if (numel == 0) return {};
-    const Tensor t = add({numel}, dtype_);
-    ops::pack_weight(ctx, {.b = a.b, .trans_b = a.trans_b, .packed = t});
-    return t;
+  ops::Weight weight(int64_t out, int64_t in) {  // with its packed forms, where products read them
+    ops::Weight w = random({out, in});
+    if (ops::packed_numel(Device::cpu, dtype_, in, out) == 0) return w;
+    w.packed_forward = add({ops::packed_numel(Device::cpu, dtype_, in, out)}, dtype_);
+    w.packed_backward = add({ops::packed_numel(Device::cpu, dtype_, out, in)}, dtype_);
+    ops::pack_weight(ctx, {.weight = w});
+    return w;
   }
   double bytes(const Tensor& t, double times) const { return times * static_cast<double>(t.bytes()); }
 
@@ -96,14 +97,12 @@ void add_linear(const std::string& layer, int64_t in, int64_t out) {
   const double flops = 2.0 * static_cast<double>(kRows * in * out);
   add("gemm/" + layer + "/forward", [=](Operands& o, Work& work) -> Run {
     work.flops = flops;
-    ops::Gemm gemm{.a = o.random({kRows, in}), .b = o.random({out, in}), .c = o.like({kRows, out}), .trans_b = true};
-    gemm.packed_b = o.packed(gemm);
+    ops::Gemm gemm{.a = o.random({kRows, in}), .b = o.weight(out, in), .c = o.like({kRows, out}), .trans_b = true};
     return [=](Context& ctx) { ops::gemm(ctx, gemm); };
   });
   add("gemm/" + layer + "/input_gradient", [=](Operands& o, Work& work) -> Run {
     work.flops = flops;
-    ops::Gemm gemm{.a = o.random({kRows, out}), .b = o.random({out, in}), .c = o.like({kRows, in})};
-    gemm.packed_b = o.packed(gemm);
+    ops::Gemm gemm{.a = o.random({kRows, out}), .b = o.weight(out, in), .c = o.like({kRows, in})};
     return [=](Context& ctx) { ops::gemm(ctx, gemm); };
   });
   add("gemm/" + layer + "/weight_gradient", [=](Operands& o, Work& work) -> Run {
@@ -288,6 +287,7 @@ void add_loss() {
                                    .valid = kVocabulary,
                                    .vocabulary = kVocabulary,
                                    .smoothing = 0.1f,
+                                   .scalars = &kScalars,
                                    .loss = o.floats({kRows}),
                                    .nll = o.floats({kRows})};
     work.bytes = o.bytes(logits, 3);
@@ -303,7 +303,7 @@ void add_adam() {  // f32 always; in mixed precision it also writes the rounded 
                      .grad = o.random(all, DType::f32),
                      .m = o.floats(all),
                      .v = o.floats(all),
-                     .lr = 1e-4f};
+                     .scalars = &kScalars};
       if (copy) args.copy = o.like(all);
       work.bytes = o.bytes(args.param, copy ? 7.5 : 7);
       return [=](Context& ctx) { ops::adam(ctx, args); };

@@ -58,32 +58,32 @@ struct Arguments {
 void compare_attention_forward(RandomArguments& r, OpComparison& devices) {
   Arguments a(r);
   if (r.coin()) a.forward.lse = Tensor();
-  expect_same_dropping(devices, weft::ops::attention_forward, a.forward, {r, a.heads * a.q.rows, a.k.rows},
-                       of_attention(r.storage, a.length()));
+  a.forward.dropout = r.dropout(a.k.rows);
+  devices.expect_same(weft::ops::attention_forward, a.forward, of_attention(r.storage, a.length()));
 }
 
 void compare_attention_backward(RandomArguments& r, OpComparison& devices) {
   Arguments a(r);
-  const StatefulDropout dropout(r, a.heads * a.q.rows, a.k.rows);
-  a.forward.dropout = dropout.on_cpu;
+  a.forward.dropout = r.dropout(a.k.rows);
   weft::ops::attention_forward(devices.cpu(), a.forward);
   const weft::ops::AttentionForward& f = a.forward;
-  expect_same_dropping(devices, weft::ops::attention_backward,
-                       {.q = f.q,
-                        .k = f.k,
-                        .v = f.v,
-                        .q_rows = f.q_rows,
-                        .k_rows = f.k_rows,
-                        .y = f.y,
-                        .lse = f.lse,
-                        .d_y = r.matrix(a.q.rows, a.width),
-                        .d_q = r.matrix(a.q.rows, a.width),
-                        .d_k = r.matrix(a.k.rows, a.width),
-                        .d_v = r.matrix(a.k.rows, a.width),
-                        .heads = a.heads,
-                        .causal = f.causal,
-                        .scale = f.scale},
-                       dropout, of_attention(r.storage, 2 * a.length()));
+  devices.expect_same(weft::ops::attention_backward,
+                      {.q = f.q,
+                       .k = f.k,
+                       .v = f.v,
+                       .q_rows = f.q_rows,
+                       .k_rows = f.k_rows,
+                       .y = f.y,
+                       .lse = f.lse,
+                       .d_y = r.matrix(a.q.rows, a.width),
+                       .d_q = r.matrix(a.q.rows, a.width),
+                       .d_k = r.matrix(a.k.rows, a.width),
+                       .d_v = r.matrix(a.k.rows, a.width),
+                       .heads = a.heads,
+                       .causal = f.causal,
+                       .scale = f.scale,
+                       .dropout = f.dropout},
+                      of_attention(r.storage, 2 * a.length()));
 }
 
 void compare_attention_weights(RandomArguments& r, OpComparison& devices) {

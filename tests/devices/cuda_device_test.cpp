@@ -124,7 +124,7 @@ TEST(CudaDevice, ErrorsOfTheModuleKnowWhatTheProgramWasDoing) {
   const Tensor b = buffer.tensor({2, 2});
   const ErrorFrame frame("while testing");
   try {
-    ops::pack_weight(ctx, {.b = b, .packed = Tensor(nullptr, {0}, DType::f32, Device::cuda)});
+    ops::pack_weight(ctx, {.weight = b});
     FAIL() << "packed";
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::internal);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -52,42 +53,32 @@ class OpComparison {
  public:
   OpComparison(Context& cpu, Context& gpu) : cpu_(cpu), gpu_(gpu) {}
 
-  // `on_gpu`: the same arguments, some perhaps in a step's state instead.
   template <typename Arguments>
-  void expect_same(void (*op)(Context&, const Arguments&), Arguments on_cpu, Arguments on_gpu,
-                   const Agreement& agreement) {
-    const OpTensors all = tensors(on_cpu);
+  void expect_same(void (*op)(Context&, const Arguments&), Arguments a, const Agreement& agreement = {}) {
+    const OpPointers pointers(a);
+    const std::vector<Tensor*>& all = pointers.tensors;
     const std::vector<Bytes> before = contents(all);
-    op(cpu_, on_cpu);
+    op(cpu_, a);
     const std::vector<Bytes> want = contents(all);
     for (size_t i = 0; i < all.size(); ++i) std::copy(before[i].begin(), before[i].end(), bytes_at(*all[i]));
-    run_on_device(gpu_, on_gpu, op);
+    run_on_device(gpu_, a, op);
     const std::vector<Bytes> got = contents(all);
     for (size_t i = 0; i < all.size() && !::testing::Test::HasFatalFailure(); ++i) {
       SCOPED_TRACE("tensor " + std::to_string(i) + " of the arguments");
-      if (!is_scratch(on_cpu, all[i])) compare(*all[i], got[i], want[i], agreement);
+      if (std::ranges::find(pointers.scratch, all[i]) == pointers.scratch.end())
+        compare(*all[i], got[i], want[i], agreement);
     }
-  }
-  template <typename Arguments>
-  void expect_same(void (*op)(Context&, const Arguments&), const Arguments& a, const Agreement& agreement = {}) {
-    expect_same(op, a, a, agreement);
   }
   Context& cpu() { return cpu_; }
 
  private:
   using Bytes = std::vector<std::byte>;
   static std::byte* bytes_at(const Tensor& t) { return static_cast<std::byte*>(t.data); }
-  static std::vector<Bytes> contents(const OpTensors& all) {
+  static std::vector<Bytes> contents(const std::vector<Tensor*>& all) {
     std::vector<Bytes> bytes;
     for (const Tensor* t : all) bytes.emplace_back(bytes_at(*t), bytes_at(*t) + extent(*t));
     return bytes;
   }
-  template <typename Arguments>
-  static bool is_scratch(Arguments& a, const Tensor* t) {
-    if constexpr (requires { a.partial; }) return t == &a.partial;
-    return false;
-  }
-
   static void compare(const Tensor& t, const Bytes& got, const Bytes& want, const Agreement& agreement) {
     const size_t size = size_of(t.dtype), cols = t.empty() ? 1 : static_cast<size_t>(t.cols());
     const size_t stride = t.rank() == 2 ? static_cast<size_t>(t.row_stride) : cols;
@@ -116,15 +107,6 @@ class OpComparison {
 
   Context &cpu_, &gpu_;
 };
-
-// Of ops that drop elements: each device is told in its own way which.
-template <typename Arguments>
-void expect_same_dropping(OpComparison& devices, void (*op)(Context&, const Arguments&), Arguments a,
-                          const StatefulDropout& dropout, const Agreement& agreement) {
-  Arguments on_gpu = a;
-  a.dropout = dropout.on_cpu, on_gpu.dropout = dropout.on_gpu;
-  devices.expect_same(op, a, on_gpu, agreement);
-}
 
 struct OpCase {
   const char* op;

@@ -22,8 +22,8 @@ void compare_gemm(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_column_sum(RandomArguments& r, OpComparison& devices) {
-  const int64_t rows = r.one_of<int64_t>({1, 5, 70, 700}), cols = r.cols();
-  devices.expect_same(weft::ops::column_sum, {.x = r.matrix(rows, cols), .y = r.floats({cols})},
+  const int64_t rows = r.one_of<int64_t>({1, 5, 70, 700});
+  devices.expect_same(weft::ops::column_sum, r.complete(weft::ops::ColumnSum{.x = r.matrix(rows, r.cols())}),
                       {.sums = 2 * tolerance(rows)});  // either may be off by one: they add in orders of their own
 }
 
@@ -61,13 +61,10 @@ void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
 
 void compare_add_positions(RandomArguments& r, OpComparison& devices) {
   const int64_t rows = r.rows(), cols = r.cols();
-  const Tensor x = r.matrix(rows, cols, r.coin() ? DType::f32 : r.storage);
-  expect_same_dropping(devices, weft::ops::add_positions,
-                       {.x = x,
-                        .positions = r.ids(rows, 0, 8),
-                        .table = r.floats({9, cols}),
-                        .y = x.dtype == r.storage && r.coin() ? x : r.matrix(rows, cols)},
-                       {r, rows, cols}, {.dropped_alike = true});
+  auto a = r.complete(
+      weft::ops::AddPositions{.positions = r.ids(rows, 0, 8), .table = r.floats({9, cols}), .y = r.matrix(rows, cols)});
+  if (a.x.dtype == r.storage && r.coin()) a.y = a.x;
+  devices.expect_same(weft::ops::add_positions, a, {.dropped_alike = true});
 }
 
 void compare_softmax_stats(RandomArguments& r, OpComparison& devices) {
@@ -82,30 +79,26 @@ void compare_softmax_stats(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_cross_entropy(RandomArguments& r, OpComparison& devices) {
-  const bool at_once = r.coin();
+  const bool at_once = r.coin(), backward = r.coin();
   const int64_t rows = r.rows(), cols = r.cols(), valid = r.from(1, cols), first = at_once ? 0 : r.from(0, 1) * cols;
   const Tensor logits = r.matrix(rows, cols, r.storage, 4), targets = r.ids(rows, -1, first + valid - 1);
   const Tensor stats = r.floats({1, rows, 4});
   weft::ops::softmax_stats(
       devices.cpu(),
       {.logits = logits, .targets = targets, .first_id = first, .valid = valid, .stats = stats.with_shape({rows, 4})});
-  weft::ops::CrossEntropy on_cpu{.logits = logits,
-                                 .targets = targets,
-                                 .stats = at_once ? Tensor{} : stats,
-                                 .first_id = first,
-                                 .valid = valid,
-                                 .vocabulary = first + valid + (at_once ? 0 : r.from(0, 3)),
-                                 .smoothing = r.coin() ? 0.1f : 0.0f,
-                                 .grad_scale = 0.5f,
-                                 .backward = r.coin(),
-                                 .loss = r.floats({rows}),
-                                 .nll = r.floats({rows})};
-  weft::ops::CrossEntropy on_gpu = on_cpu;
-  if (r.coin()) {
-    StepState& state = r.state();
-    state.loss_scale = 8, on_gpu.state = &state, on_cpu.grad_scale *= 8;
-  }
-  devices.expect_same(weft::ops::cross_entropy, on_cpu, on_gpu, {.sums = tolerance(cols, 4)});
+  devices.expect_same(weft::ops::cross_entropy,
+                      {.logits = logits,
+                       .targets = targets,
+                       .stats = at_once ? Tensor{} : stats,
+                       .first_id = first,
+                       .valid = valid,
+                       .vocabulary = first + valid + (at_once ? 0 : r.from(0, 3)),
+                       .smoothing = r.coin() ? 0.1f : 0.0f,
+                       .backward = backward,
+                       .scalars = backward ? r.scalars() : nullptr,
+                       .loss = r.floats({rows}),
+                       .nll = r.floats({rows})},
+                      {.sums = tolerance(cols, 4)});
 }
 
 void compare_gather_rows(RandomArguments& r, OpComparison& devices) {

@@ -3,13 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <initializer_list>
+#include <string_view>
 #include <vector>
 
+#include "tensor/error.h"
 #include "tensor/half.h"
 #include "tensor/memory.h"
+#include "tensor/op_operands.h"
 #include "tensor/random.h"
 
 namespace weft::testing {
@@ -40,6 +45,7 @@ class RandomArguments {
     return filled(memory({rows, offset + cols + rest}, dtype).slice_cols(offset, cols), scale);
   }
   Tensor floats(Shape shape, float scale = 1) { return filled(memory(shape, DType::f32), scale); }
+  Tensor tensor(Shape shape, DType dtype) { return filled(memory(shape, dtype), 1); }
   Tensor maybe(const Tensor& t) { return coin() ? t : Tensor(); }
   Tensor doubles(double value) {
     const Tensor t = memory({1}, DType::f64);
@@ -60,13 +66,27 @@ class RandomArguments {
     if (coin()) return {};
     return {.rate = one_of({0.1f, 0.5f}),
             .seed = bits(),
-            .step = static_cast<uint32_t>(from(0, 1000)),
             .purpose = static_cast<uint32_t>(bits()),
             .first = coin() ? static_cast<uint64_t>(from(0, 9)) : (uint64_t{1} << 33) - 5,
-            .row_stride = row_stride + from(0, 3)};
+            .row_stride = row_stride + from(0, 3),
+            .block_stride = from(0, 5000),
+            .scalars = scalars()};
   }
-  // A step's state that lives as long as these arguments.
-  StepState& state() { return states_.emplace_back(); }
+  const StepScalars* scalars() {  // of a step after the first; they live as long as these arguments
+    const auto past = [&](double beta) { return static_cast<float>(1 - std::pow(beta, from(1, 20))); };
+    return &scalars_.emplace_back(StepScalars{.step = static_cast<uint32_t>(from(0, 1000)),
+                                              .block = from(0, 3),
+                                              .loss_scale = one_of({0.5f, 8.0f}),
+                                              .lr = 0.01f,
+                                              .grad_scale = 0.5f,
+                                              .correction1 = past(0.9),
+                                              .sqrt_correction2 = std::sqrt(past(0.98))});
+  }
+
+  // Fills all operands that are still empty, by their description: sizes, optional ones and dropout at random. Ids and
+  // other integers are the caller's.
+  template <typename Arguments>
+  Arguments complete(Arguments a = {});
 
  private:
   uint32_t bits() { return random_bits(seed_, next_++, 0, purpose_of("arguments")); }
@@ -90,20 +110,111 @@ class RandomArguments {
 
   uint64_t seed_, next_ = 0;
   std::vector<Buffer> buffers_;
-  std::deque<StepState> states_;
+  std::deque<StepScalars> scalars_;
 };
 
-// The dropout that a GPU reads from a step's state, and what it comes to.
-struct StatefulDropout {
-  Dropout on_cpu, on_gpu;
-  StatefulDropout(RandomArguments& r, int64_t rows, int64_t row_stride)
-      : on_cpu(r.dropout(row_stride)), on_gpu(on_cpu) {
-    if (r.coin()) return;
-    StepState& state = r.state();
-    state.step = static_cast<uint32_t>(r.from(0, 9)), state.block = r.from(0, 3);
-    on_gpu.state = &state, on_gpu.block_stride = rows * row_stride;
-    on_cpu = on_gpu.resolved(), on_cpu.block_stride = 0;
+class GivenSizes {  // a visitor that learns each letter's size from the operands that are there
+ public:
+  void in(std::string_view, const Tensor& t, std::string_view dims, OperandType = OperandType::T, int64_t = -1) {
+    if (!t.empty() && dims == "*") any = t.shape;
+    for (int i = 0; i < t.rank() && dims != "*" && !t.empty(); ++i) size(dims[static_cast<size_t>(i)], t.dim(i));
+  }
+  void out(std::string_view name, const Tensor& t, std::string_view dims, OperandType = OperandType::T, int64_t = -1) {
+    in(name, t, dims);
+  }
+  void add(std::string_view name, const Tensor& t, std::string_view dims, OperandType = OperandType::T, int64_t = -1) {
+    in(name, t, dims);
+  }
+  void scratch_memory(std::string_view name, const Tensor& t, std::string_view dims) { in(name, t, dims); }
+  void size(char letter, int64_t value) { of_letter[static_cast<unsigned char>(letter)] = value; }
+  void ranges(const char*, const weft::ops::SequenceRanges&, const Tensor&) {}
+  void dropout(const Dropout&) {}
+  void scalars(const StepScalars*) {}
+
+  Shape any;  // of "*"
+  std::array<int64_t, 128> of_letter = all_unknown();
+
+ private:
+  static std::array<int64_t, 128> all_unknown() {
+    std::array<int64_t, 128> sizes;
+    sizes.fill(-1);
+    return sizes;
   }
 };
+
+class MissingOperands {  // the visitor that then makes the others
+ public:
+  MissingOperands(RandomArguments& r, const GivenSizes& given) : r_(r), any_(given.any), sizes_(given.of_letter) {}
+
+  void in(std::string_view name, const Tensor& t, std::string_view dims, OperandType type = OperandType::T,
+          int64_t = -1) {
+    if (t.empty() && name.ends_with('?') && r_.coin()) return;
+    if (t.empty()) const_cast<Tensor&>(t) = made(dims, type);
+    if (dims == "*") any_ = t.shape;
+    if (t.rank() == 2) last_cols_ = t.cols();
+  }
+  void out(std::string_view name, const Tensor& t, std::string_view dims, OperandType type = OperandType::T,
+           int64_t = -1) {
+    in(name, t, dims, type);
+  }
+  void add(std::string_view name, const Tensor& t, std::string_view dims, OperandType type = OperandType::T,
+           int64_t = -1) {
+    in(name, t, dims, type);
+  }
+  void scratch_memory(std::string_view name, const Tensor& t, std::string_view dims) {
+    in(name, t, dims, OperandType::f32);
+  }
+  void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
+  void ranges(const char*, const weft::ops::SequenceRanges&, const Tensor&) {}
+  void dropout(const Dropout& d) {
+    if (d.rate <= 0) const_cast<Dropout&>(d) = r_.dropout(last_cols_);
+  }
+  void scalars(const StepScalars* const& s) {
+    if (s == nullptr) const_cast<const StepScalars*&>(s) = r_.scalars();
+  }
+
+ private:
+  Tensor made(std::string_view dims, OperandType type) {
+    Shape shape = dims == "*" ? any_ : Shape();
+    if (dims == "*" && any_.rank() == 0) shape = {r_.rows(), r_.cols()};
+    for (size_t i = 0; i < dims.size() && dims != "*"; ++i) shape = shape.appended(size_of_letter(dims, i));
+    const DType storage = dtype(type);
+    return shape.rank() == 2 ? r_.matrix(shape[0], shape[1], storage) : r_.tensor(shape, storage);
+  }
+  int64_t size_of_letter(std::string_view dims, size_t i) {
+    int64_t& size = sizes_[static_cast<unsigned char>(dims[i])];
+    if (dims[i] >= '0' && dims[i] <= '9') size = dims[i] - '0';
+    if (size < 0) size = i + 1 == dims.size() && i > 0 ? r_.cols() : r_.rows();
+    return size;
+  }
+  DType dtype(OperandType type) {
+    switch (type) {
+      case OperandType::T:
+        return r_.storage;
+      case OperandType::T_or_f32:
+        return r_.coin() ? DType::f32 : r_.storage;
+      case OperandType::any_storage:
+        return r_.one_of({DType::f32, DType::bf16, DType::f16});
+      case OperandType::f32:
+        return DType::f32;
+      default:
+        fail(ErrorKind::internal, "integers and sums are given by the test");
+    }
+  }
+
+  RandomArguments& r_;
+  Shape any_;
+  std::array<int64_t, 128> sizes_;
+  int64_t last_cols_ = 0;
+};
+
+template <typename Arguments>
+Arguments RandomArguments::complete(Arguments a) {
+  GivenSizes given;
+  weft::ops::operands(given, a);
+  MissingOperands missing(*this, given);
+  weft::ops::operands(missing, a);
+  return a;
+}
 
 }  // namespace weft::testing

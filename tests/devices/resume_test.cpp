@@ -1,6 +1,7 @@
 // tests/devices/resume_test.cpp: a run that was begun on one device goes on on the other: checkpoints hold the same
 // numbers, and training goes on as if it had never moved, to rounding.
 #include "tests/support/small_run.h"
+#include "trainer/plan/precision.h"
 
 namespace weft::testing {
 namespace {

@@ -34,7 +34,7 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, bool cuda_grap
     result.losses.insert(result.losses.end(), {report.loss, report.nll, report.grad_norm});
   }
   EXPECT_EQ(trainer.graphs().recorded(), cuda_graph);
-  result.params = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+  result.params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
   return result;
 }
 

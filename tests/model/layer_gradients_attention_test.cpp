@@ -32,15 +32,17 @@ void check_self_attention(bool causal) {
   on_every_layout([causal](const ModelConfig& config, const Layout& layout) {
     LayerBench bench(config);
     const SelfAttention attention(bench.params, "self_attention", config, causal);
+    const ResidualConnection connection(bench.params, "self_attention", "out", config.bias_attention, config);
     bench.allocate();
     const Side side = Side::of(layout, &Lengths::target);
-    const SequenceRanges rows = side.segments(bench);
+    const SequenceRanges rows = side.ranges(bench);
     const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
     const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
     SelfAttention::Saved saved;
     through_sublayer(
-        bench.pass(), x, y, d, [&](ResidualStream& stream) { attention.forward(bench.pass(), stream, rows, &saved); },
-        [&](ResidualGradient& gradient) { attention.backward(bench.pass(), gradient, rows, saved); });
+        bench.pass(), connection, x, y, d,
+        [&](const Tensor& out) { return attention.forward(bench.pass(), x, rows, out, &saved); },
+        [&](const Tensor& d_out, const Tensor& d_x) { attention.backward(bench.pass(), d_out, rows, saved, d_x); });
     bench.expect_gradients(y, d_y, {{"d_x", x, d}}, block_tolerance(config, layout),
                            [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                              return side.assemble(config.width, [&](size_t i) {
@@ -58,21 +60,22 @@ TEST(LayerGradients, OfCrossAttention) {
   on_every_layout([](const ModelConfig& config, const Layout& layout) {
     LayerBench bench(config);
     const CrossAttention attention(bench.params, "cross_attention", config);
+    const ResidualConnection connection(bench.params, "cross_attention", "out", config.bias_attention, config);
     bench.allocate();
     const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-    const SequenceRanges queries = target.segments(bench), keys = source.segments(bench);
+    const SequenceRanges queries = target.ranges(bench), keys = source.ranges(bench);
     const int64_t width = config.width;
-    const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
+    const Tensor x = bench.random(target.rows, width), encoded = bench.random(source.rows, width);
     const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
-    const Tensor d_memory = bench.there(source.rows, width);
+    const Tensor d_encoded = bench.there(source.rows, width);
     CrossAttention::Saved saved;
     through_sublayer(
-        bench.pass(), x, y, d,
-        [&](ResidualStream& stream) { attention.forward(bench.pass(), stream, memory, queries, keys, &saved); },
-        [&](ResidualGradient& gradient) {
-          attention.backward(bench.pass(), gradient, queries, keys, saved, d_memory);
+        bench.pass(), connection, x, y, d,
+        [&](const Tensor& out) { return attention.forward(bench.pass(), x, encoded, queries, keys, out, &saved); },
+        [&](const Tensor& d_out, const Tensor& d_x) {
+          attention.backward(bench.pass(), d_out, queries, keys, saved, d_x, d_encoded);
         });
-    bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
+    bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_encoded", encoded, d_encoded, /*accumulates=*/true}},
                            block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                              return target.assemble(width, [&](size_t i) {
                                return m.layers().cross_attention(target.sentence(v[0], i), target.sentence(v[0], i),
@@ -83,7 +86,7 @@ TEST(LayerGradients, OfCrossAttention) {
   });
 }
 
-TEST(LayerGradients, OfEncoderBlockInBothNormPlaces) {
+TEST(LayerGradients, OfEncoderBlockInBothNormPositions) {
   on_every_layout([](ModelConfig config, const Layout& layout) {
     for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
       config.norm = place;
@@ -91,7 +94,7 @@ TEST(LayerGradients, OfEncoderBlockInBothNormPlaces) {
       const EncoderBlock block(bench.params, "encoder.0", config);
       bench.allocate();
       const Side side = Side::of(layout, &Lengths::source);
-      const SequenceRanges rows = side.segments(bench);
+      const SequenceRanges rows = side.ranges(bench);
       const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
       const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
       EncoderBlock::Saved saved;
@@ -107,7 +110,7 @@ TEST(LayerGradients, OfEncoderBlockInBothNormPlaces) {
   });
 }
 
-TEST(LayerGradients, OfDecoderBlockInBothNormPlaces) {
+TEST(LayerGradients, OfDecoderBlockInBothNormPositions) {
   on_every_layout([](ModelConfig config, const Layout& layout) {
     for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
       config.norm = place;
@@ -115,15 +118,15 @@ TEST(LayerGradients, OfDecoderBlockInBothNormPlaces) {
       const DecoderBlock block(bench.params, "decoder.0", config);
       bench.allocate();
       const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-      const SequenceRanges target_rows = target.segments(bench), source_rows = source.segments(bench);
+      const SequenceRanges target_rows = target.ranges(bench), source_rows = source.ranges(bench);
       const int64_t width = config.width;
-      const Tensor x = bench.random(target.rows, width), memory = bench.random(source.rows, width);
+      const Tensor x = bench.random(target.rows, width), encoded = bench.random(source.rows, width);
       const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
-      const Tensor d_memory = bench.there(source.rows, width);
+      const Tensor d_encoded = bench.there(source.rows, width);
       DecoderBlock::Saved saved;
-      block.forward(bench.pass(), x, memory, target_rows, source_rows, y, &saved);
-      block.backward(bench.pass(), d, target_rows, source_rows, saved, d_memory);
-      bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_memory", memory, d_memory, /*accumulates=*/true}},
+      block.forward(bench.pass(), x, encoded, target_rows, source_rows, y, &saved);
+      block.backward(bench.pass(), d, target_rows, source_rows, saved, d_encoded);
+      bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_encoded", encoded, d_encoded, /*accumulates=*/true}},
                              block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                                return target.assemble(width, [&](size_t i) {
                                  return m.decoder_block(target.sentence(v[0], i), source.sentence(v[1], i), "decoder.0",

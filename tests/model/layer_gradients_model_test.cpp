@@ -32,11 +32,10 @@ void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double
   Transformer model(config, bench.params, /*num_sinusoids=*/16);
   bench.allocate();
   const Block block = block_of(layout, config);
-  const double scale = 0.25;
-  const BlockLoss sums =
-      sum_of(bench.pass().ctx, model.loss_and_gradients(bench.pass(), block, smoothing, scale, nullptr));
+  Pass& p = bench.pass();
+  const BlockLoss sums = sum_of(p.ctx, model.loss_and_gradients(p, load_batch(p, block), smoothing, nullptr));
   bench.expect_gradients(
-      bench.floats(1, 1, {static_cast<float>(sums.loss)}), bench.floats(1, 1, {static_cast<float>(scale)}), {}, 1e-5,
+      bench.floats(1, 1, {static_cast<float>(sums.loss)}), bench.floats(1, 1, {LayerBench::kLossScale}), {}, 1e-5,
       [&](const DoubleModel& m, const std::vector<Matrix>&) { return Doubles{m.loss(block, smoothing)}; });
 }
 

@@ -31,7 +31,7 @@ void on_every_shape(const Check& check) {
   }
 }
 
-TEST(LayerGradients, OfColumnLinear) {
+TEST(LayerGradients, OfColumnParallelLinear) {
   on_every_shape([](LayerBench& b, int64_t rows) {
     for (bool bias : {true, false}) {
       LayerBench bench(b.config);
@@ -42,7 +42,7 @@ TEST(LayerGradients, OfColumnLinear) {
       const Tensor d_x = bench.there(rows, width);
       const bool accumulate = bias;
       linear.forward(bench.pass(), x, y);
-      linear.backward(bench.pass(), d_y, x, d_x, accumulate);
+      accumulate ? linear.accumulate_backward(bench.pass(), d_y, x, d_x) : linear.backward(bench.pass(), d_y, x, d_x);
       bench.expect_gradients(y, d_y, {{"d_x", x, d_x, accumulate}}, tolerance(width + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& in) {
                                return m.layers().linear(in[0], "linear", bias).values;
@@ -51,25 +51,19 @@ TEST(LayerGradients, OfColumnLinear) {
   });
 }
 
-TEST(LayerGradients, OfResidualLinear) {
-  on_every_shape([](LayerBench& b, int64_t rows) {
-    for (bool bias : {true, false}) {
-      LayerBench bench(b.config);
-      const int64_t width = b.config.width, in = b.config.feed_forward;
-      const RowParallelLinear linear(bench.params, "linear", {in}, width, bias, b.config.dropout_residual);
-      bench.allocate();
-      const Tensor x = bench.random(rows, in), residual = bench.random(rows, width), y = bench.space(rows, width);
-      const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
-      ResidualStream::Saved saved;
-      ResidualStream stream(bench.pass(), kNoNorm, residual, y, &saved);
-      linear.forward(bench.pass(), x, stream);
-      ResidualGradient d(bench.pass(), kNoNorm, d_y, saved);
-      linear.backward(bench.pass(), d, x, d_x);
-      bench.expect_gradients(y, d_y, {{"d_x", x, d_x}, {"d_residual", residual, d_y}}, tolerance(in + rows),
-                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
-                               return m.layers().residual_linear(v[0], v[1], "linear", bias, whole_block(v[0])).values;
-                             });
-    }
+TEST(LayerGradients, OfRowParallelLinear) {
+  on_every_shape([](LayerBench& bench, int64_t rows) {
+    const int64_t width = bench.config.width, in = bench.config.feed_forward;
+    const RowParallelLinear linear(bench.params, "linear", {in}, width);
+    bench.allocate();
+    const Tensor x = bench.random(rows, in), y = bench.space(rows, width);
+    const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
+    linear.forward(bench.pass(), x, y);
+    linear.backward(bench.pass(), d_y, x, d_x);
+    bench.expect_gradients(y, d_y, {{"d_x", x, d_x}}, tolerance(in + rows),
+                           [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                             return m.layers().linear(v[0], "linear", /*has_bias=*/false).values;
+                           });
   });
 }
 
@@ -89,33 +83,40 @@ TEST(LayerGradients, OfLayerNorm) {
   });
 }
 
-TEST(LayerGradients, OfResidualStreamWithNormsInBothPlaces) {
+TEST(LayerGradients, OfResidualStreamWithNormsInBothPositions) {
   on_every_shape([](LayerBench& b, int64_t rows) {
-    for (NormPosition place : {NormPosition::post, NormPosition::pre}) {
+    for (NormPosition position : {NormPosition::post, NormPosition::pre}) {
       ModelConfig config = b.config;
-      config.norm = place;
+      config.norm = position;
       LayerBench bench(config);
       const int64_t width = config.width;
-      const LayerNorm norm1(bench.params, "1.norm", width), norm2(bench.params, "2.norm", width);
-      const BlockNorms norms{place, {&norm1, &norm2}};
-      const RowParallelLinear linear1(bench.params, "1", {width}, width, /*bias=*/true, config.dropout_residual);
-      const RowParallelLinear linear2(bench.params, "2", {width}, width, /*bias=*/false, config.dropout_residual);
+      const RowParallelLinear linear1(bench.params, "1.linear", {width}, width);
+      const ResidualConnection after1(bench.params, "1", "linear", /*bias=*/true, config);
+      const RowParallelLinear linear2(bench.params, "2.linear", {width}, width);
+      const ResidualConnection after2(bench.params, "2", "linear", /*bias=*/false, config);
+      const Residuals residuals{position, {&after1, &after2}};
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
       const Tensor d = bench.copy(d_y);
+      Pass& p = bench.pass();
       ResidualStream::Saved saved;
-      ResidualStream stream(bench.pass(), norms, x, y, &saved);
+      ResidualStream stream(p, residuals, x, y, &saved);
       const Tensor input1 = stream.input();
-      linear1.forward(bench.pass(), input1, stream);
+      stream.add(p, linear1.forward(p, input1, stream.output()));
       const Tensor input2 = stream.input();
-      linear2.forward(bench.pass(), input2, stream);
-      ResidualGradient gradient(bench.pass(), norms, d, saved);
-      linear2.backward(bench.pass(), gradient, input2, gradient.d_input());
-      linear1.backward(bench.pass(), gradient, input1, gradient.d_input());
-      gradient.finish(bench.pass());
+      stream.add(p, linear2.forward(p, input2, stream.output()));
+      ResidualGradient gradient(p, residuals, d, saved);
+      const Tensor d_input = bench.space(rows, width);  // the product may not overwrite what it reads
+      const auto backward = [&](const RowParallelLinear& linear, const Tensor& input) {
+        linear.backward(p, gradient.of_output(p), input, d_input);
+        ops::cast(p.ctx, {.x = d_input, .y = gradient.of_input()});
+      };
+      backward(linear2, input2);
+      backward(linear1, input1);
+      gradient.finish(p);
       const auto sublayer = [](const DoubleLayers& layers, const Matrix& x, const std::string& name, bool bias) {
         return layers.around(x, name + ".norm", [&](const Matrix& in, const Matrix& residual) {
-          return layers.residual_linear(in, residual, name, bias, whole_block(in));
+          return layers.residual_linear(in, residual, name + ".linear", bias, whole_block(in));
         });
       };
       bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(4 * width + rows),
@@ -136,13 +137,15 @@ TEST(LayerGradients, OfFeedForward) {
       LayerBench bench(config, /*seed=*/3);
       const int64_t width = config.width;
       const FeedForward layer(bench.params, "feed_forward", config);
+      const ResidualConnection connection(bench.params, "feed_forward", "down", config.bias_feed_forward, config);
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, width);
       const Tensor d_y = bench.random(rows, width), d = bench.copy(d_y);
       FeedForward::Saved saved;
       through_sublayer(
-          bench.pass(), x, y, d, [&](ResidualStream& stream) { layer.forward(bench.pass(), stream, &saved); },
-          [&](ResidualGradient& gradient) { layer.backward(bench.pass(), gradient, saved); });
+          bench.pass(), connection, x, y, d,
+          [&](const Tensor& out) { return layer.forward(bench.pass(), x, out, &saved); },
+          [&](const Tensor& d_out, const Tensor& d_x) { layer.backward(bench.pass(), d_out, saved, d_x); });
       bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(width + config.feed_forward + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                                return m.layers().feed_forward(v[0], v[0], "feed_forward", whole_block(v[0])).values;
@@ -164,14 +167,14 @@ TEST(LayerGradients, OfEmbeddingWithPositions) {
       LayerBench bench(config);
       const Param* table = declare_table(bench.params, "source_embedding.weight", 7, config);
       const PositionTables tables(bench.params, config, 8);
-      const Embedding embedding("source_embedding", table, tables.source(), config);
+      const Embedding embedding("source_embedding", table, config);
       bench.allocate();
       const std::vector<int32_t> ids = rows == 1 ? std::vector<int32_t>{6} : std::vector<int32_t>{3, 0, 3, 6, 3};
       std::vector<int32_t> places;
       for (int32_t i = 0; i < rows; ++i) places.push_back(i);
       const Tensor y = bench.space(rows, config.width), d_y = bench.random(rows, config.width), d = bench.copy(d_y);
-      embedding.forward(bench.pass(), bench.ints(ids), bench.ints(places), y);
-      embedding.backward(bench.pass(), bench.ints(ids), bench.ints(places), d);
+      embedding.forward(bench.pass(), bench.ints(ids), bench.ints(places), tables.source(), y);
+      embedding.backward(bench.pass(), bench.ints(ids), bench.ints(places), tables.source(), d);
       bench.expect_gradients(y, d_y, {}, tolerance(rows), [&](const DoubleModel& m, const std::vector<Matrix>&) {
         return m.embed(ids, "source", {0, ids.size()}).values;
       });
@@ -185,19 +188,17 @@ TEST(LayerGradients, OfOutputProjectionAndSmoothedLoss) {
       ModelConfig config = b.config;
       config.tying = Tying::none, config.target_vocabulary = vocabulary, config.bias_output = vocabulary != 2;
       LayerBench bench(config);
-      const OutputProjection output(bench.params, declare_table(bench.params, "output.weight", vocabulary, config),
-                                    config);
+      const OutputProjection output(bench.params, /*tied=*/nullptr, config);
       bench.allocate();
       std::vector<int32_t> targets(static_cast<size_t>(rows), static_cast<int32_t>(vocabulary - 1));
       if (rows > 1) targets[1] = 0, targets.back() = -1;  // the last row is unused
-      const float scale = 0.5f;
       const double smoothing = vocabulary == 2 ? 0 : 0.1;
       const Tensor x = bench.random(rows, config.width), logits = bench.space(rows, vocabulary);
       std::vector<float> scales;
-      for (int32_t target : targets) scales.push_back(target < 0 ? 0 : scale);
+      for (int32_t target : targets) scales.push_back(target < 0 ? 0 : LayerBench::kLossScale);
       const Tensor d_x = bench.space(rows, config.width), d_losses = bench.floats(rows, 1, scales);
       output.forward(bench.pass(), x, logits);
-      const RowLoss losses = cross_entropy(bench.pass(), output, logits, bench.ints(targets), smoothing, scale, true);
+      const RowLoss losses = cross_entropy(bench.pass(), output, logits, bench.ints(targets), smoothing, true);
       output.backward(bench.pass(), /*d_logits=*/logits, x, d_x);
       bench.expect_gradients(losses.loss, d_losses, {{"d_x", x, d_x}}, tolerance(config.width + vocabulary + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {

@@ -4,21 +4,12 @@
 
 #include "model/decoding/beam_search.h"
 #include "tests/support/small_model.h"
+#include "tests/support/test_adam.h"
 
 namespace weft::testing {
 namespace {
 
 using Sentence = std::vector<int32_t>;
-
-void adam_step(SmallModel& m, const Buffer& first, const Buffer& second, int64_t step, float lr) {
-  const int64_t n = m.params.numel();
-  ops::adam(m.ctx, {.param = m.params.values(),
-                    .grad = m.params.grads(),
-                    .m = first.tensor({n}),
-                    .v = second.tensor({n}),
-                    .lr = lr,
-                    .step = step});
-}
 
 TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   ModelConfig config = small_config();  // 11 words, of which 3 are unk, bos and eos
@@ -31,15 +22,14 @@ TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   BlockBuilder builder(26, 26);
   for (int i = 0; i < 2; ++i) builder.add(sources[i], targets[i]);
   const Block block = builder.finish(0);
-  const size_t bytes = m.params.values().bytes();
-  const Buffer first(bytes, test_device()), second(bytes, test_device());
+  TestAdam adam(m.params);
   double loss = 0;
   const float lr = all_or_few(2e-3f, 6e-3f);
   for (int64_t step = 1; step <= all_or_few(150, 50); ++step) {
     ops::fill(m.ctx, {.x = m.params.grads()});
-    Pass p = m.pass();
-    loss = sum_of(m.ctx, m.model->loss_and_gradients(p, block, 0, 1.0 / 26, nullptr)).loss / 26;
-    adam_step(m, first, second, step, lr);
+    Pass p = m.pass(0, /*training=*/true, /*loss_scale=*/1.0 / 26);
+    loss = sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), 0, nullptr)).loss / 26;
+    adam.step(m.ctx, lr);
   }
   EXPECT_LT(loss, 0.05);
   for (int beam : {1, 4}) {

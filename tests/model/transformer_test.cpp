@@ -13,7 +13,7 @@ namespace {
 
 double loss_of(SmallModel& m, const Block& block, double smoothing) {
   Pass p = m.pass();
-  return sum_of(m.ctx, m.model->loss_and_gradients(p, block, smoothing, 1, nullptr)).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), smoothing, nullptr)).loss;
 }
 
 // Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the emulated device
@@ -99,7 +99,7 @@ TEST(Transformer, ASentenceDoesNotSeeItsNeighbours) {
   const Block second = builder.finish(0);
   const auto rows = [&](const Block& b) {
     Pass p = m.pass(0, false);
-    return to_host<float>(m.ctx, m.model->row_nll(p, b).slice_rows(0, 3));
+    return to_host<float>(m.ctx, m.model->loss(p, load_batch(p, b), /*smoothing=*/0).nll.slice_rows(0, 3));
   };
   EXPECT_EQ(rows(first), rows(second));
 }
@@ -110,11 +110,10 @@ TEST(Transformer, DropoutChangesWithStepAndBlockOnly) {
   const auto world = make_single_communicator();
   SmallModel m(config, *world, 5);
   const Block block = random_blocks(config, 1, 30, 34, 9, 2).front();
-  const auto loss = [&](int64_t step, int64_t index, bool training) {
+  const auto loss = [&](uint32_t step, int64_t index, bool training) {
     Pass p = m.pass(index, training);
-    p.step = step;
-    return sum_of(m.ctx, training ? m.model->loss_and_gradients(p, block, 0, 1, nullptr) : m.model->loss(p, block, 0))
-        .loss;
+    m.scalars.set(m.ctx, {.step = step, .block = index});
+    return sum_of(m.ctx, m.model->loss(p, load_batch(p, block), 0)).loss;
   };
   EXPECT_EQ(loss(1, 0, true), loss(1, 0, true));
   EXPECT_NE(loss(1, 0, true), loss(2, 0, true));
@@ -139,7 +138,7 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
   Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
   BlockBuilder builder(30, 34);
   builder.add({}, {});
-  model.loss_and_gradients(p, builder.finish(0), 0.1, 1, nullptr);
+  model.loss_and_gradients(p, load_batch(p, builder.finish(0)), 0.1, nullptr);
   EXPECT_EQ(measuring.high_water(), m.arena.high_water());
 }
 

@@ -31,8 +31,9 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
     std::vector<int32_t> ids = block_.source;
     for (size_t i = static_cast<size_t>(block_.source_tokens()); i < ids.size(); ++i) ids[i] = -1;
     Pass p = model_.pass(0, /*training=*/false);
-    model_.model->start_decoding(p, upload(p, ids), upload(p, block_.source_positions),
-                                 rows_of(block_.source_offsets).ranges(p), state_);
+    const Sequences source{upload(p, ids), upload(p, block_.source_positions),
+                           rows_of(block_.source_offsets).ranges(p)};
+    model_.model->start_decoding(p, source, state_);
   }
 
   // The logits of every target row, each made by one step over all sentences that are that long.

@@ -6,6 +6,7 @@
 #include "tests/support/compare.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
+#include "trainer/step_totals.h"
 
 namespace weft::testing {
 namespace {
@@ -32,18 +33,25 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
     set_num_threads(1);
     SmallModel m(config, mesh.tp(), /*seed=*/1);
     put(m.ctx, initial, m.params);
-    Optimizer optimizer(m.params, options, test_device());
+    Optimizer optimizer(m.params, options);
+    const StepSums sums(test_device());
     Training t;
     for (int64_t step = 0; step < file.integer("steps"); ++step) {  // as Trainer::step
       const Block& block = blocks[static_cast<size_t>(step) % blocks.size()];
       const auto tokens = static_cast<double>(block.target_tokens());
       ops::fill(m.ctx, {.x = m.params.grads()});
-      Pass p = m.pass();
-      const RowLoss rows = m.model->loss_and_gradients(p, block, file.number("smoothing"), 1 / tokens, nullptr);
+      Pass p = m.pass(0, /*training=*/true, /*loss_scale=*/1 / tokens);
+      const RowLoss rows = m.model->loss_and_gradients(p, load_batch(p, block), file.number("smoothing"), nullptr);
       t.losses.push_back(sum_of(m.ctx, rows).loss / tokens);
-      const GradNorm norm = optimizer.grad_norm(m.ctx, mesh);
-      t.grad_norms.push_back(norm.value);
-      optimizer.step(m.ctx, learning_rate(schedule, step, file.integer("steps")), norm.clip_scale(options.clip_norm));
+      sums.clear(m.ctx);
+      optimizer.add_squares(m.ctx, sums.split_squares(), sums.whole_squares());
+      const double norm = std::sqrt(exchange_totals(m.ctx, sums, StopRequest::none, mesh).gradient_square);
+      t.grad_norms.push_back(norm);
+      StepScalars scalars;
+      optimizer.next_step(scalars, learning_rate(schedule, step, file.integer("steps")),
+                          clip_scale(norm, options.clip_norm));
+      m.scalars.set(m.ctx, scalars);
+      optimizer.update(m.ctx, m.scalars.get());
     }
     t.weights = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = std::move(t);

@@ -12,6 +12,7 @@
 
 #include "model/parameters/param_store.h"
 #include "model/pass.h"
+#include "tensor/device_scalars.h"
 #include "tests/support/compare.h"
 #include "tests/support/device.h"
 #include "tests/support/double_model.h"
@@ -61,7 +62,10 @@ struct Differentiated {  // an input, and where backward has put its gradient
 
 class LayerBench {
  public:
-  explicit LayerBench(const ModelConfig& config, uint64_t seed = 1) : config(config), seed_(seed) {}
+  explicit LayerBench(const ModelConfig& config, uint64_t seed = 1) : config(config), seed_(seed) {
+    scalars_.set(ctx_, {.step = kStep, .block = kBlock, .loss_scale = kLossScale});
+  }
+  static constexpr float kLossScale = 0.25f;
 
   const ModelConfig config;
   ParamStore params{0, 1, DType::f32, test_device()};
@@ -111,7 +115,7 @@ class LayerBench {
     for (const Differentiated& input : inputs)
       x.push_back(
           {static_cast<size_t>(input.value.rows()), static_cast<size_t>(input.value.cols()), doubles(input.value)});
-    const Masks masks{.seed = pass_.seed, .step = pass_.step, .block = pass_.block, .training = pass_.training};
+    const Masks masks{.seed = pass_.seed, .step = kStep, .block = kBlock, .training = pass_.training};
     const DoubleModel model(config, values, masks);
     const Doubles weights = doubles(d_y);
     Doubles got_y = doubles(y), want_y = definition(model, x);
@@ -140,6 +144,8 @@ class LayerBench {
   }
 
  private:
+  static constexpr uint32_t kStep = 3;
+  static constexpr int64_t kBlock = 2;
   static constexpr float kThere = 1.0f / 64;  // what gradients that accumulate are added to
 
   // Inputs, weights and d_y are of size 1. A gradient that cancels in exact arithmetic (differences of it are noise of
@@ -179,7 +185,8 @@ class LayerBench {
   Arena arena_{size_t{4} << 20, test_device()};
   std::unique_ptr<Communicator> alone_ = make_single_communicator();
   TensorParallel tp_{*alone_};
-  Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .seed = 7, .step = 3, .block = 2, .training = true};
+  DeviceScalars scalars_{test_device()};
+  Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .seed = 7, .scalars = scalars_.get(), .training = true};
 };
 
 // One side of a block: which rows are whose.
@@ -197,7 +204,7 @@ struct Side {
     }
     return s;
   }
-  SequenceRanges segments(LayerBench& bench) const {
+  SequenceRanges ranges(LayerBench& bench) const {
     std::vector<int32_t> begin, end;
     for (const auto& [b, e] : sentences) begin.push_back(b), end.push_back(e);
     return {bench.ints(begin), bench.ints(end)};

@@ -44,7 +44,7 @@ struct Masks {
   bool training = false;
 
   struct Site {  // what an element of one tensor of a block is multiplied with
-    Dropout dropout;
+    DropoutMask dropout;
     uint64_t first = 0;
     double operator()(size_t index) const {
       if (dropout.rate <= 0) return 1;

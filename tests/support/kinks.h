@@ -22,7 +22,7 @@ inline double nearest_kink(ModelConfig config, const std::vector<Block>& blocks)
     params[p.spec.name] = Doubles(p.value.ptr<float>(), p.value.ptr<float>() + p.numel());
   for (const Block& block : blocks) {
     const Pass p = m.pass(block.index);
-    const Masks masks{.seed = p.seed, .step = p.step, .block = p.block, .training = p.training};
+    const Masks masks{.seed = p.seed, .step = p.scalars->step, .block = p.scalars->block, .training = p.training};
     const DoubleModel model(config, params, masks);
     model.loss(block, 0);
     nearest = std::min(nearest, model.layers().nearest_kink());

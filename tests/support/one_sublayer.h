@@ -1,22 +1,22 @@
-// tests/support/one_sublayer.h: a residual stream of one sublayer f without a norm: y = x + f(x).
+// tests/support/one_sublayer.h: a sublayer f in a residual connection without its norm: y = x + dropout(f(x) + b).
 #pragma once
 
 #include "model/layers/residual.h"
 
 namespace weft::testing {
 
-inline const BlockNorms kNoNorm{NormPosition::pre, {nullptr}};
-
-// forward(stream) and backward(gradient) are f's; d: gradient of y on entry, of x on return.
+// forward(y) and backward(d_y, d_x) are f's; d: gradient of y on entry, of x on return.
 template <typename Forward, typename Backward>
-void through_sublayer(Pass& p, const Tensor& x, const Tensor& y, const Tensor& d, const Forward& forward,
-                      const Backward& backward) {
-  ResidualStream::Saved saved;
-  ResidualStream stream(p, kNoNorm, x, y, &saved);
-  forward(stream);
-  ResidualGradient gradient(p, kNoNorm, d, saved);
-  backward(gradient);
-  gradient.finish(p);
+void through_sublayer(Pass& p, const ResidualConnection& connection, const Tensor& x, const Tensor& y, const Tensor& d,
+                      const Forward& forward, const Backward& backward) {
+  const Dropout dropout = connection.dropout(p, x.rows());
+  ops::dropout_add_forward(
+      p.ctx, {.residual = x, .x = forward(y).part(), .bias = connection.bias(), .y = y, .dropout = dropout});
+  const Tensor d_branch = p.arena.like(d);
+  ops::dropout_backward(p.ctx, {.d_y = d, .d_x = d_branch, .dropout = dropout});
+  if (!connection.d_bias().empty()) ops::column_sum(p.ctx, {.x = d_branch, .y = connection.d_bias()});
+  backward(d_branch, d_branch);
+  ops::add(p.ctx, {.x = d_branch, .y = d});
 }
 
 }  // namespace weft::testing

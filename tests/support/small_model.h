@@ -9,6 +9,7 @@
 
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "tensor/device_scalars.h"
 #include "tests/support/block_loss.h"
 #include "tests/support/device_group.h"
 
@@ -62,6 +63,7 @@ struct SmallModel {
         group(ctx, tp_group),
         tp(*group),
         params(tp_group.rank(), tp_group.size(), storage, device),
+        scalars(device),
         arena(arena_bytes, device) {
     config.resolve(tp_group.size());
     model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
@@ -83,14 +85,17 @@ struct SmallModel {
     }
     params.round_values(ctx);
   }
-  Pass pass(int64_t block = 0, bool training = true) {
-    return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .step = 3, .block = block, .training = training};
+  // Of step 3; the loss is multiplied by `loss_scale`.
+  Pass pass(int64_t block = 0, bool training = true, double loss_scale = 1) {
+    scalars.set(ctx, {.step = 3, .block = block, .loss_scale = static_cast<float>(loss_scale)});
+    return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .scalars = scalars.get(), .training = training};
   }
 
   Context ctx;
   DeviceGroup group;
   TensorParallel tp;
   ParamStore params;
+  DeviceScalars scalars;
   Arena arena;
   std::unique_ptr<Transformer> model;
 };
@@ -131,8 +136,8 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
   const double loss_scale = loss_scale_of(storage);
   const LossTotal total(m.ctx.device());
   for (size_t i = first; i < first + share; ++i) {
-    Pass p = m.pass(blocks[i].index);
-    total.add(m.ctx, m.model->loss_and_gradients(p, blocks[i], smoothing, loss_scale / tokens,
+    Pass p = m.pass(blocks[i].index, /*training=*/true, loss_scale / tokens);
+    total.add(m.ctx, m.model->loss_and_gradients(p, load_batch(p, blocks[i]), smoothing,
                                                  i + 1 == first + share ? &sync : nullptr));
   }
   sync.wait();

@@ -56,9 +56,9 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     if (!part.from.empty()) trainer.load(part.from, state);
     std::vector<double> losses;
     for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
-    trainer.update(state);
+    trainer.snapshot(state);
     if (!part.to.empty()) trainer.save(part.to, state, "");
-    auto params = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+    auto params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = {std::move(losses), std::move(params)};
   });
   return result;

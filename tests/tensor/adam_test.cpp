@@ -1,4 +1,5 @@
 // tests/tensor/adam_test.cpp: some Adam steps against the algorithm in double.
+#include "tensor/op_formulas.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -12,14 +13,9 @@ TEST(Adam, FollowsTheAlgorithmForSeveralSteps) {
     const double lr = 0.01f, beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, decay = 0.1f, clip = 0.5f;
     for (int64_t step = 1; step <= 5; ++step) {
       const Tensor grad = w.random({n});
-      ops::adam(w.ctx, {.param = param,
-                        .grad = grad,
-                        .m = m,
-                        .v = v,
-                        .lr = 0.01f,
-                        .weight_decay = 0.1f,
-                        .grad_scale = 0.5f,
-                        .step = step});
+      StepScalars scalars{.lr = 0.01f, .grad_scale = 0.5f};
+      set_adam_corrections(scalars, 0.9f, 0.98f, step);
+      ops::adam(w.ctx, {.param = param, .grad = grad, .m = m, .v = v, .weight_decay = 0.1f, .scalars = &scalars});
       const Doubles g = to_doubles(grad);
       for (size_t i = 0; i < p.size(); ++i) {
         first[i] = beta1 * first[i] + (1 - beta1) * g[i] * clip;
@@ -38,7 +34,8 @@ TEST(Adam, FollowsTheAlgorithmForSeveralSteps) {
 TEST(Adam, DoesNotMoveWithoutGradient) {
   Workspace w;
   const Tensor param = w.random({9}), zero = w.zeros({9}), before = w.copy(param);
-  ops::adam(w.ctx, {.param = param, .grad = zero, .m = w.zeros({9}), .v = w.zeros({9}), .lr = 1});
+  const StepScalars scalars{.lr = 1};
+  ops::adam(w.ctx, {.param = param, .grad = zero, .m = w.zeros({9}), .v = w.zeros({9}), .scalars = &scalars});
   EXPECT_EQ(values(param), values(before));
 }
 

@@ -50,7 +50,8 @@ TEST(Ops, RefuseAProductThatCannotEndSo) {
   };
   EXPECT_EQ(message({.accumulate = true, .epilogue = {Kind::activate}}),
             "gemm: an activation of a sum that is accumulated");
-  EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate}}), "gemm: a gradient with a bias");
+  EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate, Activation::relu, c}}),
+            "gemm: a gradient with a bias");
   EXPECT_EQ(message({.epilogue = {Kind::differentiate}}), "gemm: epilogue.saved is missing");
   EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias goes with a weight's gradient alone");
 }

@@ -62,8 +62,8 @@ Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ran
                                .valid = part.valid,
                                .vocabulary = p.vocabulary,
                                .smoothing = static_cast<float>(p.smoothing),
-                               .grad_scale = 0.5f,
                                .backward = backward,
+                               .scalars = &kTestScalars,
                                .loss = loss,
                                .nll = nll});
     result.loss = values(loss);

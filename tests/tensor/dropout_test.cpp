@@ -19,13 +19,13 @@ TEST(Philox, MatchesThePublishedVectors) {  // Random123's known answers for phi
 
 TEST(Dropout, TakesTheHalvesOfAGroupsWordsLowFirst) {  // of the first vector above: e8d5 6627 c58d e169 ac4c ...
   std::vector<bool> kept;
-  for (uint64_t i = 0; i < 8; ++i) kept.push_back(Dropout{.rate = 0.75f}.keeps(i));
+  for (uint64_t i = 0; i < 8; ++i) kept.push_back(DropoutMask{.rate = 0.75f}.keeps(i));
   EXPECT_EQ(kept, (std::vector<bool>{true, false, true, true, false, false, true, false}));
 }
 
 TEST(Dropout, RoundsItsRateToSixteenBitsAndScalesByWhatItKeeps) {
   const auto expect = [](float rate, uint32_t threshold) {
-    const Dropout d{.rate = rate};
+    const DropoutMask d{.rate = rate};
     EXPECT_EQ(d.threshold(), threshold) << rate;
     EXPECT_NEAR(d.keep_scale() * (65536.0 - threshold) / 65536, 1, 1e-7) << rate;
   };
@@ -49,9 +49,12 @@ TEST(DropoutMask, EqualsRandomHeaderBitByBit) {
       Dropout d = kTestDropout;
       d.first = first;
       d.row_stride = cols + 3;
+      const DropoutMask mask = d.mask();
+      EXPECT_EQ(mask.first, first + 2 * 1001);
+      EXPECT_EQ(mask.step, 5u);
       const std::vector<float> got = masks(w, d, 5, cols);
       for (int64_t i = 0; i < 5 * cols; ++i) {
-        ASSERT_EQ(got[static_cast<size_t>(i)], d.keeps(d.index(i / cols, i % cols)) ? d.keep_scale() : 0.0f)
+        ASSERT_EQ(got[static_cast<size_t>(i)], mask.keeps(mask.index(i / cols, i % cols)) ? mask.keep_scale() : 0.0f)
             << i << " of " << cols << " columns from " << first;
       }
     }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "tensor/device_scalars.h"
 #include "tensor/error.h"
 #include "tensor/memory.h"
 #include "tests/tensor/op_tensors.h"
@@ -18,10 +19,9 @@ namespace weft::testing {
 class DeviceCopies {
  public:
   // Points the tensors at copies of their bytes on ctx's device; a dry run has neither memory nor copies.
-  DeviceCopies(Context& ctx, const OpTensors& tensors) : ctx_(ctx) {
+  DeviceCopies(Context& ctx, const std::vector<Tensor*>& tensors) : ctx_(ctx) {
     if (!ctx.dry_run()) copy(tensors);
     for (Tensor* t : tensors) {
-      if (t->empty()) continue;
       t->device = ctx.device();
       t->data = extent(*t) == 0 || ctx.dry_run() ? nullptr : address_of(t->data);
     }
@@ -48,7 +48,7 @@ class DeviceCopies {
     size_t bytes() const { return static_cast<size_t>(end - begin); }
   };
 
-  void copy(const OpTensors& tensors) {
+  void copy(const std::vector<Tensor*>& tensors) {
     std::vector<std::pair<std::byte*, std::byte*>> spans;
     for (const Tensor* t : tensors) {
       auto* const begin = static_cast<std::byte*>(t->data);
@@ -83,13 +83,12 @@ class DeviceCopies {
 template <typename Arguments>
 void run_on_device(Context& ctx, Arguments a, void (*op)(Context&, const Arguments&)) {
   if (ctx.device() == Device::cpu) return op(ctx, a);
-  DeviceCopies copies(ctx, tensors(a));
-  std::vector<Buffer> memory;
-  for (const StepState** state : states(a)) {
-    if (*state == nullptr) continue;
-    memory.emplace_back(sizeof(StepState), ctx.device());
-    ctx.runtime().upload(*state, memory.back().data(), sizeof(StepState));
-    *state = static_cast<const StepState*>(memory.back().data());
+  const OpPointers pointers(a);
+  DeviceCopies copies(ctx, pointers.tensors);
+  std::vector<DeviceScalars> scalars;
+  for (const StepScalars** s : pointers.step_scalars) {
+    scalars.emplace_back(ctx.device()).set(ctx, **s);
+    *s = scalars.back().get();
   }
   op(ctx, a);
   copies.bring_back();

@@ -177,7 +177,7 @@ TEST_P(Storage, AttentionOfEveryTile) {
                d_v = outputs({rows, width});
     const Tensor lse = w_.nans({heads, rows});
     const ops::SequenceRanges ranges{w_.ints({0, 70, 71}), w_.ints({70, 71, 73})};
-    const Dropout dropout{.rate = 0.2f, .seed = 1, .step = 2, .purpose = 3, .row_stride = rows};
+    const Dropout dropout{.rate = 0.2f, .seed = 1, .purpose = 3, .row_stride = rows, .scalars = &kTestScalars};
     for (const bool half : {true, false}) {
       const auto of = [&](const Pair& p) { return half ? p.half : p.full; };
       ops::attention_forward(w_.ctx, {.q = of(q),
@@ -223,6 +223,7 @@ TEST_P(Storage, CrossEntropyInPlace) {
   const Pair logits = random({rows, padded}, 4);
   const Tensor targets = w_.ints({0, 149, -1, 7, 64, 63});
   Tensor losses[2];
+  const StepScalars scalars{.loss_scale = 100};
   for (const bool half : {true, false}) {
     const Tensor x = half ? logits.half : logits.full, stats = w_.nans({1, rows, 4});
     const Tensor loss = w_.nans({rows}), nll = w_.nans({rows});
@@ -234,7 +235,7 @@ TEST_P(Storage, CrossEntropyInPlace) {
                                 .valid = vocabulary,
                                 .vocabulary = vocabulary,
                                 .smoothing = 0.1f,
-                                .grad_scale = 100,
+                                .scalars = &scalars,
                                 .loss = loss,
                                 .nll = nll});
     losses[half] = loss;
@@ -265,7 +266,8 @@ TEST_P(Storage, AdamWritesTheRoundedParameters) {
   const int64_t n = 100;
   const Tensor param = w_.random({n}), grad = w_.random({n}), m = w_.zeros({n}), v = w_.zeros({n});
   const Pair copy{halves({n}), param};
-  ops::adam(w_.ctx, {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .lr = 0.1f});
+  const StepScalars scalars{.lr = 0.1f};
+  ops::adam(w_.ctx, {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .scalars = &scalars});
   expect_rounded(copy, "copy");
 }
 

@@ -93,12 +93,20 @@ inline void expect_same_on_any_threads(const std::function<std::string(Workspace
   EXPECT_TRUE(results[0] == results[2]) << "1 and 3 threads differ";
 }
 
-inline constexpr Dropout kTestDropout{.rate = 0.3f, .seed = 99, .step = 5, .purpose = 2, .first = 13, .row_stride = 37};
+inline constexpr StepScalars kTestScalars{.step = 5, .block = 2, .loss_scale = 0.5f};
+inline constexpr Dropout kTestDropout{.rate = 0.3f,
+                                      .seed = 99,
+                                      .purpose = 2,
+                                      .first = 13,
+                                      .row_stride = 37,
+                                      .block_stride = 1001,
+                                      .scalars = &kTestScalars};
 
 // The factor that a kept or dropped element is multiplied with, from random.h alone.
 inline double dropout_factor(const Dropout& d, int64_t row, int64_t col) {
   if (d.rate <= 0) return 1;
-  return d.keeps(d.index(row, col)) ? static_cast<double>(d.keep_scale()) : 0;
+  const DropoutMask mask = d.mask();
+  return mask.keeps(mask.index(row, col)) ? static_cast<double>(mask.keep_scale()) : 0;
 }
 
 }  // namespace weft::testing

@@ -40,13 +40,13 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
     Validation validation(c, mesh, trainer);
     trainer.step();
     const int64_t before = Buffer::allocations();
-    const size_t scratch = trainer.context().scratch_bytes();
+    const size_t scratch = trainer.replica().context().scratch_bytes();
     for (int step = 2; step <= steps; ++step) {
       trainer.step();
-      if (step % (steps / 2) == 0) validation.run();
+      if (step % (steps / 2) == 0) validation.run(step);
     }
     EXPECT_EQ(Buffer::allocations(), before);
-    EXPECT_EQ(trainer.context().scratch_bytes(), scratch);
+    EXPECT_EQ(trainer.replica().context().scratch_bytes(), scratch);
   }
 }
 
@@ -58,10 +58,10 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()), mesh.own());
   Trainer trainer(c, mesh);
   Validation validation(c, mesh, trainer);
-  EXPECT_EQ(trainer.context().scratch_bytes(), plan.scratch);
+  EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
   trainer.step();
-  validation.run();
-  EXPECT_EQ(trainer.context().scratch_bytes(), plan.scratch);
+  validation.run(1);
+  EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPrecision, Allocations,

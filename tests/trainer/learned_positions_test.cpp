@@ -118,12 +118,12 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
     RunConfig c = resolve(config, 2);
     c.train.precision = Precision::f32;
     Trainer trainer(c, mesh);
-    const Tensor table = trainer.params().find("source_positions.weight")->value;
-    const std::vector<float> before = to_host<float>(trainer.context(), table);
+    const Tensor table = trainer.replica().params().find("source_positions.weight")->value;
+    const std::vector<float> before = to_host<float>(trainer.replica().context(), table);
     trainer.step();
-    EXPECT_NE(to_host<float>(trainer.context(), table), before);
+    EXPECT_NE(to_host<float>(trainer.replica().context(), table), before);
     TrainState state;
-    trainer.update(state);
+    trainer.snapshot(state);
     const std::string saved = trainer.save(folder / "checkpoints", state, "");
     if (mesh.world().rank() == 0) step_folder = saved, config = c;
   });
@@ -133,16 +133,15 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
       RunConfig c = config;
       c.parallel = {.dp = 1, .tp = tp};
       LoadedModel model(step_folder, c, mesh);
-      EXPECT_EQ(model.transformer().max_positions(), longest_sentence());
-      Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh,
-                            model.source_tokenizer(), model.target_tokenizer(), c.decode);
+      EXPECT_EQ(model.replica().model().max_positions(), longest_sentence());
+      Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), c.decode);
       EXPECT_EQ(translator.longest_source(), longest_sentence() - 1);
       const std::vector<int32_t> just_fits(static_cast<size_t>(longest_sentence() - 1), 270), too_long(300, 270);
       const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});
       EXPECT_EQ(translator.num_cut(), 1);
       EXPECT_EQ(found[0][0].text, found[1][0].text);
       if (mesh.world().rank() == 0) scores[tp - 1] = found[0][0].score;
-      EXPECT_EQ(longest_scored_pieces(model.transformer()), longest_sentence() - 1);
+      EXPECT_EQ(longest_scored_pieces(model.replica().model()), longest_sentence() - 1);
     });
   EXPECT_NE(scores[0], 0);
   EXPECT_NEAR(scores[0], scores[1], 1e-4 * std::abs(scores[0]));

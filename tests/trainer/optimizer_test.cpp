@@ -1,12 +1,12 @@
-// tests/trainer/optimizer_test.cpp: the gradient norm that all ranks agree on, whatever the loss was multiplied by.
+// tests/trainer/optimizer_test.cpp: the gradient norm that all ranks agree on.
 #include "trainer/optimizer.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "tensor/error.h"
 #include "tests/support/device.h"
+#include "trainer/step_totals.h"
 
 namespace weft::testing {
 namespace {
@@ -26,18 +26,17 @@ void on_grid_of_gradients(int dp, int tp, const std::function<void(ParamStore&, 
   });
 }
 
-TEST(GradNorm, CountsEachGlobalElementOnce) {
-  on_grid_of_gradients(2, 2, [](ParamStore& params, const Mesh& mesh, Context& ctx) {
-    const GradNorm norm = Optimizer(params, {}, test_device()).grad_norm(ctx, mesh);
-    EXPECT_DOUBLE_EQ(norm.value, std::sqrt(8 * 9.0));
-    EXPECT_TRUE(norm.finite);
-  });
+StepTotals totals_of(ParamStore& params, const Mesh& mesh, Context& ctx) {
+  const StepSums sums(test_device());
+  Optimizer(params, {}).add_squares(ctx, sums.split_squares(), sums.whole_squares());
+  return exchange_totals(ctx, sums, StopRequest::none, mesh);
 }
 
-TEST(GradNorm, IsOfTheGradientsBeforeTheyWereScaled) {
-  on_grid_of_gradients(1, 2, [](ParamStore& params, const Mesh& mesh, Context& ctx) {
-    const GradNorm norm = Optimizer(params, {}, test_device()).grad_norm(ctx, mesh, /*loss_scale=*/1024);
-    EXPECT_DOUBLE_EQ(norm.value, std::sqrt(8 * 9.0) / 1024);
+TEST(GradNorm, CountsEachGlobalElementOnce) {
+  on_grid_of_gradients(2, 2, [](ParamStore& params, const Mesh& mesh, Context& ctx) {
+    const StepTotals totals = totals_of(params, mesh, ctx);
+    EXPECT_DOUBLE_EQ(totals.gradient_square, 8 * 9.0);
+    EXPECT_TRUE(totals.finite);
   });
 }
 
@@ -48,8 +47,37 @@ TEST(GradNorm, OneOverflowOnOneRankIsSeenByAll) {
         if (mesh.world().rank() == 1)
           change(ctx, params.find(name)->grad,
                  [](std::vector<float>& values) { values[1] = std::numeric_limits<float>::infinity(); });
-        EXPECT_FALSE(Optimizer(params, {}, test_device()).grad_norm(ctx, mesh).finite) << name;
+        EXPECT_FALSE(totals_of(params, mesh, ctx).finite) << name;
       });
+}
+
+TEST(StepTotals, AddTheLossesOfDataParallelRanksAndTakeTheStrongestRequest) {
+  run_thread_ranks(4, [](Communicator& world) {
+    const Mesh mesh(world, {.dp = 2, .tp = 2});
+    Context ctx(test_device());
+    const StepSums sums(test_device());
+    const Buffer memory(sizeof(float), test_device());
+    const Tensor one = memory.tensor({1});
+    const auto dp_rank = static_cast<float>(mesh.dp().rank());
+    ops::fill(ctx, {.x = one, .value = 1 + dp_rank});
+    ops::sum(ctx, {.x = one, .y = sums.loss()});
+    ops::fill(ctx, {.x = one, .value = 10 + dp_rank});
+    ops::sum(ctx, {.x = one, .y = sums.nll()});
+    const StopRequest request = world.rank() == 3   ? StopRequest::save
+                                : world.rank() == 1 ? StopRequest::stop
+                                                    : StopRequest::none;
+    const StepTotals totals = exchange_totals(ctx, sums, request, mesh);
+    EXPECT_EQ(totals.loss, 3);
+    EXPECT_EQ(totals.nll, 21);
+    EXPECT_EQ(totals.request, StopRequest::stop);
+    EXPECT_EQ(exchange_totals(ctx, sums, StopRequest::none, mesh).request, StopRequest::none);
+  });
+}
+
+TEST(ClipScale, BringsTheNormDownToTheLimit) {
+  EXPECT_DOUBLE_EQ(clip_scale(4, 1), 1 / (4 + 1e-6));
+  EXPECT_EQ(clip_scale(0.5, 1), 1);
+  EXPECT_EQ(clip_scale(4, 0), 1);
 }
 
 }  // namespace

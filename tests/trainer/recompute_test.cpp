@@ -39,8 +39,8 @@ Numbers train(const TextCorpus& corpus, int tp, NormPosition norm, Precision pre
       const StepReport report = trainer.step();
       mine.losses.push_back(report.loss), mine.norms.push_back(report.grad_norm);
     }
-    mine.gradients = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/true);
-    mine.parameters = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+    mine.gradients = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/true);
+    mine.parameters = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = std::move(mine);
   });
   return result;

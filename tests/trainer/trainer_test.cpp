@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tests/support/small_run.h"
+#include "trainer/plan/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -122,10 +123,11 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
       const Mesh mesh(world, config.parallel, test_rank(world));
       Trainer trainer(config, mesh);
       TrainState state;
-      trainer.update(state);
+      trainer.snapshot(state);
       state.loss_scale.value = 0x1p30;
       trainer.load(trainer.save(folder.path(), state, ""), state);
-      const auto before = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+      const auto before =
+          gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
       int skipped = 0;
       StepReport r = trainer.step();
       for (; r.skipped && skipped < 40; r = trainer.step()) {
@@ -133,8 +135,9 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
         EXPECT_EQ(r.loss_scale, std::ldexp(1.0, 30 - skipped++));
         EXPECT_TRUE(std::isfinite(r.loss));
       }
-      trainer.update(state);
-      const auto after = gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false);
+      trainer.snapshot(state);
+      const auto after =
+          gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
       const std::lock_guard lock(reporting);
       EXPECT_GT(skipped, 0);
       EXPECT_TRUE(std::isfinite(r.grad_norm));

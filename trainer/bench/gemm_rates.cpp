@@ -33,25 +33,25 @@ class Operands {
         bias_(bytes({p.n}, DType::f32), ctx.device()) {
     fill(ctx, a_.tensor(a_shape_, dtype));
     fill(ctx, b_.tensor(b_shape_, dtype));
+    weight_.matrix = b_.tensor(b_shape_, dtype);
     const int64_t packed =
         p.pass == ProductPass::weight_gradient ? 0 : ops::packed_numel(ctx.device(), dtype, p.k, p.n);
     if (packed == 0) return;
-    packed_b_ = Buffer(static_cast<size_t>(packed) * size_of(dtype), ctx.device());
-    packed_ = packed_b_.tensor({packed}, dtype);
-    ops::pack_weight(ctx,
-                     {.b = b_.tensor(b_shape_, dtype), .trans_b = p.pass == ProductPass::forward, .packed = packed_});
+    packed_ = Buffer(static_cast<size_t>(packed) * size_of(dtype), ctx.device());
+    (p.pass == ProductPass::forward ? weight_.packed_forward : weight_.packed_backward) =
+        packed_.tensor({packed}, dtype);
+    ops::pack_weight(ctx, {.weight = weight_});
   }
 
   void multiply(Context& ctx, const Product& p) const {
     const bool weight_gradient = p.pass == ProductPass::weight_gradient;
     ops::gemm(ctx, {.a = a_.tensor(a_shape_, dtype_),
-                    .b = b_.tensor(b_shape_, dtype_),
+                    .b = weight_,
                     .c = c_.tensor({p.m, p.n}, c_dtype_),
                     .trans_a = weight_gradient,
                     .trans_b = p.pass == ProductPass::forward,
                     .bias = p.bias ? bias_.tensor({p.n}) : Tensor{},
-                    .accumulate = weight_gradient,
-                    .packed_b = packed_});
+                    .accumulate = weight_gradient});
   }
 
  private:
@@ -69,8 +69,8 @@ class Operands {
 
   Shape a_shape_, b_shape_;
   DType c_dtype_, dtype_;
-  Buffer a_, b_, c_, bias_, packed_b_;
-  Tensor packed_;  // the weight as the model's products read it; empty where they read it as it is
+  Buffer a_, b_, c_, bias_, packed_;
+  ops::Weight weight_;  // b, as the model's products read it
 };
 
 }  // namespace

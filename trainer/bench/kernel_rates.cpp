@@ -66,7 +66,7 @@ std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& w
   Trainer trainer(config, mesh);
   const Step step = first_block_of(synthetic_step(config, mesh.dp().rank(), mesh.dp().size()));
   OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
-  Context& ctx = trainer.context();
+  Context& ctx = trainer.replica().context();
   ctx.set_trace(&trace);
   trainer.step_on(step);
   ctx.set_trace(nullptr);

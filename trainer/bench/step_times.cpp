@@ -109,14 +109,14 @@ StepTimes measure_steps(const RunConfig& config, Communicator& world, double sec
   const std::unique_ptr<Communicator> traced = make_traced_communicator(world, trace);
   const Mesh mesh(*traced, config.parallel, own);
   Trainer trainer(config, mesh);
-  if (waits) trainer.context().set_trace(&trace);
+  if (waits) trainer.replica().context().set_trace(&trace);
   const Step step = synthetic_step(config, mesh.dp().rank(), mesh.dp().size());
   const double flops = mesh.dp().sum(training_flops(config.model, step.blocks));
   const std::vector<TracedStep> steps = run_steps(trainer, trace, step, world, seconds);
   const TracedStep& median = steps[steps.size() / 2];
   TracedStep looked_at = median;
   if (!waits) {
-    trainer.context().set_trace(&trace);
+    trainer.replica().context().set_trace(&trace);
     looked_at = run_steps(trainer, trace, step, world, /*seconds=*/0).front();
   }
   return {.seconds = median.seconds,

@@ -37,19 +37,29 @@ Alignment alignment_of(const PairIds& pair, const float* weights) {
 
 }  // namespace
 
-Aligner::Aligner(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                 const Transformer::AttentionChoice& choice)
-    : ctx_(ctx), model_(model), tp_(tp), mesh_(mesh), choice_(choice), rows_(pair_block_rows(model)) {
-  require_choice(choice.layer, model.config().decoder_layers, "layers", "alignment-layer");
-  require_choice(choice.head, model.config().heads, "heads", "alignment-head");
-  arena_ = Arena(measure(), ctx.device());
+Aligner::Aligner(const Replica& replica, const Transformer::AttentionChoice& choice)
+    : replica_(replica), choice_(choice), rows_(pair_block_rows(replica.model())) {
+  const ModelConfig& config = replica.model().config();
+  require_choice(choice.layer, config.decoder_layers, "layers", "alignment-layer");
+  require_choice(choice.head, config.heads, "heads", "alignment-head");
+  arena_ = Arena(measure(), replica.context().device());
+}
+
+Tensor Aligner::look(Pass& p, const Block& block) const {
+  int64_t longest = 0;
+  for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i)
+    longest = std::max<int64_t>(longest, block.source_offsets[i + 1] - block.source_offsets[i]);
+  const DeviceBatch batch = load_batch(p, block);
+  const Tensor weights = p.arena.tensor({static_cast<int64_t>(block.target_in.size()), longest});
+  replica_.model().cross_attention(p, batch, choice_, weights);
+  return weights;
 }
 
 size_t Aligner::measure() const {
-  Context dry(ctx_.device(), /*dry_run=*/true);
-  Arena arena(ctx_.device());
-  Pass p{.ctx = dry, .arena = arena, .tp = tp_};
-  model_.cross_attention(p, fullest_block(rows_), choice_);
+  Context dry(replica_.context().device(), /*dry_run=*/true);
+  Arena arena(dry.device());
+  Pass p{.ctx = dry, .arena = arena, .tp = replica_.tp()};
+  look(p, fullest_block(rows_));
   return arena.high_water();
 }
 
@@ -58,10 +68,12 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
   const auto end_of = [&](size_t block) {
     return block + 1 < packed.first.size() ? packed.first[block + 1] : pairs.size();
   };
-  const auto ranks = static_cast<size_t>(mesh_.dp().size());
+  Communicator& dp = replica_.mesh().dp();
+  Context& ctx = replica_.context();
+  const auto ranks = static_cast<size_t>(dp.size());
   for (size_t round = 0; round < packed.blocks.size(); round += ranks) {
     const size_t blocks_end = std::min(round + ranks, packed.blocks.size());
-    const size_t mine = round + static_cast<size_t>(mesh_.dp().rank());
+    const size_t mine = round + static_cast<size_t>(dp.rank());
     size_t total = 0, my_begin = 0;
     for (size_t i = packed.first[round]; i < end_of(blocks_end - 1); ++i) {
       if (mine < blocks_end && i == packed.first[mine]) my_begin = total;
@@ -69,11 +81,10 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
     }
     std::vector<float> weights(total, 0.0f);  // of this rank's block; the others' stay 0
     if (mine < blocks_end) {
-      Pass p{.ctx = ctx_, .arena = arena_, .tp = tp_};
-      copy_weights(ctx_, packed.blocks[mine], model_.cross_attention(p, packed.blocks[mine], choice_),
-                   &weights[my_begin]);
+      Pass p{.ctx = ctx, .arena = arena_, .tp = replica_.tp()};
+      copy_weights(ctx, packed.blocks[mine], look(p, packed.blocks[mine]), &weights[my_begin]);
     }
-    mesh_.dp().all_reduce(Tensor(weights.data(), {static_cast<int64_t>(total)}));
+    dp.all_reduce(Tensor(weights.data(), {static_cast<int64_t>(total)}));
     const float* at = weights.data();
     for (size_t i = packed.first[round]; i < end_of(blocks_end - 1); at += num_weights(pairs[i]), ++i)
       sink(alignment_of(pairs[i], at));

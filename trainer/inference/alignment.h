@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "model/transformer.h"
-#include "parallel/mesh.h"
+#include "trainer/replica.h"
 
 namespace weft {
 
@@ -24,20 +23,17 @@ struct Alignment {
 class Aligner {
  public:
   // A layer or head that the model lacks is an Error of kind usage.
-  Aligner(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-          const Transformer::AttentionChoice& choice);
+  Aligner(const Replica& replica, const Transformer::AttentionChoice& choice);
 
   // Gives the pairs' alignments in their order, a round of blocks at a time: memory does not grow with the pairs.
   using Sink = std::function<void(const Alignment&)>;
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 
  private:
+  Tensor look(Pass& p, const Block& block) const;  // [T rows, W] of the arena
   size_t measure() const;
 
-  Context& ctx_;
-  Transformer& model_;
-  const TensorParallel& tp_;
-  const Mesh& mesh_;
+  const Replica& replica_;
   Transformer::AttentionChoice choice_;
   int64_t rows_;
   Arena arena_;

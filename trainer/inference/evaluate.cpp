@@ -8,11 +8,11 @@
 namespace weft {
 namespace {
 
-size_t scoring_memory(Transformer& model, const TensorParallel& tp, Device device, int64_t rows) {
-  Context dry(device, /*dry_run=*/true);
-  Arena arena(device);
-  Pass p{.ctx = dry, .arena = arena, .tp = tp};
-  model.row_nll(p, fullest_block(rows));
+size_t scoring_memory(const Replica& replica, int64_t rows) {
+  Context dry(replica.context().device(), /*dry_run=*/true);
+  Arena arena(dry.device());
+  Pass p{.ctx = dry, .arena = arena, .tp = replica.tp()};
+  replica.model().loss(p, load_batch(p, fullest_block(rows)), /*smoothing=*/0);
   return arena.high_water();
 }
 
@@ -48,12 +48,12 @@ TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
   return score_translations(best_texts(translator.translate_pieces(set.sources)), set.references);
 }
 
-LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
+LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
                          const LossTotal& total, Communicator& dp) {
   int64_t tokens = 0;
   total.clear(p.ctx);
   for (const Block& block : blocks) {
-    total.add(p.ctx, model.loss(p, block, smoothing));
+    total.add(p.ctx, model.loss(p, load_batch(p, block), smoothing));
     tokens += block.target_tokens();
   }
   const BlockLoss sums = total.read(p.ctx);
@@ -63,17 +63,19 @@ LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& 
 
 int64_t longest_scored_pieces(const Transformer& model) { return pair_block_rows(model) - 1; }
 
-std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                                   const std::vector<PairIds>& pairs) {
-  const int64_t rows = pair_block_rows(model);
+std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs) {
+  const Mesh& mesh = replica.mesh();
+  Context& ctx = replica.context();
+  const int64_t rows = pair_block_rows(replica.model());
   const PairBlocks packed = pack_in_order(pairs, rows);
-  Arena arena(scoring_memory(model, tp, ctx.device(), rows), ctx.device());
+  Arena arena(scoring_memory(replica, rows), ctx.device());
   std::vector<double> log_probs(pairs.size(), 0.0);  // of this rank's blocks; the others' stay 0
   for (auto b = static_cast<size_t>(mesh.dp().rank()); b < packed.blocks.size();
        b += static_cast<size_t>(mesh.dp().size())) {
     const Block& block = packed.blocks[b];
-    Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
+    Pass p{.ctx = ctx, .arena = arena, .tp = replica.tp()};
+    const std::vector<float> nll =
+        to_host<float>(ctx, replica.model().loss(p, load_batch(p, block), /*smoothing=*/0).nll);
     for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
       for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
         log_probs[packed.first[b] + i] -= static_cast<double>(nll[static_cast<size_t>(row)]);

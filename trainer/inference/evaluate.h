@@ -41,7 +41,7 @@ struct LossSums {
   double loss() const { return sums.loss / static_cast<double>(tokens); }  // a target token, smoothed
   double nll() const { return sums.nll / static_cast<double>(tokens); }    // plain
 };
-LossSums validation_loss(Pass& p, Transformer& model, const std::vector<Block>& blocks, double smoothing,
+LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
                          const LossTotal& total, Communicator& dp);
 
 // The probability the model gives to each target, in order.
@@ -50,8 +50,7 @@ struct PairScore {
   int64_t tokens = 0;   // target pieces and the end of the sentence
 };
 // A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number, from 0.
-std::vector<PairScore> score_pairs(Context& ctx, Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                                   const std::vector<PairIds>& pairs);
+std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs);
 int64_t longest_scored_pieces(const Transformer& model);
 
 }  // namespace weft

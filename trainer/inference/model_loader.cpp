@@ -35,25 +35,23 @@ Tokenizers load_tokenizers(const std::string& folder) {
 }
 
 LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
-    : folder_(folder),
-      config_(config),
-      mesh_(mesh),
-      device_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
-      tp_(device_.tp()),
-      params_(tp_.rank(), tp_.size(), DType::f32, mesh.device()) {
-  all_or_none(mesh.world(), [&] { load(); });
+    : folder_(folder), config_(config) {
+  const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
+  all_or_none(mesh.world(), [&] { open(); });
+  replica_ =
+      all_or_none(mesh.world(), [&] { return std::make_unique<Replica>(config_, mesh, DType::f32, kNumSinusoids); });
+  all_or_none(mesh.world(), [&] {
+    const ParamStore& params = replica_->params();
+    load_checkpoint(replica_->context(), folder_, params, {{"model", "", params.values()}});
+    step_ = read_checkpoint_manifest(folder_).step;
+  });
 }
 
-void LoadedModel::load() {
-  const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
+void LoadedModel::open() {
   tokenizers_ = load_tokenizers(folder_);
   match_vocabulary(source_tokenizer(), config_.model.source_vocabulary, "source", folder_);
   match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
   config_.model.resolve(config_.parallel.tp);
-  transformer_ = std::make_unique<Transformer>(config_.model, params_, kNumSinusoids);
-  params_.allocate();
-  load_checkpoint(context(), folder_, params_, {{"model", "", params_.values()}});
-  step_ = read_checkpoint_manifest(folder_).step;
 }
 
 }  // namespace weft

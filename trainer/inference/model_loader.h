@@ -10,9 +10,7 @@
 #include <string>
 
 #include "data/tokenizer.h"
-#include "model/transformer.h"
-#include "parallel/device_mesh.h"
-#include "trainer/run_config.h"
+#include "trainer/replica.h"
 
 namespace weft {
 
@@ -30,25 +28,17 @@ class LoadedModel {
   const RunConfig& config() const { return config_; }
   const std::string& folder() const { return folder_; }
   int64_t step() const { return step_; }
-  const Mesh& mesh() const { return mesh_; }
-  Context& context() { return device_.context(); }
-  const TensorParallel& tensor_parallel() const { return tp_; }
-  const ParamStore& params() const { return params_; }
-  Transformer& transformer() { return *transformer_; }
+  const Replica& replica() const { return *replica_; }
   const Tokenizer& source_tokenizer() const { return *tokenizers_.source; }
   const Tokenizer& target_tokenizer() const { return *tokenizers_.target; }
 
  private:
-  void load();
+  void open();
 
   std::string folder_;
   RunConfig config_;
-  const Mesh& mesh_;
-  DeviceMesh device_;
-  TensorParallel tp_;
-  ParamStore params_;
   Tokenizers tokenizers_;
-  std::unique_ptr<Transformer> transformer_;
+  std::unique_ptr<Replica> replica_;
   int64_t step_ = 0;
 };
 

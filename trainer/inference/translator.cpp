@@ -88,13 +88,13 @@ BeamOptions beam_options(const DecodeConfig& c) {
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }
 
-Translator::Translator(Context& ctx, const Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-                       const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config, int64_t batch)
-    : mesh_(mesh),
+Translator::Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target,
+                       const DecodeConfig& config, int64_t batch)
+    : mesh_(replica.mesh()),
       source_(source),
       target_(target),
       config_(config),
-      search_(ctx, model, tp, beam_options(config), batch) {}
+      search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
 
 int64_t Translator::max_pieces(int64_t source_pieces) const {
   const double wanted =

@@ -12,8 +12,7 @@
 
 #include "data/tokenizer.h"
 #include "model/decoding/beam_search.h"
-#include "parallel/mesh.h"
-#include "trainer/run_config.h"
+#include "trainer/replica.h"
 
 namespace weft {
 
@@ -30,8 +29,8 @@ BeamOptions beam_options(const DecodeConfig& config);  // a value that makes no 
 class Translator {
  public:
   // `batch`: sentences side by side on a rank, 0 = as many as fit; it changes the speed only.
-  Translator(Context& ctx, const Transformer& model, const TensorParallel& tp, const Mesh& mesh,
-             const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config, int64_t batch = 0);
+  Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config,
+             int64_t batch = 0);
 
   using Progress = std::function<void(int64_t sentences_done)>;  // of this call, over all ranks, by estimate
   std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});

@@ -9,6 +9,7 @@
 #include "model/decoding/beam_search.h"
 #include "parallel/device_mesh.h"
 #include "trainer/inference/translator.h"
+#include "trainer/plan/precision.h"
 #include "trainer/report/units.h"
 #include "trainer/trainer.h"
 

@@ -48,11 +48,12 @@ Vec masked_scores(const float* scores, int64_t visible, float scale) {
 // The first queries of a causal tile see fewer keys, so factors are filled by strips of a few.
 template <typename Arguments>
 void fill_factors(const Arguments& a, const QueryTile& tile, const ScoreRows& rows) {
+  const DropoutMask mask = a.dropout.mask();
   const int64_t strip = tile.causal ? kLanes : tile.count;
   for (int64_t i = 0; i < tile.count; i += strip) {
     const int64_t count = std::min(strip, tile.count - i), keys = round_up_to_lanes(tile.visible(i + count - 1));
-    const uint64_t first = a.dropout.index(tile.head * a.q.rows() + tile.row(i), tile.k.begin);
-    DropoutBlock(a.dropout).fill(first, count, keys, rows.factors + i * rows.ld, rows.ld);
+    const uint64_t first = mask.index(tile.head * a.q.rows() + tile.row(i), tile.k.begin);
+    DropoutBlock(mask).fill(first, count, keys, rows.factors + i * rows.ld, rows.ld);
   }
 }
 

@@ -80,7 +80,7 @@ Key key_of(const ops::Gemm& a) {
           .n = n,
           .k = k,
           .a_stride = a.a.row_stride,
-          .b_stride = a.b.row_stride,
+          .b_stride = a.b.matrix.row_stride,
           .c_stride = a.c.row_stride,
           .trans_a = a.trans_a,
           .trans_b = a.trans_b,
@@ -127,7 +127,7 @@ void GemmPlans::run(const ops::Gemm& a, void* scratch) {
   plans_->with_plan(key_of(a), [&](Plan& plan) {
     if (!plan.matmul) plan.matmul = dnnl::matmul(plan.desc);
     plan.a.set_data_handle(a.a.data);
-    plan.b.set_data_handle(a.b.data);
+    plan.b.set_data_handle(a.b.matrix.data);
     plan.c.set_data_handle(a.c.data);
     plan.scratch.set_data_handle(scratch);
     if (!a.bias.empty()) plan.bias.set_data_handle(a.bias.data);
@@ -170,7 +170,7 @@ Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
 ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   ops::Gemm product = a;
   product.a = widened(run, Runtime::kWideA, a.a);
-  product.b = widened(run, Runtime::kWideB, a.b);
+  product.b = widened(run, Runtime::kWideB, a.b.matrix);
   product.c = widened(run, Runtime::kWideC, a.c);
   reserve_product(run, product);
   return product;
@@ -187,7 +187,7 @@ void multiply_stored(Context& ctx, const ops::Gemm& a) {
   const ops::Gemm product = widened(run, a);
   if (is_multiplied_as_f32(a.a.dtype)) {
     cast(ctx, {.x = a.a, .y = product.a});
-    cast(ctx, {.x = a.b, .y = product.b});
+    cast(ctx, {.x = a.b.matrix, .y = product.b.matrix});
   }
   const bool is_rounded = is_multiplied_as_f32(a.c.dtype);
   if (is_rounded && a.accumulate) cast(ctx, {.x = a.c, .y = product.c});
@@ -242,6 +242,6 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n) {
   return storage == DType::bf16 && has_gemm_tiles() ? packed_tiles_numel(k, n) : 0;
 }
 
-void pack_weight(Context&, const ops::PackWeight& a) { pack_weight_tiles(a); }
+void pack_weight(Context&, const ops::PackWeight& a) { pack_weight_tiles(a.weight); }
 
 }  // namespace weft::cpu

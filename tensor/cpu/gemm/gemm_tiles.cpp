@@ -46,7 +46,7 @@ Layout layout_of(const ops::Gemm& a) {
   const auto halves = [](int64_t n) { return static_cast<size_t>(n) * sizeof(BFloat16); };
   const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
   const int64_t kept_panels = l.depth <= kDepthGroup ? 1 : l.panels_per_group;
-  l.right_bytes = a.packed_b.empty() ? halves(panels * kPanel * l.depth) : 0;
+  l.right_bytes = a.b.packed(a.trans_b).empty() ? halves(panels * kPanel * l.depth) : 0;
   l.left_bytes = halves((l.packs_left ? l.row_block : l.m % kPanel ? kPanel : 0) * l.depth);
   l.thread_bytes = l.left_bytes + floats((kept_panels * (l.row_block / kPanel) + 1) * kBlockSums);
   l.bytes = l.right_bytes + static_cast<size_t>(threads) * l.thread_bytes;
@@ -194,9 +194,12 @@ bool has_gemm_tiles() { return has_amx(); }
 
 int64_t packed_tiles_numel(int64_t k, int64_t n) { return round_up_to_panel(k) * round_up_to_panel(n); }
 
-void pack_weight_tiles(const ops::PackWeight& a) {
-#pragma omp parallel if (a.b.numel() >= kWorthThreads)
-  pack_right(a.b, a.trans_b, a.packed.ptr<BFloat16>());
+void pack_weight_tiles(const ops::Weight& weight) {
+  for (const bool trans_b : {true, false}) {
+    if (weight.packed(trans_b).empty()) continue;
+#pragma omp parallel if (weight.matrix.numel() >= kWorthThreads)
+    pack_right(weight.matrix, trans_b, weight.packed(trans_b).ptr<BFloat16>());
+  }
 }
 
 size_t gemm_tiles_scratch(const ops::Gemm& a) { return layout_of(a).bytes; }
@@ -205,11 +208,12 @@ void gemm_tiles(const ops::Gemm& a, void* scratch) {
   const Layout l = layout_of(a);
   auto* memory = static_cast<char*>(scratch);
   auto* packed = reinterpret_cast<BFloat16*>(memory);
-  const BFloat16* right = a.packed_b.empty() ? packed : a.packed_b.ptr<BFloat16>();
+  const Tensor& weight = a.b.packed(a.trans_b);
+  const BFloat16* right = weight.empty() ? packed : weight.ptr<BFloat16>();
   const int64_t panels = round_up_to_panel(l.n) / kPanel;
 #pragma omp parallel if (l.m * l.n * l.k >= kWorthThreadsProduct)
   {
-    if (a.packed_b.empty()) pack_right(a.b, a.trans_b, packed);
+    if (weight.empty()) pack_right(a.b.matrix, a.trans_b, packed);
     const TileConfig tiles;
     char* mine = memory + l.right_bytes + static_cast<size_t>(omp_get_thread_num()) * l.thread_bytes;
 #pragma omp for collapse(2) schedule(static)
@@ -226,7 +230,7 @@ void gemm_tiles(const ops::Gemm& a, void* scratch) {
 
 }  // namespace weft::cpu
 
-#else  // kernels for lesser processors
+#else  // other processors have no tiles
 
 #include <cassert>
 
@@ -236,7 +240,7 @@ bool has_gemm_tiles() { return false; }
 size_t gemm_tiles_scratch(const ops::Gemm&) { return 0; }
 void gemm_tiles(const ops::Gemm&, void*) { assert(false); }
 int64_t packed_tiles_numel(int64_t, int64_t) { return 0; }
-void pack_weight_tiles(const ops::PackWeight&) { assert(false); }
+void pack_weight_tiles(const ops::Weight&) { assert(false); }
 
 }  // namespace weft::cpu
 

@@ -17,6 +17,6 @@ void gemm_tiles(const ops::Gemm& a, void* scratch);
 
 // The right operand's panels.
 int64_t packed_tiles_numel(int64_t k, int64_t n);
-void pack_weight_tiles(const ops::PackWeight& a);
+void pack_weight_tiles(const ops::Weight& weight);
 
 }  // namespace weft::cpu

@@ -98,7 +98,7 @@ __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<k
 
 // The tile's rows of one sentence.
 template <typename T, int kHead, Side kOwner>
-__device__ inline void differentiate(const Backward<T>& a, const Dropout& dropout, const Visit& visit, int first,
+__device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                                      BackwardTiles<T, kHead>& tiles) {
   const int head = static_cast<int>(blockIdx.y);
   const int64_t mask_row = static_cast<int64_t>(head) * a.num_queries;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<
   const int first = first_row<Tiles>(kTileRows), last = smaller(first + kTileRows, a.num_rows);
   if (first >= last) return;
   Tiles& tiles = tiles_of_warp<Tiles>();
-  const Dropout dropout = a.dropout.rate > 0 ? a.dropout.resolved() : a.dropout;
+  const DropoutMask dropout = a.dropout.mask();
   const int head = static_cast<int>(blockIdx.y);
   load_rows<kTileRows, kHead>(a.own.first.at(head), first, last - first, tiles.own_first);
   load_rows<kTileRows, kHead>(a.own.second.at(head), first, last - first, tiles.own_second);

@@ -11,19 +11,19 @@
 namespace weft::cuda::attention {
 
 // Bit i: element first + i is kept, for 16 elements.
-__device__ inline uint32_t kept_elements(const Dropout& dropout, uint64_t first) {
+__device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t first) {
   constexpr int kGroups = 3;  // that 16 elements may lie in
   const uint32_t threshold = dropout.threshold();
   uint32_t kept = 0;
   for (int group = 0; group < kGroups; ++group) {
     const PhiloxBits bits =
-        philox(dropout.seed, first / Dropout::kGroup + static_cast<uint64_t>(group), dropout.step, dropout.purpose);
-    for (int i = 0; i < Dropout::kGroup; ++i) {
+        philox(dropout.seed, first / DropoutMask::kGroup + static_cast<uint64_t>(group), dropout.step, dropout.purpose);
+    for (int i = 0; i < DropoutMask::kGroup; ++i) {
       const bool keeps = (bits.v[i / 2] >> (16 * (i % 2)) & 0xFFFFu) >= threshold;
-      kept |= static_cast<uint32_t>(keeps) << (Dropout::kGroup * group + i);
+      kept |= static_cast<uint32_t>(keeps) << (DropoutMask::kGroup * group + i);
     }
   }
-  return kept >> (first % Dropout::kGroup) & 0xFFFFu;
+  return kept >> (first % DropoutMask::kGroup) & 0xFFFFu;
 }
 
 // Which of a lane's elements of Accumulators<kChunk> are kept.
@@ -35,7 +35,7 @@ struct Kept {
 };
 
 // Of a tile of kTileRows queries, `query` the first one's row of the mask, by kChunk keys.
-__device__ inline Kept kept_of_queries(const Dropout& dropout, int64_t query, int64_t key) {
+__device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
   static_assert(kTileRows == 16 && kChunk == 32, "two lanes a query");
   const int lane = lane_id();
   const uint32_t mine = kept_elements(dropout, dropout.index(query + lane / 2, key + lane % 2 * 16));
@@ -52,7 +52,7 @@ __device__ inline Kept kept_of_queries(const Dropout& dropout, int64_t query, in
 }
 
 // Of a tile of kTileRows keys by kChunk queries.
-__device__ inline Kept kept_of_keys(const Dropout& dropout, int64_t query, int64_t key) {
+__device__ inline Kept kept_of_keys(const DropoutMask& dropout, int64_t query, int64_t key) {
   static_assert(kTileRows == 16 && kChunk == 32, "a lane a query");
   const uint32_t mine = kept_elements(dropout, dropout.index(query + lane_id(), key));
   Kept kept;

@@ -70,7 +70,7 @@ struct OnlineSoftmax {
 
 // The tile's queries of one sentence, over all keys that they see.
 template <typename T, int kHead>
-__device__ inline void attend(const Forward<T>& a, const Dropout& dropout, const Visit& visit, int first,
+__device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                               ForwardTiles<T, kHead>& tiles) {
   const int head = static_cast<int>(blockIdx.y);
   const int q_begin = a.q_rows.begin[visit.sentence], k_begin = a.k_rows.begin[visit.sentence];
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T
   const int first = first_row<Tiles>(a.tile_rows), last = smaller(first + a.tile_rows, a.num_queries);
   if (first >= last) return;
   Tiles& tiles = tiles_of_warp<Tiles>();
-  const Dropout dropout = a.dropout.rate > 0 ? a.dropout.resolved() : a.dropout;
+  const DropoutMask dropout = a.dropout.mask();
   const int head = static_cast<int>(blockIdx.y);
   load_rows<kTileRows, kHead>(a.q.at(head), first, last - first, tiles.q);
 

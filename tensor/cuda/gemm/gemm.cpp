@@ -34,7 +34,7 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .n = a.c.cols(),
           .k = a.trans_a ? a.a.rows() : a.a.cols(),
           .a_stride = a.a.row_stride,
-          .b_stride = a.b.row_stride,
+          .b_stride = a.b.matrix.row_stride,
           .c_stride = a.c.row_stride,
           .trans_a = a.trans_a,
           .trans_b = a.trans_b,
@@ -47,7 +47,7 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .ab = a.a.dtype,
           .c = a.c.dtype,
           .a_alignment = alignment_of(a.a.data),
-          .b_alignment = alignment_of(a.b.data),
+          .b_alignment = alignment_of(a.b.matrix.data),
           .c_alignment = alignment_of(a.c.data),
           .bias_alignment = alignment_of(operands.bias),
           .saved_alignment = alignment_of(operands.saved)};
@@ -84,7 +84,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   const GemmQueue queue{run.gemm->library(), run.stream_, run.scratch<void>(Runtime::kProduct)};
   const Tensor bias = bias_of(run, a);
   const GemmOperands operands{
-      .a = a.a.data, .b = a.b.data, .bias = bias.data, .saved = a.epilogue.saved.data, .c = a.c.data};
+      .a = a.a.data, .b = a.b.matrix.data, .bias = bias.data, .saved = a.epilogue.saved.data, .c = a.c.data};
   GemmPlan* const plan = run.gemm->find(a, operands, queue);
   if (plan == nullptr) return false;
   if (rounds_bias(a)) cast(ctx, {.x = a.bias, .y = bias});

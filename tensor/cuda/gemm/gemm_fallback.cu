@@ -50,7 +50,7 @@ template <typename T, typename C>
 void multiply(Context& ctx, const ops::Gemm& a) {
   const int64_t tiles = blocks_for(a.c.rows(), kTile) * static_cast<int64_t>(blocks_for(a.c.cols(), kTile));
   launch(ctx, "gemm_fallback", product_kernel<T, C>, static_cast<unsigned>(tiles), kTile * kTile, 0,
-         operand<T>(a.a, a.trans_a), operand<T>(a.b, a.trans_b), a.c.ptr<C>(), a.c.row_stride,
+         operand<T>(a.a, a.trans_a), operand<T>(a.b.matrix, a.trans_b), a.c.ptr<C>(), a.c.row_stride,
          a.bias.empty() ? nullptr : a.bias.ptr<float>(), a.accumulate);
 }
 

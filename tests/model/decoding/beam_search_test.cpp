@@ -53,7 +53,7 @@ struct SmallModel {
     for (const Pieces& t : targets) builder.add(source, t);
     const Block block = builder.finish(0);
     Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const std::vector<float> nll = to_host<float>(ctx, model.row_nll(p, block));
+    const std::vector<float> nll = to_host<float>(ctx, model.loss(p, load_batch(p, block), /*smoothing=*/0).nll);
     std::vector<std::vector<double>> rows(targets.size());
     for (size_t i = 0; i < targets.size(); ++i)
       for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)

@@ -67,7 +67,8 @@ struct Inputs {
     d_y = w.random_slice(c.q_rows, width);
     q_rows = ranges(c.q);
     k_rows = ranges(c.k);
-    if (c.dropout) dropout = {.rate = 0.4f, .seed = 5, .step = 3, .purpose = 1, .first = 7, .row_stride = c.k_rows};
+    if (c.dropout)
+      dropout = {.rate = 0.4f, .seed = 5, .purpose = 1, .first = 7, .row_stride = c.k_rows, .scalars = &kTestScalars};
   }
   ops::SequenceRanges ranges(const Ranges& ranges) {
     std::vector<int32_t> begin, end;

@@ -91,7 +91,8 @@ struct Problem {
         lse(w.nans({c.heads, rows_of(c.q)})),
         q_rows(ranges(c.q)),
         k_rows(ranges(c.k)),
-        dropout{.rate = c.rate, .seed = 5, .step = 3, .purpose = 1, .first = 7, .row_stride = rows_of(c.k)},
+        dropout{
+            .rate = c.rate, .seed = 5, .purpose = 1, .first = 7, .row_stride = rows_of(c.k), .scalars = &kTestScalars},
         scale(2.0f / std::sqrt(static_cast<float>(c.size))) {
     q.fill(w, c.q);
     kv.fill(w, c.k);

@@ -140,13 +140,15 @@ TEST_P(HalfGemm, PackedWeightsGiveTheSameBits) {
     const Tensor a = random_halves(m, k), b = trans_b ? random_halves(n, k) : random_halves(k, n);
     const int64_t numel = ops::packed_numel(w_.ctx.device(), DType::bf16, k, n);
     if (numel == 0) return;  // products here read weights as they are
-    const Tensor packed = halves({numel}), plain = w_.nans({m, n}), c = w_.nans({m, n});
-    ops::pack_weight(w_.ctx, {.b = b, .trans_b = trans_b, .packed = packed});
+    const Tensor plain = w_.nans({m, n}), c = w_.nans({m, n});
+    ops::Weight weight = b;
+    (trans_b ? weight.packed_forward : weight.packed_backward) = halves({numel});
+    ops::pack_weight(w_.ctx, {.weight = weight});
     ops::gemm(w_.ctx, {.a = a, .b = b, .c = plain, .trans_b = trans_b});
     if (!GetParam()) return;                // without tiles b is read
     for (int64_t r = 0; r < b.rows(); ++r)  // NaN: only what was packed is left
       std::fill_n(reinterpret_cast<uint16_t*>(b.ptr<BFloat16>() + r * b.row_stride), b.cols(), uint16_t{0xFFFF});
-    ops::gemm(w_.ctx, {.a = a, .b = b, .c = c, .trans_b = trans_b, .packed_b = packed});
+    ops::gemm(w_.ctx, {.a = a, .b = weight, .c = c, .trans_b = trans_b});
     EXPECT_EQ(bytes_of(c), bytes_of(plain));
   }
 }

@@ -78,7 +78,7 @@ TEST(StepTimes, KnowEveryCallOfARealStep) {
     const auto traced = make_traced_communicator(*world, trace);
     const Mesh mesh(*traced, config.parallel, test_rank(*world));
     Trainer trainer(config, mesh);
-    trainer.context().set_trace(&trace);
+    trainer.replica().context().set_trace(&trace);
     trace.calls.clear();
     trainer.step_on(synthetic_step(config, 0, 1));
     EXPECT_GT(trace.calls.size(), 100u);
@@ -94,12 +94,13 @@ TEST(StepTimes, AStepThatIsLookedAtGivesTheSameBits) {
     const auto traced = make_traced_communicator(*world, trace);
     const Mesh mesh(traced_too ? *traced : *world, config.parallel, test_rank(*world));
     Trainer trainer(config, mesh);
-    if (traced_too) trainer.context().set_trace(&trace);
+    if (traced_too) trainer.replica().context().set_trace(&trace);
     const Step step = synthetic_step(config, 0, 1);
     std::vector<double> losses;
     for (int i = 0; i < 3; ++i) losses.push_back(trainer.step_on(step).loss);
     EXPECT_EQ(trace.calls.empty(), !traced_too);
-    return std::pair(losses, gather(trainer.context(), trainer.params(), mesh.tp(), /*gradients=*/false));
+    return std::pair(losses,
+                     gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false));
   };
   EXPECT_EQ(run(true), run(false));
 }

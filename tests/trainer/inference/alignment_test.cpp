@@ -36,7 +36,7 @@ std::vector<Alignment> alignments(const std::vector<PairIds>& pairs, int dp, int
   std::vector<std::vector<Alignment>> results(static_cast<size_t>(dp * tp));
   on_grid(dp, tp, [&](const Mesh& mesh) {
     RandomModel m(aligned_model(), mesh, /*max_positions=*/24);
-    Aligner aligner(m.ctx, *m.model, m.tp, mesh, choice);
+    Aligner aligner(m.replica, choice);
     std::vector<Alignment>& mine = results[static_cast<size_t>(mesh.world().rank())];
     aligner.align(pairs, [&](const Alignment& a) { mine.push_back(a); });
   });
@@ -103,9 +103,9 @@ TEST(Aligner, GivesTheSameWithinRoundingOnTensorParallelRanks) {
 TEST(Aligner, RefusesALayerOrHeadThatIsNotThere) {
   on_grid(1, 1, [](const Mesh& mesh) {
     RandomModel m(aligned_model(), mesh);
-    EXPECT_THROW(Aligner(m.ctx, *m.model, m.tp, mesh, {.layer = 2}), Error);
-    EXPECT_THROW(Aligner(m.ctx, *m.model, m.tp, mesh, {.head = 2}), Error);
-    EXPECT_THROW(Aligner(m.ctx, *m.model, m.tp, mesh, {.head = -2}), Error);
+    EXPECT_THROW(Aligner(m.replica, {.layer = 2}), Error);
+    EXPECT_THROW(Aligner(m.replica, {.head = 2}), Error);
+    EXPECT_THROW(Aligner(m.replica, {.head = -2}), Error);
   });
 }
 

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <random>
 
+#include "tests/support/test_adam.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/translator.h"
 
@@ -45,8 +46,9 @@ Values train_to_turn_around(int64_t vocabulary) {
   const Mesh mesh(*alone, {.dp = 1, .tp = 1});
   RandomModel m(model_config(vocabulary), mesh, kPositions);
   m.params.initialize(m.ctx, /*seed=*/3);
-  const int64_t n = m.params.numel();
-  const Buffer first(m.params.values().bytes()), second(m.params.values().bytes());
+  TestAdam adam(m.params);
+  const DeviceScalars scalars(Device::cpu);
+  scalars.set(m.ctx, {.loss_scale = 1.0f / 256});
   std::mt19937 random(1);
   Arena arena(size_t{64} << 20);
   for (int64_t step = 1; step <= 150; ++step) {
@@ -58,14 +60,9 @@ Values train_to_turn_around(int64_t vocabulary) {
       builder.add(source, Pieces(source.rbegin(), source.rend()));
     }
     ops::fill(m.ctx, {.x = m.params.grads()});
-    Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp};
-    m.model->loss_and_gradients(p, builder.finish(0), 0.1, 1.0 / 256, nullptr);
-    ops::adam(m.ctx, {.param = m.params.values(),
-                      .grad = m.params.grads(),
-                      .m = first.tensor({n}),
-                      .v = second.tensor({n}),
-                      .lr = 3e-3f,
-                      .step = step});
+    Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp, .scalars = scalars.get()};
+    m.model.loss_and_gradients(p, load_batch(p, builder.finish(0)), 0.1, nullptr);
+    adam.step(m.ctx, 3e-3f);
   }
   for (const Param& p : m.params.params()) trained[p.spec.name] = to_host<float>(m.ctx, p.value);
   return trained;
@@ -115,7 +112,7 @@ class DecodingInvariance : public ::testing::Test {
         slice_from_global(p, trained_->at(p.spec.name).data(), local.data());
         put(m.ctx, local, p.value);
       }
-      Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config, way.batch);
+      Translator translator(m.replica, *tokenizer_, *tokenizer_, config, way.batch);
       const std::vector<NBest> found = translator.translate_pieces(sources);
       if (world.rank() == 0) result = found;
     });

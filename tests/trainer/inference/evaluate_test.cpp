@@ -35,7 +35,7 @@ std::vector<PairScore> score_on_grid(const std::vector<PairIds>& pairs, int dp, 
   std::vector<PairScore> scores;
   on_grid(dp, tp, [&](const Mesh& mesh) {
     RandomModel m(small_model_config(kVocabulary), mesh, max_positions);
-    const std::vector<PairScore> mine = score_pairs(m.ctx, *m.model, m.tp, mesh, pairs);
+    const std::vector<PairScore> mine = score_pairs(m.replica, pairs);
     if (mesh.world().rank() == mesh.world().size() - 1) scores = mine;
   });
   return scores;
@@ -103,11 +103,11 @@ TEST(ValidationLoss, IsTheMeanOverAllRanksBlocks) {
       Arena arena(size_t{8} << 20, testing::test_device());
       Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp};
       const LossTotal total(testing::test_device());
-      const LossSums plain = validation_loss(p, *m.model, blocks, 0, total, mesh.dp());
+      const LossSums plain = validation_loss(p, m.model, blocks, 0, total, mesh.dp());
       EXPECT_EQ(plain.tokens, tokens);
       EXPECT_NEAR(plain.nll(), expected / static_cast<double>(tokens), 1e-4);
       EXPECT_NEAR(plain.loss(), plain.nll(), 1e-5);
-      EXPECT_NE(validation_loss(p, *m.model, blocks, 0.1, total, mesh.dp()).loss(), plain.loss());
+      EXPECT_NE(validation_loss(p, m.model, blocks, 0.1, total, mesh.dp()).loss(), plain.loss());
     });
   }
 }

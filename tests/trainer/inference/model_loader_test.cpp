@@ -29,7 +29,7 @@ class ModelLoaderTest : public ::testing::Test {
       step_folder_ =
           save_checkpoint(m.ctx, folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
                           {{"step", 40}}, {.config = "", .copied_files = {tokenizer_file}});
-      expected_ = Translator(m.ctx, *m.model, m.tp, mesh, tokenizer, tokenizer, config_.decode).translate(lines_);
+      expected_ = Translator(m.replica, tokenizer, tokenizer, config_.decode).translate(lines_);
     });
   }
   testing::TemporaryFolder folder_;
@@ -46,8 +46,7 @@ TEST_F(ModelLoaderTest, GivesTheModelThatWasSavedOnAnyGrid) {
       config.parallel = {.dp = dp, .tp = tp};
       LoadedModel model(step_folder_, config, mesh);
       EXPECT_EQ(model.step(), 40);
-      Translator translator(model.context(), model.transformer(), model.tensor_parallel(), mesh,
-                            model.source_tokenizer(), model.target_tokenizer(), config.decode);
+      Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), config.decode);
       const std::vector<NBest> found = translator.translate(lines_);
       for (size_t i = 0; i < lines_.size(); ++i) EXPECT_EQ(found[i][0].text, expected_[i][0].text);
     });

@@ -13,11 +13,9 @@
 #include "data/atomic_file.h"
 #include "data/packing/train_tokenizer.h"
 #include "data/tokenizer.h"
-#include "model/transformer.h"
-#include "parallel/mesh.h"
 #include "tests/support/device_group.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/run_config.h"
+#include "trainer/replica.h"
 
 namespace weft::testing {
 
@@ -50,25 +48,26 @@ inline ModelConfig small_model_config(int64_t vocabulary) {
   return c;
 }
 
+inline RunConfig run_config_of(ModelConfig model, const Mesh& mesh) {
+  model.resolve(mesh.tp().size());
+  RunConfig c{.model = model};
+  c.parallel.communication = mesh.device() == Device::cpu ? Communication::automatic : test_communication();
+  return c;
+}
+
 struct RandomModel {  // one rank's
-  RandomModel(ModelConfig config, const Mesh& mesh, int64_t max_positions = 200)
-      : ctx(mesh.device()),
-        group(ctx, mesh.tp()),
-        tp(*group),
-        params(mesh.tp().rank(), mesh.tp().size(), DType::f32, mesh.device()) {
-    config.resolve(mesh.tp().size());
-    model = std::make_unique<Transformer>(config, params, max_positions);
-    params.allocate();
+  RandomModel(const ModelConfig& config, const Mesh& mesh, int64_t max_positions = 200)
+      : replica(run_config_of(config, mesh), mesh, DType::f32, max_positions) {
     params.initialize(ctx, /*seed=*/11);
     change(ctx, params.values(), [](std::vector<float>& values) {
       for (float& x : values) x *= 2;  // predictions that differ clearly
     });
   }
-  Context ctx;
-  DeviceGroup group;
-  TensorParallel tp;
-  ParamStore params;
-  std::unique_ptr<Transformer> model;
+  Replica replica;
+  Context& ctx = replica.context();
+  const TensorParallel& tp = replica.tp();
+  ParamStore& params = replica.params();
+  const Transformer& model = replica.model();
 };
 
 // Runs `body` on each rank of a dp x tp grid, each on one core: the models are small.

@@ -33,7 +33,7 @@ class TranslatorTest : public ::testing::Test {
     std::vector<std::vector<NBest>> results(static_cast<size_t>(dp * tp));
     on_grid(dp, tp, [&](const Mesh& mesh) {
       RandomModel m(small_model_config(tokenizer_->size()), mesh);
-      Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config, batch);
+      Translator translator(m.replica, *tokenizer_, *tokenizer_, config, batch);
       results[static_cast<size_t>(mesh.world().rank())] = translator.translate(lines);
     });
     for (const auto& other : results) expect_equal(other, results[0]);
@@ -98,7 +98,7 @@ TEST_F(TranslatorTest, TurnsEmptyLinesIntoEmptyLines) {
 TEST_F(TranslatorTest, CutsWhatIsLongerThanItsPositionsAndCountsIt) {
   on_grid(1, 1, [&](const Mesh& mesh) {
     RandomModel m(small_model_config(tokenizer_->size()), mesh, /*max_positions=*/20);
-    Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, decode());
+    Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
     EXPECT_EQ(translator.longest_source(), 19);
     const std::vector<int32_t> just_fits(19, 270), too_long(40, 270);
     const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});

@@ -1,0 +1,59 @@
+// trainer/plan/prepare_run.cpp: what a run resumes from, its precision, its plan, and whether it fits.
+#include "trainer/plan/prepare_run.h"
+
+#include "model/transformer.h"
+#include "parallel/device_mesh.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/plan/memory_fit.h"
+#include "trainer/plan/precision.h"
+#include "trainer/plan/run_plan.h"
+#include "trainer/step_graphs.h"
+#include "trainer/train_state.h"
+
+namespace weft {
+namespace {
+
+struct Origin {
+  std::string checkpoint, precision;
+};
+
+// The main rank looks, for all.
+Origin find_origin(const RunConfig& c, Communicator& world) {
+  const Origin found = all_or_none(world, [&]() -> Origin {
+    if (!world.is_main_rank() || c.train.fresh) return {};
+    const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
+    if (!folder) return {};
+    const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
+    Context host;
+    return {*folder, TrainState::from_json(load_checkpoint(host, *folder, none, {}), *folder).precision};
+  });
+  return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
+}
+
+}  // namespace
+
+PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world) {
+  const Origin origin = find_origin(config, world);
+  const PrecisionChoice choice =
+      choose_precision(config.train.precision, half_instructions(own.device, world), origin.precision);
+  PreparedRun run{.config = config, .resume_from = origin.checkpoint, .remark = choice.remark};
+  run.config.train.precision = choice.precision;
+  require_communication(own.device, config.parallel.communication);
+  require_graphs(config, own);
+  return run;
+}
+
+RunPlan plan_run(const PreparedRun& run, const Mesh& mesh) {
+  const RunConfig& c = run.config;
+  const TensorParallel tp(mesh.tp());
+  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
+  const Transformer model(c.model, params, /*num_sinusoids=*/1);
+  RunPlan plan{.text = describe_plan(c, params, plan_memory(c, tp, mesh.own()), mesh.own())};
+  if (!run.remark.empty()) plan.text += "  " + run.remark + "\n";
+  if (mesh.device() == Device::cuda)
+    plan.tight_fit = all_or_none(mesh.world(), [&] { return require_fit_on_gpu(c, tp, mesh.own()); });
+  return plan;
+}
+
+}  // namespace weft

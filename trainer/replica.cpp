@@ -1,0 +1,15 @@
+// trainer/replica.cpp: a model declared and allocated on a rank's device.
+#include "trainer/replica.h"
+
+namespace weft {
+
+Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_sinusoids)
+    : mesh_(mesh),
+      device_mesh_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
+      tp_(device_mesh_.tp()),
+      params_(tp_.rank(), tp_.size(), compute, mesh.device()),
+      model_(config.model, params_, num_sinusoids) {
+  params_.allocate();
+}
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, and what it computes with: the
+// device, the groups of ranks that its tensors travel over, the parameters.
+#pragma once
+
+#include "model/transformer.h"
+#include "parallel/device_mesh.h"
+#include "trainer/run_config.h"
+
+namespace weft {
+
+class Replica {
+ public:
+  // All ranks of the mesh's world make it together. `config.model` is resolved for the mesh. The parameters have
+  // memory, and no values yet. `compute`: what activations and the operands of products are stored as.
+  Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_sinusoids);
+
+  const Mesh& mesh() const { return mesh_; }                      // groups for the host's values
+  const DeviceMesh& device_mesh() const { return device_mesh_; }  // groups for tensors
+  Context& context() const { return device_mesh_.context(); }
+  const TensorParallel& tp() const { return tp_; }
+  ParamStore& params() { return params_; }
+  const ParamStore& params() const { return params_; }
+  const Transformer& model() const { return model_; }
+
+ private:
+  const Mesh& mesh_;
+  DeviceMesh device_mesh_;
+  TensorParallel tp_;
+  ParamStore params_;
+  Transformer model_;
+};
+
+}  // namespace weft

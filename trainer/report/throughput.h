@@ -1,0 +1,26 @@
+// trainer/report/throughput.h: tokens a second and the time that is left, since this process began to train.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weft {
+
+class ThroughputMeter {
+ public:
+  void add(double seconds, int64_t source_tokens, int64_t target_tokens) {  // of a step, real tokens of all ranks
+    seconds_ += seconds, ++steps_;
+    source_ += static_cast<double>(source_tokens), target_ += static_cast<double>(target_tokens);
+  }
+  double source_tokens_per_second() const { return source_ / seconds_; }
+  double target_tokens_per_second() const { return target_ / seconds_; }
+  double seconds_for(int64_t steps) const {
+    return static_cast<double>(steps) * seconds_ / static_cast<double>(steps_);
+  }
+
+ private:
+  double seconds_ = 0, source_ = 0, target_ = 0;
+  int64_t steps_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// trainer/run_log.cpp: steps, epochs and validations as records and as lines.
+#include "trainer/run_log.h"
+
+#include <algorithm>
+
+namespace weft {
+
+RunLog::RunLog(const RunConfig& config, bool is_main_rank)
+    : config_(config), progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!is_main_rank)) {}
+
+void RunLog::open(const std::string& path, int64_t last_step) { events_.emplace(path, last_step); }
+
+void RunLog::write(const nlohmann::ordered_json& record) {
+  if (events_) events_->write(record);
+}
+
+void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
+  throughput_.add(r.seconds, r.source_tokens, r.target_tokens);
+  nlohmann::ordered_json record{{"step", r.step},
+                                {"epoch", r.epoch},
+                                {"loss", r.loss},
+                                {"nll", r.nll},
+                                {"lr", r.lr},
+                                {"grad_norm", r.grad_norm},
+                                {"source_tokens", r.source_tokens},
+                                {"target_tokens", r.target_tokens},
+                                {"seconds", r.seconds},
+                                {"fill", r.fill}};
+  if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
+  if (r.skipped) record["skipped"] = true;
+  write(record);
+
+  const TrainConfig& t = config_.train;
+  const double by_steps = throughput_.seconds_for(t.steps - r.step);
+  const double by_time = t.minutes > 0 ? 60 * t.minutes - seconds : by_steps;
+  const double left = std::max(0.0, std::min(by_steps, by_time));
+  progress_.step({.step = r.step,
+                  .total_steps = t.steps,
+                  .fraction = seconds / std::max(seconds + left, 1e-9),
+                  .loss = r.loss,
+                  .nll = r.nll,
+                  .lr = r.lr,
+                  .grad_norm = r.grad_norm,
+                  .source_tokens_per_second = throughput_.source_tokens_per_second(),
+                  .target_tokens_per_second = throughput_.target_tokens_per_second(),
+                  .fill = r.fill,
+                  .eta_seconds = left});
+  report_epoch(r, dropped);
+  report_skipped(r);
+}
+
+// At the first step of a new epoch: how well the blocks were filled, and which pairs did not fit.
+void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
+  const double blocks = static_cast<double>(config_.batch.blocks);
+  epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),
+      epoch_target_ += static_cast<double>(r.target_tokens);
+  if (r.epoch == epoch_) return;
+  if (epoch_ >= 0)
+    message(
+        fmt::format("epoch {} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,
+                    100 * epoch_source_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
+                    100 * epoch_target_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.rows)),
+                    dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped)));
+  epoch_ = r.epoch;
+}
+
+void RunLog::report_skipped(const StepReport& r) {
+  if (!r.skipped) return;
+  message(fmt::format(
+      "step {}: a gradient is not finite; all ranks skip the step{}", r.step,
+      LossScaler::can_lower(r.loss_scale) ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale) : ""));
+}
+
+void RunLog::validation(const ValidationReport& r, const BestScore& best) {
+  nlohmann::ordered_json record{{"step", r.step}, {"valid_loss", r.loss}, {"valid_nll", r.nll}};
+  std::string text = fmt::format("step {}: validation loss {:.4f}, nll {:.4f}", r.step, r.loss, r.nll);
+  if (r.translation) {
+    const double bleu = r.translation->bleu.score, chrf = r.translation->chrf.score;
+    record["bleu"] = bleu, record["chrf"] = chrf;
+    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", bleu, chrf);
+  }
+  write(record);
+  message(text + (best.stale == 0 ? "  (best)" : fmt::format("  ({} since the best)", best.stale)));
+}
+
+}  // namespace weft

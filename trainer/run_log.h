@@ -1,0 +1,41 @@
+// trainer/run_log.h: what a run reports while it trains: log.jsonl in its folder, and progress on standard error.
+//
+// Every rank has one and makes the same calls; only the main rank writes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "trainer/report/event_log.h"
+#include "trainer/report/progress.h"
+#include "trainer/report/throughput.h"
+#include "trainer/trainer.h"
+#include "trainer/validation.h"
+
+namespace weft {
+
+class RunLog {
+ public:
+  RunLog(const RunConfig& config, bool is_main_rank);
+  void open(const std::string& path, int64_t last_step);  // on the main rank, once the run's folder is there
+
+  // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
+  void step(const StepReport& report, double seconds, int64_t dropped);
+  void validation(const ValidationReport& report, const BestScore& best);
+  void message(const std::string& text) { progress_.message(text); }
+
+ private:
+  void write(const nlohmann::ordered_json& record);
+  void report_epoch(const StepReport& report, int64_t dropped);
+  void report_skipped(const StepReport& report);
+
+  RunConfig config_;
+  TrainProgress progress_;
+  std::optional<EventLog> events_;
+  ThroughputMeter throughput_;
+  int64_t epoch_ = -1;
+  double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;
+};
+
+}  // namespace weft

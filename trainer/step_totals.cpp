@@ -1,0 +1,31 @@
+// trainer/step_totals.cpp: one sum over all ranks, in which each number is counted once.
+#include "trainer/step_totals.h"
+
+#include <array>
+#include <cmath>
+
+namespace weft {
+
+// Every number is summed over the ranks that hold different parts of it, and the others add 0: losses differ between dp
+// ranks, squares of split parameters between tp ranks, and whole parameters are the same everywhere. Each rank also
+// says whether its own sums are finite: they should be the same on all ranks of a dp group, but a rank with a damaged
+// memory must not go its own way.
+StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh) {
+  enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kRequests, kCount = kRequests + 4 };
+  const std::vector<double> own = sums.read(ctx);
+  std::array<double, kCount> all{};
+  if (mesh.tp().is_main_rank()) all[kLoss] = own[0], all[kNll] = own[1];
+  if (mesh.dp().is_main_rank()) all[kSplit] = own[2];
+  if (mesh.world().is_main_rank()) all[kWhole] = own[3];
+  all[kNotFinite] = std::isfinite(own[2] + own[3]) ? 0 : 1;
+  all[kRequests + static_cast<size_t>(request)] = 1;
+  mesh.world().all_reduce(Tensor(all.data(), {kCount}, DType::f64));
+
+  StepTotals totals{.loss = all[kLoss], .nll = all[kNll], .gradient_square = all[kSplit] + all[kWhole]};
+  totals.finite = all[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
+  for (const StopRequest r : {StopRequest::save, StopRequest::finish, StopRequest::stop})
+    if (all[kRequests + static_cast<size_t>(r)] > 0) totals.request = r;
+  return totals;
+}
+
+}  // namespace weft

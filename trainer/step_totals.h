@@ -1,0 +1,36 @@
+// trainer/step_totals.h: what all ranks must know of a step before its update, in one exchange between the hosts.
+#pragma once
+
+#include "parallel/mesh.h"
+#include "tensor/device_sums.h"
+#include "trainer/signals.h"
+
+namespace weft {
+
+// Sums that one rank's device adds up over a step. Parameters are split over tp or whole on each of its ranks; their
+// gradients are summed over dp before they are squared.
+class StepSums {
+ public:
+  explicit StepSums(Device device) : sums_(4, device) {}
+  void clear(Context& ctx) const { sums_.clear(ctx); }
+  Tensor loss() const { return sums_[0]; }  // of this rank's target tokens, in nats: smoothed and plain
+  Tensor nll() const { return sums_[1]; }
+  Tensor split_squares() const { return sums_[2]; }  // of gradients
+  Tensor whole_squares() const { return sums_[3]; }
+  std::vector<double> read(Context& ctx) const { return sums_.read(ctx); }  // in this order; waits
+
+ private:
+  DeviceSums sums_;
+};
+
+struct StepTotals {  // the same on every rank
+  double loss = 0, nll = 0;
+  double gradient_square = 0;               // of the whole gradient, as the loss scale made it
+  bool finite = true;                       // the gradients, on every rank
+  StopRequest request = StopRequest::none;  // the strongest of any rank
+};
+
+// Waits for the device, then sums over all ranks of the mesh, in rank order.
+StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh);
+
+}  // namespace weft
