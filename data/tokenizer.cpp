@@ -5,6 +5,7 @@
 
 #include "data/atomic_file.h"
 #include "data/batch.h"
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -26,6 +27,21 @@ void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std
       fmt::format("tokenizer {} does not match: its unknown, begin and end of sentence are {}, {}, {}, must be {}, {}, "
                   "{} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
                   model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
+}
+
+std::string as_one_line(const std::string& text) {
+  std::string line;
+  line.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    if (is_control_or_line_break(c.value)) {
+      line += ' ';
+    } else {
+      line.append(text, i, static_cast<size_t>(c.num_bytes));
+    }
+    i += static_cast<size_t>(c.num_bytes);
+  }
+  return line;
 }
 
 }  // namespace
@@ -52,7 +68,7 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   for (const int32_t id : ids) piece(id);  // in range, or an Error
   std::string text;
   check(impl_->processor.Decode(ids, &text));
-  return text;
+  return as_one_line(text);
 }
 
 std::string Tokenizer::piece(int32_t id) const {

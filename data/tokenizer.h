@@ -20,6 +20,7 @@ class Tokenizer {  // encode and decode are const and may be called by several t
 
   int64_t size() const;                                      // entries; ids 0 unk, 1 bos, 2 eos (data/batch.h)
   std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
+  // One line of text: a control character or a line break that the ids spell becomes a space.
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string piece(int32_t id) const;
   bool is_byte(int32_t id) const;  // a byte of a character that the vocabulary lacks (byte fallback)

@@ -94,6 +94,8 @@ bool is_white_space(char32_t c) {
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
+bool is_control_or_line_break(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029; }
+
 bool is_number(char32_t c) { return contains(unicode_tables::kNumber, c); }
 bool is_punctuation(char32_t c) { return contains(unicode_tables::kPunctuation, c); }
 bool is_symbol(char32_t c) { return contains(unicode_tables::kSymbol, c); }

@@ -24,6 +24,7 @@ void append_utf8(std::string& text, char32_t code_point);
 std::optional<size_t> first_invalid_utf8(std::string_view text);  // position of the first bad byte
 
 bool is_white_space(char32_t code_point);
+bool is_control_or_line_break(char32_t code_point);                  // category Cc, U+2028 and U+2029
 bool is_number(char32_t code_point);                                 // category N
 bool is_punctuation(char32_t code_point);                            // category P
 bool is_symbol(char32_t code_point);                                 // category S

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "data/atomic_file.h"
+#include "data/text/unicode.h"
 #include "launch/options/nearest.h"
 #include "tensor/error.h"
 #include "trainer/report/heat_map.h"
@@ -48,6 +49,20 @@ std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer
   std::vector<std::string> pieces;
   for (const int32_t id : ids) pieces.push_back(tokenizer.piece(id));
   return pieces;
+}
+
+// nlohmann leaves U+0085, U+2028 and U+2029 as they are, which end a line for some readers.
+std::string to_one_json_line(const nlohmann::json& json) {
+  const std::string text = json.dump();
+  std::string line;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    const auto length = static_cast<size_t>(c.num_bytes);
+    line += is_control_or_line_break(c.value) ? fmt::format("\\u{:04x}", static_cast<uint32_t>(c.value))
+                                              : text.substr(i, length);
+    i += length;
+  }
+  return line;
 }
 
 std::string row_of(const Alignment& a, size_t target) {
@@ -192,8 +207,8 @@ std::string pharaoh_line(const Alignment& alignment) {
 std::string json_line(const Alignment& a, const Tokenizer& source, const Tokenizer& target) {
   std::string rows;
   for (size_t t = 0; t < a.target.size(); ++t) rows += (t ? "," : "") + row_of(a, t);
-  return fmt::format(R"({{"source":{},"target":{},"weights":[{}]}})", nlohmann::json(labels(a.source, source)).dump(),
-                     nlohmann::json(labels(a.target, target)).dump(), rows);
+  return fmt::format(R"({{"source":{},"target":{},"weights":[{}]}})", to_one_json_line(labels(a.source, source)),
+                     to_one_json_line(labels(a.target, target)), rows);
 }
 
 std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer& target, const std::string& title) {

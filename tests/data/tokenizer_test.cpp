@@ -2,20 +2,22 @@
 #include "data/tokenizer.h"
 
 #include <gtest/gtest.h>
-#include <sentencepiece_trainer.h>
 
 #include <regex>
 
 #include "data/batch.h"
 #include "data/packing/train_tokenizer.h"
-#include "tests/data/pack_fixture.h"
+#include "tests/data/sentencepiece_model.h"
 
 namespace weft {
 namespace {
 
+using namespace std::string_literals;
 using testing::expect_error;
 using testing::sentences;
 using testing::TemporaryFolder;
+
+constexpr int32_t kFirstByte = 3;  // the piece <0x00>; the other bytes follow
 
 TEST(Tokenizer, HasTheSpecialIdsAndTheSizeAskedFor) {
   const Tokenizer tokenizer(testing::small_tokenizer());
@@ -43,6 +45,28 @@ TEST(Tokenizer, SpellsUnseenCharactersInBytes) {
   EXPECT_EQ(tokenizer.decode(ids), "ka 漢");
 }
 
+TEST(Tokenizer, DecodesBytesOfControlsAndLineBreaksAsSpaces) {
+  const Tokenizer tokenizer(testing::small_tokenizer());
+  ASSERT_EQ(tokenizer.piece(kFirstByte + '\n'), "<0x0A>");
+  const auto spelled = [&](const std::string& bytes) {
+    std::vector<int32_t> ids = tokenizer.encode("ka");
+    for (const char byte : bytes) ids.push_back(kFirstByte + static_cast<unsigned char>(byte));
+    for (const int32_t id : tokenizer.encode("lo")) ids.push_back(id);
+    return tokenizer.decode(ids);
+  };
+  for (const std::string& bytes : {"\n"s, "\r"s, "\t"s, "\0"s, "\x1E"s, "\x7F"s, "\xC2\x85"s, "\u2028"s, "\u2029"s})
+    EXPECT_EQ(spelled(bytes), "ka  lo") << ::testing::PrintToString(bytes);
+  for (const std::string& bytes : {"~"s, "\u00A1"s, "\u2027"s, "\u202A"s})
+    EXPECT_EQ(spelled(bytes), "ka" + bytes + " lo") << ::testing::PrintToString(bytes);
+}
+
+TEST(Tokenizer, DecodesALineBreakWithinAPieceAsASpace) {
+  const TemporaryFolder folder;
+  const Tokenizer tokenizer(testing::tokenizer_with_piece(folder, "x\u2028y"));
+  ASSERT_EQ(tokenizer.piece(testing::kFirstOwnPiece), "x\u2028y");
+  EXPECT_EQ(tokenizer.decode({testing::kFirstOwnPiece}), "x y");
+}
+
 TEST(Tokenizer, RefusesIdsOutsideTheVocabulary) {
   const Tokenizer tokenizer(testing::small_tokenizer());
   EXPECT_THROW(tokenizer.decode({5, 400}), Error);
@@ -51,17 +75,8 @@ TEST(Tokenizer, RefusesIdsOutsideTheVocabulary) {
 
 TEST(Tokenizer, RefusesAModelWithOtherSpecialIds) {
   const TemporaryFolder folder;
-  write_file_atomically(folder / "text", testing::joined(sentences(500, 1)));
-  const auto status = sentencepiece::SentencePieceTrainer::Train({{"input", folder / "text"},
-                                                                  {"model_prefix", folder / "other"},
-                                                                  {"vocab_size", "60"},
-                                                                  {"model_type", "bpe"},
-                                                                  {"bos_id", "0"},
-                                                                  {"eos_id", "1"},
-                                                                  {"unk_id", "2"},
-                                                                  {"minloglevel", "2"}});
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  expect_error([&] { Tokenizer tokenizer(folder / "other.model"); }, ErrorKind::data,
+  const std::string other = testing::train_sentencepiece(folder, {{"bos_id", "0"}, {"eos_id", "1"}, {"unk_id", "2"}});
+  expect_error([&] { Tokenizer tokenizer(other); }, ErrorKind::data,
                {"other.model", "does not match", "2, 0, 1", "must be 0, 1, 2"});
 }
 

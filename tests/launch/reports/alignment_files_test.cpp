@@ -9,6 +9,7 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "tests/data/sentencepiece_model.h"
 #include "tests/support/xml.h"
 #include "tests/trainer/inference/translation_fixture.h"
 
@@ -79,6 +80,15 @@ TEST_F(AlignmentFilesTest, JsonLinesKeepPiecesAndEveryProbability) {
   EXPECT_EQ(line["target"], nlohmann::json({tokenizer_->piece(272), "</s>"}));
   EXPECT_EQ(line["weights"], nlohmann::json::parse("[[0.125, 0.625, 0.25], [0.0625, 0.3125, 0.625]]"));
   EXPECT_EQ(text.substr(end + 1), "{\"source\":[],\"target\":[],\"weights\":[]}\n");
+}
+
+TEST_F(AlignmentFilesTest, JsonOfOneSentenceIsOneLineWhateverItsPiecesAre) {
+  const std::string piece = "x\u2028y\n\u0085z\u007F";
+  const Tokenizer tokenizer(tokenizer_with_piece(folder_, piece));
+  ASSERT_EQ(tokenizer.piece(kFirstOwnPiece), piece);
+  const std::string line = json_line({.source = {kFirstOwnPiece}, .target = {}, .weights = {}}, tokenizer, tokenizer);
+  EXPECT_EQ(line, R"({"source":["x\u2028y\n\u0085z\u007f"],"target":[],"weights":[]})");
+  EXPECT_EQ(nlohmann::json::parse(line)["source"][0], piece);
 }
 
 TEST_F(AlignmentFilesTest, ADrawingOfOneSentenceHasTheNameThatWasGiven) {

@@ -95,6 +95,27 @@ TEST_F(TranslatorTest, TurnsEmptyLinesIntoEmptyLines) {
   EXPECT_TRUE(translate({}, 2, 1, decode()).empty());
 }
 
+TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
+  const int32_t newline = 3 + '\n';
+  ASSERT_EQ(tokenizer_->piece(newline), "<0x0A>");
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    ModelConfig model = small_model_config(tokenizer_->size());
+    model.bias_output = true;
+    RandomModel m(model, mesh);
+    for (const Param& p : m.params.params())
+      if (p.spec.name == "output.bias")
+        testing::change(m.ctx, p.value, [&](std::vector<float>& bias) { bias[newline] = 30; });
+    DecodeConfig config = decode();
+    config.nbest = config.beam;
+    Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config);
+    const std::vector<NBest> found = translator.translate({"the house"});
+    for (const Translation& t : found[0]) {
+      EXPECT_GT(std::count(t.pieces.begin(), t.pieces.end(), newline), 0);
+      EXPECT_EQ(t.text.find('\n'), std::string::npos) << ::testing::PrintToString(t.text);
+    }
+  });
+}
+
 TEST_F(TranslatorTest, CutsWhatIsLongerThanItsPositionsAndCountsIt) {
   on_grid(1, 1, [&](const Mesh& mesh) {
     RandomModel m(small_model_config(tokenizer_->size()), mesh, /*max_positions=*/20);
