@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/text/text_line.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -18,43 +19,7 @@ namespace {
 constexpr size_t kMaxLine = 1 << 20;
 constexpr unsigned kBuffer = 256 << 10;
 
-// Length of the valid UTF-8 character at the start of `text` (not empty), or 0.
-size_t utf8_character(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
-                        : (lead & 0xF0) == 0xE0        ? 3
-                        : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                       : 0;
-  if (length == 0 || text.size() < length) return 0;
-  // The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF.
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (at(1) < low || at(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i)
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
 }  // namespace
-
-size_t find_invalid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    uint64_t eight;
-    if (text.size() - i >= sizeof eight) {  // most text is ASCII
-      std::memcpy(&eight, text.data() + i, sizeof eight);
-      if ((eight & 0x8080808080808080u) == 0) {
-        i += sizeof eight;
-        continue;
-      }
-    }
-    const size_t length = utf8_character(text.substr(i));
-    if (length == 0) return i;
-    i += length;
-  }
-  return std::string_view::npos;
-}
 
 struct TextReader::Impl {
   explicit Impl(std::string name) : path(std::move(name)), packed(kBuffer), buffer(kBuffer) {
@@ -119,10 +84,6 @@ struct TextReader::Impl {
          fmt::format("{} {}: its gzip data cannot be read beyond line {} ({})", path, what, num_lines, why));
   }
 
-  [[noreturn]] void fail_line(const std::string& what) const {
-    fail(ErrorKind::data, fmt::format("{}, line {}: {}", path, num_lines, what));
-  }
-
   bool read_raw(std::string& line) {
     line.clear();
     bool any = false;
@@ -133,7 +94,8 @@ struct TextReader::Impl {
       const size_t length = newline ? static_cast<size_t>(newline - start) : end - begin;
       if (line.size() + length > kMaxLine) {
         ++num_lines;
-        fail_line("longer than 1 MiB; one sentence a line is expected");
+        fail(ErrorKind::data,
+             fmt::format("{}, line {}: longer than 1 MiB; one sentence a line is expected", path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
@@ -160,11 +122,7 @@ bool TextReader::next(std::string& line) {
   if (!impl_->read_raw(line)) return false;
   if (impl_->num_lines == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   if (line.ends_with('\r')) line.pop_back();
-  if (line.find('\0') != std::string::npos) impl_->fail_line("a NUL byte; this is not UTF-8 text (UTF-16, or binary?)");
-  const size_t invalid = find_invalid_utf8(line);
-  if (invalid != std::string::npos)
-    impl_->fail_line(fmt::format("invalid UTF-8 at byte {} (0x{:02X}); convert it, e.g. iconv -f LATIN1 -t UTF-8",
-                                 invalid + 1, static_cast<unsigned char>(line[invalid])));
+  require_text(line, impl_->path, impl_->num_lines);
   return true;
 }
 

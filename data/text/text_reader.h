@@ -7,12 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace weft {
-
-// Position of the first byte that is not part of valid UTF-8 (Unicode 15, table 3-7), or npos.
-size_t find_invalid_utf8(std::string_view text);
 
 class TextReader {
  public:

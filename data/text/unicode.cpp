@@ -3,6 +3,8 @@
 #include "data/text/unicode.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "data/text/unicode_categories.h"
@@ -80,13 +82,21 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
-std::optional<size_t> first_invalid_utf8(std::string_view text) {
+size_t find_invalid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    uint64_t eight;
+    if (text.size() - i >= sizeof eight) {  // most text is ASCII
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080u) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
     const CodePoint c = code_point_at(text, i);
     if (!c.valid) return i;
-    i += c.num_bytes;
+    i += static_cast<size_t>(c.num_bytes);
   }
-  return std::nullopt;
+  return std::string_view::npos;
 }
 
 bool is_white_space(char32_t c) {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +20,7 @@ struct CodePoint {
 };
 CodePoint code_point_at(std::string_view text, size_t position);
 void append_utf8(std::string& text, char32_t code_point);
-std::optional<size_t> first_invalid_utf8(std::string_view text);  // position of the first bad byte
+size_t find_invalid_utf8(std::string_view text);  // position of the first bad byte, or npos
 
 bool is_white_space(char32_t code_point);
 bool is_control_or_line_break(char32_t code_point);                  // category Cc, U+2028 and U+2029

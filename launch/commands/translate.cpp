@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "data/text/text_reader.h"
+#include "data/text/text_line.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
@@ -58,10 +58,7 @@ std::vector<std::string> read_chunk(int64_t lines_before) {
   const size_t limit = isatty(STDIN_FILENO) ? 1 : kChunkLines;
   std::vector<std::string> lines;
   for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
-    const size_t bad = find_invalid_utf8(line);
-    if (bad != std::string::npos)
-      fail(ErrorKind::data, fmt::format("standard input, line {}: byte {} is not UTF-8; convert the text with iconv",
-                                        lines_before + static_cast<int64_t>(lines.size()) + 1, bad + 1));
+    require_text(line, "standard input", lines_before + std::ssize(lines) + 1);
     lines.push_back(line);
   }
   if (std::cin.bad()) fail(ErrorKind::io, "standard input cannot be read to its end");

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "data/text/text_reader.h"
+#include "data/text/unicode.h"
 #include "launch/options/nearest.h"
 #include "launch/options/options.h"
 

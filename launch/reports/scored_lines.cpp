@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "data/text/gzip.h"
+#include "data/text/text_line.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
@@ -41,10 +42,8 @@ std::vector<std::string> read_scored_file(const std::string& path) {
   std::vector<std::string> lines;
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    if (const auto bad = first_invalid_utf8(line))
-      fail(ErrorKind::data,
-           fmt::format("{}:{}: byte {} is not UTF-8; convert the file with iconv", name, lines.size() + 1, *bad + 1));
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    require_text(line, name, std::ssize(lines) + 1);
     lines.emplace_back(trim_right(line));
   }
   return lines;

@@ -72,7 +72,7 @@ TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
   const std::string reference = file("ref", "a\nb\xFF\n");
   EXPECT_EQ(message({"--reference", reference, file("hyp", "a\nb\n")}),
-            reference + ":2: byte 2 is not UTF-8; convert the file with iconv");
+            reference + ", line 2: invalid UTF-8 at byte 2 (0xFF); convert it, e.g. iconv -f LATIN1 -t UTF-8");
 }
 
 TEST_F(BleuCommand, LinesEndAtLineFeedsAlone) {
@@ -198,8 +198,8 @@ TEST_F(BleuCommand, StandardInputIsOneTextOnly) {
     EXPECT_NE(message(args).find("standard input can be one text only"), std::string::npos) << message(args);
 }
 
-TEST_F(BleuCommand, TakesNulBytesAndLongLines) {
-  const std::string text = std::string("a b c \0 d\n", 10) + std::string(3 << 19, 'x') + " y\n";
+TEST_F(BleuCommand, TakesLongLines) {
+  const std::string text = "a b c d\n" + std::string(3 << 19, 'x') + " y\n";
   EXPECT_NE(printed({"--reference", file("ref", text), file("hyp", text)}).find(" = 100.0 "), std::string::npos);
 }
 
