@@ -41,7 +41,9 @@ const Command& find_command(const std::string& name) {
 std::string program_help() {
   std::string text = "usage: weft COMMAND [options]\n\n";
   for (const Command& command : kCommands) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
-  return text + "\n`weft COMMAND --help` explains a command's options. Several ranks: mpirun -n 4 weft train ...\n";
+  return text +
+         "\n`weft COMMAND --help` explains a command's options. Several ranks: mpirun -n 4 weft train ..., or srun "
+         "--mpi=pmix;\nwithout such a launcher a command runs alone and does not start MPI (docs/reliability.md).\n";
 }
 
 }  // namespace weft

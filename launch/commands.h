@@ -1,5 +1,5 @@
-// launch/commands.h: the table of subcommands: name, one line, function, whether MPI is started. Help and usage errors
-// come from it.
+// launch/commands.h: the table of subcommands: name, one line, function, whether ranks may share its work. Help and
+// usage errors come from it.
 //
 // A command reads its options first (launch/options/options.h) and returns 0 if --help was asked for: then `world` is
 // not set.
@@ -15,14 +15,14 @@ class Communicator;
 
 struct CommandContext {
   std::vector<std::string> args;  // after the subcommand's name
-  Communicator* world = nullptr;  // set if the command needs MPI
+  Communicator* world = nullptr;  // set if the command is distributed
 };
 
 struct Command {
   const char* name;
   const char* summary;
   int (*run)(const CommandContext&);  // returns the exit status; throws Error
-  bool needs_mpi;
+  bool distributed;                   // over the ranks that a launcher started; else it is refused as several
 };
 
 std::span<const Command> commands();

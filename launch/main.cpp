@@ -1,5 +1,5 @@
-// launch/main.cpp: finds the command, starts MPI if it needs it, and turns whatever goes wrong into one message and an
-// exit status.
+// launch/main.cpp: finds the command, joins the other ranks if there are any, and turns whatever goes wrong into
+// one message and an exit status.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -34,9 +34,20 @@ bool asks_for_help(const std::vector<std::string>& args) {
 
 // Several would do the same work and race for the same files.
 void require_one_process(const Command& command) {
-  if (launched_as().size > 1)
-    fail(ErrorKind::usage, fmt::format("`weft {}` is one process' work, and {} were started: run it without mpirun",
-                                       command.name, launched_as().size));
+  const int size = launched_as().size;
+  if (size == 1) return;
+  fail(ErrorKind::usage, fmt::format("`weft {}` is one process' work, and {} started: run it without mpirun",
+                                     command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
+}
+
+// The ranks that a launcher started, over MPI; or this process alone, without MPI.
+std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
+  const LaunchedAs launched = launched_as();
+  if (!launched.as_rank) return make_single_communicator();
+  prepare_mpi_environment();
+  mpi = std::make_unique<MpiSession>();
+  require_all_ranks(launched, mpi->size());
+  return mpi->world();
 }
 
 // Else the next file that is opened would get its number, and what we print would go there.
@@ -57,11 +68,12 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   const Command& command = find_command(args[0]);
   require_cpu_features();
   CommandContext context{{args.begin() + 1, args.end()}};
-  if (!command.needs_mpi && !asks_for_help(context.args)) require_one_process(command);
-  if (command.needs_mpi && !asks_for_help(context.args)) {
-    prepare_mpi_environment();
-    mpi = std::make_unique<MpiSession>();
-    world = mpi->world();
+  if (!asks_for_help(context.args)) {
+    if (command.distributed) {
+      world = join_ranks(mpi);
+    } else {
+      require_one_process(command);
+    }
     context.world = world.get();
   }
   set_num_threads(threads_for_this_rank(world.get()));

@@ -1,4 +1,4 @@
-// launch/mpi_environment.cpp: Open MPI's settings, as environment variables.
+// launch/mpi_environment.cpp: launchers' variables read, Open MPI's written.
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "tensor/error.h"
+
 namespace weft {
 namespace {
 
-int number_in(const char* variable, int otherwise) {
+int number_in(const char* variable) {  // 0 if it is not set
   const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
+  return text == nullptr ? 0 : std::atoi(text);
 }
 
 constexpr int kKeepUsers = 0;
@@ -32,18 +34,32 @@ void find_moved_open_mpi() {
 
 }  // namespace
 
-void prepare_mpi_environment() {
-  find_moved_open_mpi();
-  const bool launched = std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
-  // Alone, Open MPI would start a daemon beside this process, which refuses to run as root and where ssh is missing.
-  if (!launched) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
-  // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
-  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
+LaunchedAs launched_as() {
+  const auto is_set = [](const char* variable) { return std::getenv(variable) != nullptr; };
+  const auto as_rank = [](const char* size, const char* rank) {
+    return LaunchedAs{.as_rank = true, .size = number_in(size), .rank = number_in(rank)};
+  };
+  if (is_set("OMPI_COMM_WORLD_SIZE")) return as_rank("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
+  if (is_set("PMI_SIZE") || is_set("PMI_RANK")) return as_rank("PMI_SIZE", "PMI_RANK");
+  if (is_set("PMIX_RANK")) return as_rank("SLURM_STEP_NUM_TASKS", "PMIX_RANK");  // PMIx itself gives no size
+  return {};
 }
 
-LaunchedAs launched_as() {  // Open MPI; MPICH, Intel MPI and Slurm's PMI
-  return {.size = number_in("OMPI_COMM_WORLD_SIZE", number_in("PMI_SIZE", 1)),
-          .rank = number_in("OMPI_COMM_WORLD_RANK", number_in("PMI_RANK", 0))};
+void require_all_ranks(const LaunchedAs& launched, int size) {
+  if (launched.size == 0 || launched.size == size) return;
+  fail(ErrorKind::usage,
+       fmt::format("{} ranks were started, but this program's MPI library sees {}: start it with that library's own "
+                   "mpirun, or with srun --mpi=pmix",
+                   launched.size, size));
+}
+
+void prepare_mpi_environment() {
+  find_moved_open_mpi();
+  // If the launcher speaks another protocol, Open MPI would start a daemon beside each process, and fail as root or
+  // without ssh. Isolated, it comes up as one rank, and require_all_ranks() says what is wrong.
+  if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
+  // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
 }
 
 }  // namespace weft
