@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 
 #include "data/text/text_reader.h"
 #include "launch/options/config_io.h"
@@ -22,11 +24,20 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
   return config;
 }
 
+bool has_nvidia_driver(const std::filesystem::path& root) {
+  constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last one: Windows' driver
+  return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
+    std::error_code unreadable;
+    return std::filesystem::exists(root / file, unreadable);
+  });
+}
+
 RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet) {
   RankDevice own = choose_device(wanted, grid.share_gpu, world);
   if (!world.is_main_rank() || quiet) return own;
   if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
-  if (!own.remark.empty()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
+  if (!own.remark.empty() && has_nvidia_driver()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
   return own;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,11 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // The configuration saved in the folder, but on this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// What each rank computes on; a GPU is said in a line on standard error unless `quiet`.
+// What each rank computes on. Unless `quiet`, a line on standard error names the GPU, or says why there is none to use
+// on a machine that has NVIDIA's driver; other machines are not expected to have one.
 RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet);
+
+bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
 

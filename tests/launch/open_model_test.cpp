@@ -5,7 +5,10 @@
 
 #include <atomic>
 
+#include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/without_cuda.h"
 
 namespace weft {
 namespace {
@@ -43,6 +46,27 @@ TEST(LinesOfRank0, StopAllRanksWithTheSameMessage) {
     }
   });
   EXPECT_EQ(num_stopped, 2);
+}
+
+TEST(NvidiaDriver, IsFoundByItsFiles) {
+  const testing::TemporaryFolder root;
+  EXPECT_FALSE(has_nvidia_driver(root.path()));
+  std::filesystem::create_directories(root / "dev");
+  write_file_atomically(root / "dev/nvidiactl", "");
+  EXPECT_TRUE(has_nvidia_driver(root.path()));
+}
+
+TEST(DeviceForUse, SaysWhyThereIsNoGpuOnlyWhereOneIsToBeExpected) {
+  const testing::WithoutCuda without_cuda;
+  const auto alone = make_single_communicator();
+  const auto said = [&](bool quiet) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(device_for_use(DeviceChoice::automatic, {}, *alone, quiet).device, Device::cpu);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(/*quiet=*/true), "");
+  EXPECT_EQ(said(/*quiet=*/false).empty(), !has_nvidia_driver());
+  EXPECT_THROW(device_for_use(DeviceChoice::cuda, {}, *alone, false), Error);
 }
 
 }  // namespace

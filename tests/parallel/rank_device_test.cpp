@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <optional>
-
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"
+#include "tests/support/without_cuda.h"
 
 namespace weft::testing {
 namespace {
@@ -59,18 +57,8 @@ TEST(RanksOnGpus, AreOfOneKindAndVersion) {
   EXPECT_TRUE(holds(refusal([&] { most_ranks_on_a_gpu({gpu("a", "1"), other}, true); }), "driver 12"));
 }
 
-// A CUDA backend that is not there.
 class WithoutGpu : public ::testing::Test {
- protected:
-  WithoutGpu() { setenv("WEFT_CUDA_MODULE", "libno_such_backend.so", 1); }
-  ~WithoutGpu() override { kept_ ? setenv("WEFT_CUDA_MODULE", kept_->c_str(), 1) : unsetenv("WEFT_CUDA_MODULE"); }
-
- private:
-  static std::optional<std::string> current() {
-    const char* name = std::getenv("WEFT_CUDA_MODULE");
-    return name ? std::optional<std::string>(name) : std::nullopt;
-  }
-  std::optional<std::string> kept_ = current();
+  const WithoutCuda without_cuda_;
 };
 
 TEST_F(WithoutGpu, AutoIsTheCpuAndSaysWhy) {
