@@ -62,11 +62,10 @@ class Unpacker {
   size_t at_ = 0;
 };
 
-// The numbers of the sentences that have pieces, longest first, and of these every dp-th.
+// The numbers of the sentences, longest first, and of these every dp-th.
 std::vector<size_t> share_of(const std::vector<std::vector<int32_t>>& sources, const Communicator& dp) {
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::erase_if(order, [&](size_t i) { return sources[i].empty(); });
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
   std::vector<size_t> mine;
@@ -97,6 +96,7 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
       search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
 
 int64_t Translator::max_pieces(int64_t source_pieces) const {
+  if (source_pieces == 0) return 0;  // an empty line's translation is empty
   const double wanted =
       config_.max_length_factor * static_cast<double>(source_pieces) + static_cast<double>(config_.max_length_extra);
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
@@ -141,7 +141,6 @@ std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>
     for (const Hypothesis& h : all[i])
       translations[i].push_back(
           {.text = target_.decode(h.pieces), .score = h.score, .log_prob = h.log_prob, .pieces = h.pieces});
-    if (translations[i].empty()) translations[i].emplace_back();  // nothing in, nothing out
   }
   return translations;
 }

@@ -1,8 +1,9 @@
 // trainer/inference/translator.h: sentences to translations, in order, shared over the data-parallel ranks.
 //
 // Every rank of the world calls translate() with the same sentences; all get all results. A source longer than
-// longest_source() pieces is cut, and counted. A sentence without pieces (an empty line) has the empty translation.
-// The result of a sentence is a function of the sentence: no batch size, order or number of dp ranks changes it.
+// longest_source() pieces is cut, and counted. A sentence without pieces (an empty line) has the empty translation;
+// its score is what the model gives to ending at once. The result of a sentence is a function of the sentence: no batch
+// size, order or number of dp ranks changes it.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include "tensor/error.h"
 #include "tests/trainer/inference/translation_fixture.h"
+#include "trainer/inference/evaluate.h"
 
 namespace weft {
 namespace {
@@ -93,6 +94,18 @@ TEST_F(TranslatorTest, TurnsEmptyLinesIntoEmptyLines) {
   }
   EXPECT_NE(found[1][0].score, 0);
   EXPECT_TRUE(translate({}, 2, 1, decode()).empty());
+}
+
+TEST_F(TranslatorTest, ScoresAnEmptyLineAsTheModelDoes) {
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tokenizer_->size()), mesh);
+    Translator translator(m.ctx, *m.model, m.tp, mesh, *tokenizer_, *tokenizer_, decode());
+    const Translation empty = translator.translate({"the house", ""})[1].front();
+    const PairScore given = score_pairs(m.ctx, *m.model, m.tp, mesh, {{.source = {}, .target = {}}})[0];
+    EXPECT_LT(given.log_prob, -1);
+    EXPECT_NEAR(empty.log_prob, given.log_prob, 1e-5);
+    EXPECT_EQ(empty.score, empty.log_prob);  // the penalty of a single token is 1
+  });
 }
 
 TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
