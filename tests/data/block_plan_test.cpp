@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/synthetic_lengths.h"
 
 namespace weft {
@@ -200,14 +200,12 @@ TEST(BlockPlan, UnshuffledGivesTheCorpusInOrderOnceAndThenEmptyBlocks) {
 
 TEST(BlockPlan, RefusesWhatCannotWork) {
   const auto error_of = [](const std::vector<PairLength>& lengths, const BatchConfig& config, const Cursor& cursor) {
-    try {
+    const Error error = testing::error_of([&] {
       BlockPlan plan(static_cast<int64_t>(lengths.size()), source_of(lengths), config, 1);
       plan.seek(cursor);
       plan.next();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    });
+    return std::string(error.what());
   };
   const std::vector<PairLength> lengths = synthetic_lengths(20, 9);
   BatchConfig no_pages = small_config();

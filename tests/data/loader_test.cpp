@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "data/corpus.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
 
@@ -130,28 +130,19 @@ TEST(Loader, StopsWhenNobodyAsksForASecondStep) {
 TEST(Loader, HandsAnErrorOfTheReadingThreadToNextEachTime) {
   const SyntheticCorpus corpus(synthetic_lengths(300, 5), 100);
   std::ofstream(corpus.shard_file(1), std::ios::app) << "damage";
-  try {
-    Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
-    EXPECT_THROW(while (true) loader.next(), Error);
-    loader.next();
-    FAIL() << "a damaged shard went unnoticed";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    EXPECT_NE(std::string(error.what()).find("shard-1.h5"), std::string::npos) << error.what();
-    ASSERT_FALSE(error.frames().empty());
-    EXPECT_NE(error.frames().front().find(corpus.folder()), std::string::npos);
-  }
+  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  EXPECT_THROW(while (true) loader.next(), Error);
+  const Error error = testing::error_of([&] { loader.next(); });
+  EXPECT_EQ(error.kind(), ErrorKind::data);
+  EXPECT_NE(std::string(error.what()).find("shard-1.h5"), std::string::npos) << error.what();
+  ASSERT_FALSE(error.frames().empty());
+  EXPECT_NE(error.frames().front().find(corpus.folder()), std::string::npos);
 }
 
 TEST(Loader, RefusesBlocksThatTheRanksCannotShare) {
   const SyntheticCorpus corpus(synthetic_lengths(50, 6));
-  try {
-    Loader loader(corpus.folder(), small_config(), kSeed, 0, 3);
-    FAIL() << "4 blocks were divided among 3 ranks";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_NE(std::string(error.what()).find("batch.blocks is 4"), std::string::npos);
-  }
+  testing::expect_error([&] { Loader(corpus.folder(), small_config(), kSeed, 0, 3); }, ErrorKind::usage,
+                        {"batch.blocks is 4"});
 }
 
 TEST(Loader, GoesRoundACorpusOfTwoPairs) {
@@ -202,13 +193,8 @@ TEST(LoadAllBlocks, RefusesToLeaveAPairOut) {
   std::vector<PairLength> lengths = synthetic_lengths(100, 8);
   lengths[40] = {5, 96};
   const SyntheticCorpus corpus(lengths);
-  try {
-    load_all_blocks(corpus.folder(), small_config(), 0, 1);
-    FAIL() << "a pair that fits no block was left out of the held-out set";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("1 of 100 pairs do not fit"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("raise batch.rows"), std::string::npos);
-  }
+  testing::expect_error([&] { load_all_blocks(corpus.folder(), small_config(), 0, 1); }, ErrorKind::data,
+                        {"1 of 100 pairs do not fit", "raise batch.rows"});
 }
 
 }  // namespace

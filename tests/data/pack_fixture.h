@@ -11,8 +11,8 @@
 
 #include "data/atomic_file.h"
 #include "data/packing/train_tokenizer.h"
-#include "tensor/error.h"
 #include "tensor/random.h"
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
@@ -61,28 +61,6 @@ inline const std::string& small_tokenizer() {
     return folder / "small.model";
   }();
   return file;
-}
-
-// The Error that `action` throws; a test failure if it throws none.
-template <typename Action>
-Error error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no Error was thrown";
-  return Error(ErrorKind::internal, "none");
-}
-
-template <typename Action>
-void expect_error(Action action, ErrorKind kind, const std::vector<std::string>& parts) {
-  const Error error = error_of(action);
-  EXPECT_EQ(error.kind(), kind) << error.what();
-  for (const std::string& part : parts)
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-        << "'" << part << "' is missing in: " << error.what();
-  EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << "more than one line: " << error.what();
 }
 
 inline std::vector<std::string> names_in(const std::string& folder) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft {
 namespace {
@@ -17,13 +17,7 @@ ModelConfig usable() {
 }
 
 std::string refusal(ModelConfig c, int64_t tp) {
-  try {
-    c.resolve(tp);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage);
-    return e.what();
-  }
-  return "";
+  return testing::refusal_of(ErrorKind::usage, [&] { c.resolve(tp); });
 }
 
 TEST(ModelConfig, FillsTheDropoutRatesThatWereLeftOut) {

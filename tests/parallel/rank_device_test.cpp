@@ -4,23 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "parallel/device_mesh.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/without_cuda.h"
 
 namespace weft::testing {
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 template <typename Action>
 std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage) << e.what();
-    return e.what();
-  }
-  return "accepted";
+  return message_of(ErrorKind::usage, action);
 }
 
 RankGpu gpu(const std::string& host, const std::string& unique_id, int num_gpus = 2) {

@@ -1,22 +1,16 @@
 // tests/tensor/context_test.cpp: argument checks name op and field; dry runs check and compute nothing.
 #include "tensor/context.h"
 
-#include <cstdlib>
-
-#include "tensor/error.h"
+#include "tests/support/errors.h"
+#include "tests/support/without_cuda.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
 namespace {
 
-template <typename F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+template <typename Action>
+std::string message_of(const Action& action) {
+  return testing::message_of(ErrorKind::internal, action);
 }
 
 TEST(Ops, NameOpAndFieldOfAWrongShape) {
@@ -82,24 +76,16 @@ TEST(Ops, AcceptMatricesWithoutRows) {
 }
 
 TEST(Context, NamesTheModuleOfADeviceThatCannotBeOpened) {
-  const char* const kept = std::getenv("WEFT_CUDA_MODULE");
-  const std::string value = kept == nullptr ? "" : kept;  // empty: as if it were not set
-  setenv("WEFT_CUDA_MODULE", "/no/such/module.so", 1);
-  const std::string message = message_of([] { Context{Device::cuda}; });
-  setenv("WEFT_CUDA_MODULE", value.c_str(), 1);
-  EXPECT_TRUE(message.starts_with("the CUDA backend /no/such/module.so cannot be used: ")) << message;
+  const WithoutCuda without_cuda;
+  const std::string message = testing::message_of(ErrorKind::usage, [] { Context{Device::cuda}; });
+  EXPECT_TRUE(message.starts_with("the CUDA backend libno_such_backend.so cannot be used: ")) << message;
   EXPECT_TRUE(message.ends_with("; --device=cpu runs without it")) << message;
 }
 
 TEST(Ops, FailWithinTheFramesOfTheirCaller) {
   const ErrorFrame frame("while a test looks on");
   Workspace w;
-  try {
-    ops::fill(w.ctx, {});
-    FAIL() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.frames(), std::vector<std::string>{"while a test looks on"});
-  }
+  EXPECT_EQ(error_of([&] { ops::fill(w.ctx, {}); }).frames(), std::vector<std::string>{"while a test looks on"});
 }
 
 TEST(Cpu, CanRunItsKernels) { EXPECT_NO_THROW(require_cpu_features()); }

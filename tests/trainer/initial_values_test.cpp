@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "data/atomic_file.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/precision.h"
@@ -49,18 +49,13 @@ class InitialValues : public ::testing::Test {
     });
   }
   static std::string refusal(const RunConfig& c, ErrorKind kind) {
-    try {
-      train(c);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), kind) << e.what();
-      EXPECT_TRUE(e.frames().empty());  // one line
-      EXPECT_TRUE(std::string(e.what()).starts_with("train.init: ")) << e.what();
-      EXPECT_FALSE(std::filesystem::exists(c.train.output));
-      return e.what();
-    }
-    return "no error";
+    const Error error = error_of([&] { train(c); });
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_TRUE(error.frames().empty());  // one line
+    EXPECT_TRUE(std::string(error.what()).starts_with("train.init: ")) << error.what();
+    EXPECT_FALSE(std::filesystem::exists(c.train.output));
+    return error.what();
   }
-  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
   const TemporaryFolder folder_;
 };

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "data/corpus.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/text_corpus.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/evaluate.h"
@@ -39,13 +39,7 @@ RunConfig learned_run(int64_t max_positions) {
 }
 
 std::string refusal(const RunConfig& c) {
-  try {
-    resolve(c, 1);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage);
-    return e.what();
-  }
-  return "";
+  return refusal_of(ErrorKind::usage, [&] { resolve(c, 1); });
 }
 
 TEST(LearnedPositionsInTraining, HoldTheLongestSentenceWithItsEos) {

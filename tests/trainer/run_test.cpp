@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "data/atomic_file.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/report/event_log.h"
@@ -64,13 +64,7 @@ std::string target(const RunConfig& c, const char* pointer) {
 }
 
 std::string refusal(const RunConfig& c) {
-  try {
-    run(c);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage);
-    return e.what();
-  }
-  return "";
+  return refusal_of(ErrorKind::usage, [&] { run(c); });
 }
 
 TEST(Run, LogsEachStepAndValidationOnceAlsoWhenItGoesOn) {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft {
 namespace {
@@ -50,12 +50,9 @@ TEST(TrainState, InsistsOnEveryField) {
 TEST(TrainState, SaysWhichFilesFieldIsWrong) {
   nlohmann::json damaged = some_state().to_json();
   damaged["step"] = "twelve";
-  try {
-    TrainState::from_json(damaged, "run/step-00000012");
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_TRUE(std::string(e.what()).starts_with("run/step-00000012/state.json: ")) << e.what();
-  }
+  const std::string message =
+      testing::message_of(ErrorKind::checkpoint, [&] { TrainState::from_json(damaged, "run/step-00000012"); });
+  EXPECT_TRUE(message.starts_with("run/step-00000012/state.json: ")) << message;
 }
 
 TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
@@ -64,14 +61,8 @@ TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
   const std::string shown = "\\x1b[2J" + std::string(76, 'x') + "...";
   for (const auto& compare : {std::function([&] { require_same_run(saved, some_state()); }), std::function([&] {
                                 require_same_architecture(saved.model, some_state().model, "run");
-                              })}) {
-    try {
-      compare();
-      FAIL();
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("model.activation = " + shown + ","), std::string::npos) << e.what();
-    }
-  }
+                              })})
+    testing::expect_error(compare, ErrorKind::usage, {"model.activation = " + shown + ","});
 }
 
 }  // namespace

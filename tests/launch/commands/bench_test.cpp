@@ -9,7 +9,7 @@
 #include "launch/commands.h"
 #include "launch/reports/bench_report.h"
 #include "tensor/context.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft::testing {
 namespace {
@@ -152,14 +152,9 @@ TEST(Bench, MeasuresSeveralRanksTogether) {
 
 TEST(Bench, RefusesWhatCannotBeMeasured) {
   const auto message = [](const std::vector<std::string>& args) {
-    try {
-      bench(args);
-    } catch (const Error& e) {
-      ::testing::internal::GetCapturedStdout();
-      EXPECT_EQ(e.kind(), ErrorKind::usage);
-      return std::string(e.what());
-    }
-    return std::string("no error");
+    const std::string text = message_of(ErrorKind::usage, [&] { bench(args); });
+    ::testing::internal::GetCapturedStdout();
+    return text;
   };
   EXPECT_EQ(message({"--model.source_rows=3"}),
             "unknown option '--model.source_rows'; did you mean --batch.source_rows?");

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "launch/commands.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/trainer/metrics/sacrebleu_cases.h"
 #include "trainer/version.h"
@@ -33,12 +33,7 @@ class BleuCommand : public ::testing::Test {
     return text;
   }
   static std::string message(const std::vector<std::string>& args) {
-    try {
-      run_bleu({.args = args});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_of([&] { run_bleu({.args = args}); }).what();
   }
   TemporaryFolder folder_;
 };

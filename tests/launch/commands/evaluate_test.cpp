@@ -6,7 +6,7 @@
 #include "data/atomic_file.h"
 #include "launch/commands.h"
 #include "parallel/communicator.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
@@ -18,16 +18,14 @@ class Evaluate : public ::testing::Test {
     for (const std::string& file : {source_, reference_}) write_file_atomically(file, "text\n");
   }
   std::string refusal(const std::string& output, const std::string& name, int ranks = 1) const {
-    std::string message = "no error";
+    std::string message;
     run_thread_ranks(ranks, [&](Communicator& world) {
-      try {
+      const std::string own = message_of(ErrorKind::usage, [&] {
         run_evaluate({.args = {"--checkpoint", folder_ / "none", "--source", source_, "--reference", reference_,
                                "--name", name, "--output", output},
                       .world = &world});
-      } catch (const Error& e) {
-        EXPECT_EQ(e.kind(), ErrorKind::usage) << e.what();
-        if (world.rank() == 0) message = e.what();
-      }
+      });
+      if (world.rank() == 0) message = own;
     });
     return message;
   }

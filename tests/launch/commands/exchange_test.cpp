@@ -11,7 +11,7 @@
 #include "launch/commands.h"
 #include "launch/options/config_io.h"
 #include "model/transformer.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/inference/model_loader.h"
@@ -74,15 +74,11 @@ class Exchange : public ::testing::Test {
             config_,     "--tokenizer", tokenizer,  "--output", imported_};
   }
   std::string refusal(ErrorKind kind, const std::vector<std::string>& args) const {
-    try {
-      run(run_import, args);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), kind) << e.what();
-      EXPECT_TRUE(e.frames().empty());  // one line
-      EXPECT_FALSE(fs::exists(imported_));
-      return e.what();
-    }
-    return "no error";
+    const Error error = error_of([&] { run(run_import, args); });
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_TRUE(error.frames().empty());  // one line
+    EXPECT_FALSE(fs::exists(imported_));
+    return error.what();
   }
   void configure(const std::string& from, const std::string& to) {
     std::string text = read_file(config_);
@@ -90,7 +86,6 @@ class Exchange : public ::testing::Test {
     ASSERT_NE(at, std::string::npos);
     write_file_atomically(config_, text.replace(at, from.size(), to));
   }
-  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
   const TemporaryFolder folder_;
   const std::string tokenizer_ = folder_ / "tokenizer.model";

@@ -9,20 +9,12 @@
 #include <functional>
 
 #include "launch/options/fields.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft {
 namespace {
 
-std::string usage_error(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage);
-    return e.what();
-  }
-  return "no error";
-}
+std::string usage_error(const std::function<void()>& body) { return testing::message_of(ErrorKind::usage, body); }
 
 std::string cfg_error(const std::string& text) {
   return usage_error([&] {

@@ -3,25 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft::testing {
 namespace {
 
-std::string refusal_of(const DecodeConfig& decode) {
-  try {
-    check_decode_options(decode);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+std::string refusal(const DecodeConfig& decode) {
+  return refusal_of(ErrorKind::usage, [&] { check_decode_options(decode); });
 }
 
 TEST(DecodeOptions, NamesTheOptionThatWasGiven) {
-  EXPECT_EQ(refusal_of({}), "");
-  EXPECT_EQ(refusal_of({.beam = 2, .nbest = 3}), "nbest = 3: give 1 to 2, the beam, or a larger --beam with it");
-  EXPECT_EQ(refusal_of({.beam = 0}), "beam = 0: give 1 to 1000");
-  EXPECT_EQ(refusal_of({.max_length_factor = -1}), "max-length-factor = -1, max-length-extra = 10: give 0 or more");
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: give 1 to 2, the beam, or a larger --beam with it");
+  EXPECT_EQ(refusal({.beam = 0}), "beam = 0: give 1 to 1000");
+  EXPECT_EQ(refusal({.max_length_factor = -1}), "max-length-factor = -1, max-length-extra = 10: give 0 or more");
 }
 
 }  // namespace

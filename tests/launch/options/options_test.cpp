@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 
 namespace weft {
 namespace {
@@ -26,15 +26,11 @@ struct Example {
   }
 };
 
-std::string error_of(Example& example, const std::vector<std::string>& args) {
-  try {
+std::string refusal(Example& example, const std::vector<std::string>& args) {
+  return testing::message_of(ErrorKind::usage, [&] {
     example.options.parse(args);
     example.options.require("source");
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::usage);
-    return e.what();
-  }
-  return "no error";
+  });
 }
 
 TEST(Options, FillsValuesListsFlagsAndPositionals) {
@@ -60,9 +56,9 @@ TEST(Options, TakesEverythingAfterTwoDashesAsPositional) {
 
 TEST(Options, SaysWhatIsMissingOrUnknown) {
   Example missing, unknown, no_value;
-  EXPECT_EQ(error_of(missing, {}), "--source is missing; usage: weft example --source FILE [FILE ...]");
-  EXPECT_EQ(error_of(unknown, {"--vocab_size=3"}), "unknown option '--vocab_size'; did you mean --vocab-size?");
-  EXPECT_NE(error_of(no_value, {"--source"}).find("--source"), std::string::npos);
+  EXPECT_EQ(refusal(missing, {}), "--source is missing; usage: weft example --source FILE [FILE ...]");
+  EXPECT_EQ(refusal(unknown, {"--vocab_size=3"}), "unknown option '--vocab_size'; did you mean --vocab-size?");
+  EXPECT_NE(refusal(no_value, {"--source"}).find("--source"), std::string::npos);
 }
 
 TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
@@ -72,9 +68,9 @@ TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
   EXPECT_NE(help.find("--vocab-size                   8000           entries of the vocabulary\n"), std::string::npos)
       << help;
   EXPECT_NE(help.find("\ndecode\n  --decode.beam "), std::string::npos) << help;
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   EXPECT_FALSE(e.options.parse({"--source", "x", "--help"}));
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), help);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), help);
 }
 
 }  // namespace

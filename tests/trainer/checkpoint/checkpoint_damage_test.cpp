@@ -26,7 +26,7 @@ class CheckpointDamage : public ::testing::Test {
 
   void expect_refused(const std::string& file, const std::string& what) {
     Model model(0, 1);
-    const std::string message = error_of(ErrorKind::checkpoint, [&] { load(step_, model); });
+    const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step_, model); });
     EXPECT_TRUE(holds(message, step_ + "/" + file)) << file << " " << what << ": " << message;
     const auto is_zero = [](float x) { return x == 0; };
     const auto content_after = model.content();
@@ -79,10 +79,10 @@ TEST_F(CheckpointDamage, AMissingOrLinkedFileIsRefused) {
   for (const std::string& file : names_in(step_)) {
     Model model(0, 1);
     fs::rename(step_ + "/" + file, folder_ / "aside");
-    const std::string missing = error_of(ErrorKind::checkpoint, [&] { load(step_, model); });
+    const std::string missing = message_of(ErrorKind::checkpoint, [&] { load(step_, model); });
     EXPECT_TRUE(holds(missing, file)) << missing;
     fs::create_symlink(folder_ / "aside", step_ + "/" + file);
-    const std::string linked = error_of(ErrorKind::checkpoint, [&] { load(step_, model); });
+    const std::string linked = message_of(ErrorKind::checkpoint, [&] { load(step_, model); });
     EXPECT_TRUE(holds(linked, file) && holds(linked, "symbolic link")) << linked;
     fs::remove(step_ + "/" + file);
     fs::rename(folder_ / "aside", step_ + "/" + file);
@@ -145,7 +145,7 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
       run_thread_ranks(4, [&](Communicator& world) {
         const Mesh mesh(world, {.dp = 2, .tp = 2});
         Model model(mesh.tp().rank(), 2);
-        const std::string said = error_of(ErrorKind::io, [&] {
+        const std::string said = message_of(ErrorKind::io, [&] {
           save_checkpoint(model.ctx, folder.path(), 2, mesh, model.params, model.buffers(), kState, {});
         });
         const std::lock_guard lock(mutex);
@@ -167,7 +167,7 @@ TEST(CheckpointFaults, AFailedSaveTakesTheFoldersAwayThatItMade) {
   fs::create_directory(folder / "mine");
   const FileSizeLimit full(10);
   for (const char* root : {"a/b/c", "mine/d/", "mine"}) {
-    error_of(ErrorKind::io, [&] { save(folder / root, 1); });
+    message_of(ErrorKind::io, [&] { save(folder / root, 1); });
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"mine"}) << root;
     EXPECT_TRUE(fs::is_empty(folder / "mine")) << root;
   }
@@ -176,7 +176,7 @@ TEST(CheckpointFaults, AFailedSaveTakesTheFoldersAwayThatItMade) {
 TEST(CheckpointFaults, AFolderThatCannotBeMadeIsAnErrorOnAllRanks) {
   const Folder folder;
   write_text(folder / "checkpoints", "a file is in the way");
-  const std::string message = error_of(ErrorKind::io, [&] { save(folder / "checkpoints", 1, {.dp = 2, .tp = 2}); });
+  const std::string message = message_of(ErrorKind::io, [&] { save(folder / "checkpoints", 1, {.dp = 2, .tp = 2}); });
   EXPECT_TRUE(holds(message, folder / "checkpoints")) << message;
 }
 

@@ -58,7 +58,7 @@ TEST(CheckpointFiles, NoneWholeIsAnErrorAndNotABeginningAnew) {
   save(folder.path(), 1);
   damage(folder / "step-00000001/MANIFEST.json");
   ::testing::internal::CaptureStderr();
-  const std::string message = error_of(ErrorKind::checkpoint, [&] { find_latest_checkpoint(folder.path()); });
+  const std::string message = message_of(ErrorKind::checkpoint, [&] { find_latest_checkpoint(folder.path()); });
   EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "passed over"));
   EXPECT_TRUE(holds(message, "none of the 1 checkpoints")) << message;
 }
@@ -67,7 +67,7 @@ TEST(CheckpointFiles, AFolderOfAnotherStepsNameIsRefused) {
   const Folder folder;
   save(folder.path(), 1);
   fs::rename(folder / "step-00000001", folder / "step-00000002");
-  EXPECT_TRUE(holds(error_of(ErrorKind::checkpoint, [&] { verify_checkpoint(folder / "step-00000002"); }),
+  EXPECT_TRUE(holds(message_of(ErrorKind::checkpoint, [&] { verify_checkpoint(folder / "step-00000002"); }),
                     "step 1 in a folder of another step"));
   fs::rename(folder / "step-00000002", folder / "a-good-model");
   verify_checkpoint(folder / "a-good-model");
@@ -81,7 +81,7 @@ TEST(CheckpointFiles, PointersAreRelativeLinksThatMove) {
   point_to(folder.path(), "latest", folder / "step-00000002/");
   EXPECT_EQ(fs::read_symlink(folder / "latest"), "step-00000002");
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"latest", "step-00000001", "step-00000002"}));
-  error_of(ErrorKind::io, [&] { point_to(folder.path(), "latest", folder / "step-00000003"); });
+  message_of(ErrorKind::io, [&] { point_to(folder.path(), "latest", folder / "step-00000003"); });
   EXPECT_EQ(fs::read_symlink(folder / "latest"), "step-00000002");
 }
 
@@ -105,11 +105,11 @@ TEST(CheckpointFiles, AnExplicitCheckpointIsNeverReplacedByAnother) {
   save(folder.path(), 2);
   fs::remove(folder / "step-00000002/MANIFEST.json");
   Model model(0, 1);
-  error_of(ErrorKind::checkpoint, [&] { load(resolve_checkpoint(folder / "step-00000002"), model); });
-  error_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "step-00000003"); });
+  message_of(ErrorKind::checkpoint, [&] { load(resolve_checkpoint(folder / "step-00000002"), model); });
+  message_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "step-00000003"); });
   fs::create_directory(folder / "empty");
   EXPECT_TRUE(
-      holds(error_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "empty"); }), "holds no checkpoint"));
+      holds(message_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "empty"); }), "holds no checkpoint"));
 }
 
 TEST(CheckpointFiles, ADanglingBestFallsBackToTheNewest) {
@@ -144,7 +144,7 @@ TEST(CheckpointFiles, PruningNeitherCountsNorTouchesWhatIsNotAWholeCheckpoint) {
   prune_checkpoints(folder.path(), 1);
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"old", "step-00000000", "step-00000003", "step-00000004", "step-00000009"}));
-  error_of(ErrorKind::usage, [&] { prune_checkpoints(folder.path(), 0); });
+  message_of(ErrorKind::usage, [&] { prune_checkpoints(folder.path(), 0); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 #include "model/parameters/param_store.h"
 #include "parallel/mesh.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -25,6 +25,8 @@ namespace weft::checkpoint_test {
 
 namespace fs = std::filesystem;
 using Folder = testing::TemporaryFolder;
+using testing::holds;
+using testing::message_of;
 
 inline std::string read_text(const std::string& path) {
   std::ostringstream text;
@@ -107,19 +109,5 @@ inline void save(const std::string& root, int64_t step, const SaveOptions& optio
 inline nlohmann::json load(const std::string& folder, Model& model) {
   return load_checkpoint(model.ctx, folder, model.params, model.buffers());
 }
-
-// The message of the Error that `action` ends in; its kind is checked.
-inline std::string error_of(ErrorKind kind, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    EXPECT_EQ(static_cast<int>(e.kind()), static_cast<int>(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
-
-inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace weft::checkpoint_test

@@ -57,7 +57,7 @@ TEST(Checkpoint, ANumberThatIsNotFiniteIsRefusedByTensorAndPlaceBeforeAnyIsTouch
   write_checkpoint_manifest(step, manifest);
 
   Model model(0, 1);
-  const std::string message = error_of(ErrorKind::checkpoint, [&] { load(step, model); });
+  const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step, model); });
   EXPECT_TRUE(holds(message, file + ": tensor 'adam.v.qkv' holds nan at [2, 3, 1, 3] (not finite: 1 of 144 values)"))
       << message;
   EXPECT_EQ(model.content(), Model(0, 1).content());
@@ -107,7 +107,7 @@ TEST(Checkpoint, AnotherModelIsRefusedByNameAndNothingIsLoaded) {
   const std::string step = folder / "step-00000001";
 
   Model wider(0, 1, /*width=*/8);
-  const std::string misshaped = error_of(ErrorKind::checkpoint, [&] { load(step, wider); });
+  const std::string misshaped = message_of(ErrorKind::checkpoint, [&] { load(step, wider); });
   EXPECT_TRUE(holds(misshaped, "[11, 6]") && holds(misshaped, "[11, 8]") && holds(misshaped, "embedding")) << misshaped;
   EXPECT_EQ(wider.content(), Model(0, 1, 8).content());
 
@@ -122,7 +122,7 @@ TEST(Checkpoint, AnotherModelIsRefusedByNameAndNothingIsLoaded) {
   fewer.allocate();
   Context ctx;
   const auto load_into = [&](ParamStore& params) {
-    return error_of(ErrorKind::checkpoint, [&] {
+    return message_of(ErrorKind::checkpoint, [&] {
       load_checkpoint(ctx, step, params, {{"model", "", params.values()}});
     });
   };
@@ -140,7 +140,7 @@ TEST(Checkpoint, AValueThatIsNotFiniteOnAnyRankStopsTheSaveOnAll) {
         if (world.rank() == rank) model.v[static_cast<size_t>(model.params.find("qkv")->offset) + 3] = bad;
       };
       const std::string message =
-          error_of(ErrorKind::diverged, [&] { save(folder.path(), 2, {.dp = 2, .tp = 2, .before = spoil}); });
+          message_of(ErrorKind::diverged, [&] { save(folder.path(), 2, {.dp = 2, .tp = 2, .before = spoil}); });
       EXPECT_TRUE(holds(message, "adam.v.qkv") && holds(message, fmt::format("rank {}", rank))) << message;
     }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-00000001"});
@@ -150,7 +150,7 @@ TEST(Checkpoint, AWholeFolderOfThisStepIsNeverOverwritten) {
   const Folder folder;
   save(folder.path(), 1, {.seed = 1});
   const std::string before = read_text(folder / "step-00000001/model.safetensors");
-  const std::string message = error_of(ErrorKind::io, [&] { save(folder.path(), 1, {.tp = 2, .seed = 2}); });
+  const std::string message = message_of(ErrorKind::io, [&] { save(folder.path(), 1, {.tp = 2, .seed = 2}); });
   EXPECT_TRUE(holds(message, "step-00000001 is there already")) << message;
   EXPECT_EQ(read_text(folder / "step-00000001/model.safetensors"), before);
   EXPECT_EQ(names_in(folder.path()).size(), 1u);
@@ -162,8 +162,8 @@ TEST(Checkpoint, AStateThatJsonCannotHoldIsRefused) {
     const Mesh mesh(world, {.dp = 1, .tp = 1});
     Model model(0, 1);
     const nlohmann::json state = {{"best", std::numeric_limits<double>::quiet_NaN()}};
-    error_of(ErrorKind::internal,
-             [&] { save_checkpoint(model.ctx, folder.path(), 1, mesh, model.params, model.buffers(), state, {}); });
+    message_of(ErrorKind::internal,
+               [&] { save_checkpoint(model.ctx, folder.path(), 1, mesh, model.params, model.buffers(), state, {}); });
   });
   EXPECT_TRUE(names_in(folder.path()).empty());
 }
@@ -172,7 +172,7 @@ TEST(Checkpoint, TwoFilesOfOneNameAreRefused) {
   const Folder folder;
   write_text(folder / "config.cfg", "of somebody else");
   const std::string message =
-      error_of(ErrorKind::usage, [&] { save(folder / "run", 1, {.copied_files = {folder / "config.cfg"}}); });
+      message_of(ErrorKind::usage, [&] { save(folder / "run", 1, {.copied_files = {folder / "config.cfg"}}); });
   EXPECT_TRUE(holds(message, "'config.cfg'")) << message;
 }
 

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/small_model.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/safetensors.h"
@@ -137,17 +137,12 @@ class PytorchImport : public ::testing::Test {
   }
   std::string refusal_of(const std::string& path) {
     const Weights model(config_, 2), before(config_, 2);
-    try {
-      model.read(path);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), ErrorKind::checkpoint);
-      EXPECT_TRUE(model.same_bits(before));
-      const std::string text = e.what();
-      EXPECT_TRUE(text.starts_with(path + ": ")) << text;
-      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-      return text.substr(std::min(text.size(), path.size() + 2));
-    }
-    return "";
+    const std::string text = testing::refusal_of(ErrorKind::checkpoint, [&] { model.read(path); });
+    if (text.empty()) return text;
+    EXPECT_TRUE(model.same_bits(before));
+    EXPECT_TRUE(text.starts_with(path + ": ")) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    return text.substr(std::min(text.size(), path.size() + 2));
   }
   // The file with its tensors in another element type, `bytes` of each value's upper bytes kept.
   void write_as(const std::string& dtype, size_t bytes) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/packing/packer.h"
-#include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/trainer/inference/translation_fixture.h"
 
 namespace weft {
@@ -74,13 +74,7 @@ TEST(ScorePairs, TakesEmptySidesAndNoPairs) {
 TEST(ScorePairs, RefusesAPairThatDoesNotFitAndNamesIt) {
   std::vector<PairIds> pairs = random_pairs(3, 10);
   pairs[2].target.assign(20, 4);
-  try {
-    score_on_grid(pairs, 1, 1, /*max_positions=*/20);
-    FAIL() << "21 rows went into 20";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::data);
-    EXPECT_NE(std::string(e.what()).find("pair 2"), std::string::npos) << e.what();
-  }
+  testing::expect_error([&] { score_on_grid(pairs, 1, 1, /*max_positions=*/20); }, ErrorKind::data, {"pair 2"});
   pairs[2].target.pop_back();
   EXPECT_EQ(score_on_grid(pairs, 1, 1, 20).size(), 3u);
 }

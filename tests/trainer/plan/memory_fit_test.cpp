@@ -6,8 +6,8 @@
 
 #include <regex>
 
-#include "tensor/error.h"
 #include "tests/support/device.h"
+#include "tests/support/errors.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/report/units.h"
 
@@ -25,21 +25,13 @@ class MemoryFit : public ::testing::Test {
   }
   size_t needed(const RunConfig& c) const { return plan_tensors(c, tp_, test_device()).tensors(); }
   std::string refusal(size_t available) const {
-    try {
-      require_fit(config_, tp_, test_device(), available);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), ErrorKind::usage);
-      return e.what();
-    }
-    return "";
+    return refusal_of(ErrorKind::usage, [&] { require_fit(config_, tp_, test_device(), available); });
   }
 
   std::unique_ptr<Communicator> world_ = make_single_communicator();
   TensorParallel tp_{*world_};
   RunConfig config_;
 };
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(MemoryFit, SaysNothingWhereThePlanFits) { EXPECT_EQ(refusal(needed(config_)), ""); }
 
