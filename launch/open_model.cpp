@@ -26,19 +26,27 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 
 bool has_nvidia_driver(const std::filesystem::path& root) {
   constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
-                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last one: Windows' driver
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: Windows' driver
   return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
     std::error_code unreadable;
     return std::filesystem::exists(root / file, unreadable);
   });
 }
 
-RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet) {
-  RankDevice own = choose_device(wanted, grid.share_gpu, world);
-  if (!world.is_main_rank() || quiet) return own;
-  if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
-  if (!own.remark.empty() && has_nvidia_driver()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
-  return own;
+void ModelRequest::add_to(Options& options) {
+  options.add("checkpoint", checkpoint, kCheckpointSentence);
+  options.add("quiet", quiet, "no progress on standard error");
+  options.add("device", device, kDeviceSentence);
+  options.section("parallel", parallel);
+}
+
+Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world) {
+  const RankDevice own = choose_device(request.device, config.parallel.share_gpu, world);
+  if (world.is_main_rank() && !request.quiet) {
+    if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
+    if (!own.remark.empty() && has_nvidia_driver()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
+  }
+  return Mesh(world, config.parallel, own);
 }
 
 // A line holds no line end, so line ends separate them on the way.

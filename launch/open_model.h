@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "launch/options/options.h"
 #include "parallel/communicator.h"
 #include "trainer/inference/model_loader.h"
 
 namespace weft {
+
+inline constexpr const char* kCheckpointSentence = "a run's folder (its best checkpoint), or one checkpoint's folder";
 
 // The step folder that `path` means, the same on all ranks: rank 0 looks, since pointers may move.
 std::string find_checkpoint(Communicator& world, const std::string& path);
@@ -17,10 +20,19 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // The configuration saved in the folder, but on this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// What each rank computes on. Unless `quiet`, a line on standard error names the GPU, or says why there is none to use
-// on a machine that has NVIDIA's driver; other machines are not expected to have one.
-RankDevice device_for_use(DeviceChoice wanted, const ParallelConfig& grid, Communicator& world, bool quiet);
+// Which trained model a command uses, and what it computes on: options that these commands share.
+struct ModelRequest {
+  std::string checkpoint;
+  DeviceChoice device = DeviceChoice::automatic;
+  ParallelConfig parallel;
+  bool quiet = false;
 
+  void add_to(Options& options);
+};
+
+// The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU. On a
+// machine with NVIDIA's driver it says why no GPU is used; on other machines none is expected.
+Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world);
 bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);

@@ -21,13 +21,12 @@ namespace weft {
 namespace {
 
 struct Request {
-  std::string checkpoint, output;
+  ModelRequest model;
+  std::string output;
   std::vector<std::string> sources, references, names;
   DecodeConfig decode;
-  DeviceChoice device = DeviceChoice::automatic;
-  ParallelConfig parallel;
   int64_t samples = 0;
-  bool json = false, quiet = false;
+  bool json = false;
 };
 
 struct TestSet {
@@ -39,7 +38,7 @@ struct TestSet {
 
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
-  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  r.model.add_to(options);
   options.add("source", r.sources, "what to translate, one sentence a line; several sets: several times");
   options.add("reference", r.references, "the right translation; the n-th belongs to the n-th --source");
   options.add("name", r.names, "what to call the n-th set; without it, its source file's name");
@@ -47,9 +46,6 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   options.add("samples", r.samples, "so many translations of each set are shown beside source and reference");
   options.add("json", r.json, "one JSON object instead of text");
   add_decode_options(options, r.decode);
-  options.add("quiet", r.quiet, "no progress on standard error");
-  options.add("device", r.device, kDeviceSentence);
-  options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
   if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
@@ -186,8 +182,8 @@ int run_evaluate(const CommandContext& context) {
     if (is_main_rank) refuse_output_over_input(request, names);
   });
   std::vector<TestSet> sets = read_sets(world, request, names);
-  const std::string folder = find_checkpoint(world, request.checkpoint);
-  const RunConfig config = config_for_use(folder, request.parallel, world.size());
+  const std::string folder = find_checkpoint(world, request.model.checkpoint);
+  const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   request = {.decode = config.decode};
   request.decode.nbest = 1;
   parse(context.args, request);  // again: the checkpoint's own settings are the defaults
@@ -195,12 +191,12 @@ int run_evaluate(const CommandContext& context) {
   all_or_none(world, [&] {
     if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
   });
-  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
-                    ProgressOutput::standard(request.quiet || !is_main_rank));
+                    ProgressOutput::standard(request.model.quiet || !is_main_rank));
     const int64_t num_cut_before = translator.num_cut();
     set.translations = best_texts(translator.translate(set.sources, [&](int64_t done) { bar.update(done); }));
     set.num_cut = translator.num_cut() - num_cut_before;

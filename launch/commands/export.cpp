@@ -26,7 +26,7 @@ struct Request {
 
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("export --checkpoint PATH --output FILE.safetensors [options]");
-  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
   options.add("output", r.output, "the file to write");
   options.add("force", r.force, "replace the file if it is there");

@@ -22,21 +22,17 @@ namespace {
 constexpr size_t kChunkPairs = 10'000;
 
 struct Request {
-  std::string checkpoint, source, target;
-  DeviceChoice device = DeviceChoice::automatic;
-  ParallelConfig parallel;
-  bool json = false, quiet = false;
+  ModelRequest model;
+  std::string source, target;
+  bool json = false;
 };
 
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("score --checkpoint PATH --source FILE --target FILE [options]");
-  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  r.model.add_to(options);
   options.add("source", r.source, "source sentences, one a line, plain or gzip");
   options.add("target", r.target, "the translation of each");
   options.add("json", r.json, "one JSON object a line instead of a table");
-  options.add("quiet", r.quiet, "no progress on standard error");
-  options.add("device", r.device, kDeviceSentence);
-  options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
   return true;
@@ -77,7 +73,7 @@ std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& 
 // Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
 void check_pairs(LoadedModel& model, const Request& r) {
   const int64_t longest = longest_scored_pieces(model.replica().model());
-  ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.quiet));
+  ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
   std::string first;
   int64_t num_read = 0, num_long = 0;
@@ -121,15 +117,15 @@ int run_score(const CommandContext& context) {
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();
-  const std::string folder = find_checkpoint(world, request.checkpoint);
-  const RunConfig config = config_for_use(folder, request.parallel, world.size());
-  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  const std::string folder = find_checkpoint(world, request.model.checkpoint);
+  const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
+  const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh);
 
   all_or_none(world, [&] {
     if (is_main_rank) check_pairs(model, request);
   });
-  ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.quiet || !is_main_rank));
+  ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.model.quiet || !is_main_rank));
   std::unique_ptr<PairReader> reader;  // on rank 0
   if (is_main_rank && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
   for (int64_t done = 0;;) {

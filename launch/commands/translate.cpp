@@ -27,26 +27,21 @@ namespace {
 constexpr size_t kChunkLines = 2000;
 
 struct Request {
-  std::string checkpoint;
+  ModelRequest model;
   DecodeConfig decode;
-  DeviceChoice device = DeviceChoice::automatic;
-  ParallelConfig parallel;
   int64_t batch = 0;
-  bool scores = false, quiet = false;
+  bool scores = false;
   AlignmentRequest alignment;
 };
 
 bool parse(const std::vector<std::string>& args, Request& r) {
   Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
-  options.add("checkpoint", r.checkpoint, "a run's folder (its best checkpoint), or one checkpoint's folder");
+  r.model.add_to(options);
   add_decode_options(options, r.decode);
   options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
   options.add("scores", r.scores, "the score and a tab before each translation");
   r.alignment.add_to(options);
   options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
-  options.add("quiet", r.quiet, "no progress on standard error");
-  options.add("device", r.device, kDeviceSentence);
-  options.section("parallel", r.parallel);
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
@@ -107,7 +102,7 @@ class AlignmentKeeper {
 
 void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const Request& r) {
   const bool is_main_rank = world.is_main_rank();
-  ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.quiet || !is_main_rank));
+  ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   int64_t done = 0;
   for (;;) {
     const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done); });
@@ -134,14 +129,14 @@ int run_translate(const CommandContext& context) {
   all_or_none(world, [&] {
     if (world.is_main_rank()) request.alignment.check_files();
   });
-  const std::string folder = find_checkpoint(world, request.checkpoint);
-  RunConfig config = config_for_use(folder, request.parallel, world.size());
+  const std::string folder = find_checkpoint(world, request.model.checkpoint);
+  RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   request.decode = config.decode;
   request.decode.nbest = 1;      // how many stand in the output is for who calls to say
   parse(context.args, request);  // again: the checkpoint's own settings are the defaults
   check_decode_options(request.decode);
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
-  const Mesh mesh(world, config.parallel, device_for_use(request.device, config.parallel, world, request.quiet));
+  const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);

@@ -122,7 +122,9 @@ void Options::require(const std::string& key) const {
 std::string Options::help() const {
   std::string text = fmt::format("usage: weft {}\n", usage_);
   if (positional_ != nullptr) text += "\n" + describe_one(positional_name_, "", positional_sentence_);
-  return text + describe_fields(fields_);
+  std::vector<Field> fields = fields_;  // those of no section first: a heading is for all that follows it
+  std::stable_partition(fields.begin(), fields.end(), [](const Field& f) { return section_of(f.key).empty(); });
+  return text + describe_fields(fields);
 }
 
 std::string describe_fields(const std::vector<Field>& fields) {

@@ -49,17 +49,19 @@ TEST(NvidiaDriver, IsFoundByItsFiles) {
   EXPECT_TRUE(has_nvidia_driver(root.path()));
 }
 
-TEST(DeviceForUse, SaysWhyThereIsNoGpuOnlyWhereOneIsToBeExpected) {
+TEST(MeshForUse, SaysWhyThereIsNoGpuOnlyWhereOneIsToBeExpected) {
   const testing::WithoutCuda without_cuda;
   const auto alone = make_single_communicator();
+  RunConfig config;
+  config.parallel = resolve_grid({}, 1);
   const auto said = [&](bool quiet) {
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(device_for_use(DeviceChoice::automatic, {}, *alone, quiet).device, Device::cpu);
+    EXPECT_EQ(mesh_for_use({.quiet = quiet}, config, *alone).device(), Device::cpu);
     return ::testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(said(/*quiet=*/true), "");
   EXPECT_EQ(said(/*quiet=*/false).empty(), !has_nvidia_driver());
-  EXPECT_THROW(device_for_use(DeviceChoice::cuda, {}, *alone, false), Error);
+  EXPECT_THROW(mesh_for_use({.device = DeviceChoice::cuda}, config, *alone), Error);
 }
 
 }  // namespace

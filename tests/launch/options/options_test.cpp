@@ -19,9 +19,9 @@ struct Example {
   Example() {
     options.add("source", source, "the source text");
     options.add("vocab-size", vocab_size, "entries of the vocabulary");
+    options.section("decode", decode);
     options.add("json", json, "print JSON");
     options.add("reference", references, "may be given several times");
-    options.section("decode", decode);
     options.positional("FILE", files, "files to read");
   }
 };
@@ -68,6 +68,7 @@ TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
   EXPECT_NE(help.find("--vocab-size                   8000           entries of the vocabulary\n"), std::string::npos)
       << help;
   EXPECT_NE(help.find("\ndecode\n  --decode.beam "), std::string::npos) << help;
+  EXPECT_LT(help.find("--json"), help.find("\ndecode\n")) << help;  // what has no section comes first
   ::testing::internal::CaptureStdout();
   EXPECT_FALSE(e.options.parse({"--source", "x", "--help"}));
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), help);
