@@ -1,6 +1,8 @@
 // model/block.cpp: encoder and decoder blocks.
 #include "model/block.h"
 
+#include "tensor/profiler_range.h"
+
 namespace weft {
 namespace {
 
@@ -11,33 +13,39 @@ Part* part_of(Saved* saved, Part Saved::*part) {  // nullptr stays nullptr: infe
 
 }  // namespace
 
-EncoderBlock::EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : first_offset_(params.numel()),
-      self_attention_(params, name + ".self_attention", c, /*causal=*/false),
+EncoderBlock::EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c,
+                           const RotaryPositions* rotary)
+    : name_(name),
+      first_offset_(params.numel()),
+      self_attention_(params, name + ".self_attention", c, /*causal=*/false, rotary),
       after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
       feed_forward_(params, name + ".feed_forward", c),
       after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
       norm_position_(c.norm) {}
 
-void EncoderBlock::forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const {
+void EncoderBlock::forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const {
+  const ProfilerRange range(p.ctx, name_);
   ResidualStream stream(p, residuals(), x, y, part_of(saved, &Saved::residual));
-  stream.add(p,
-             self_attention_.forward(p, stream.input(), rows, stream.output(), part_of(saved, &Saved::self_attention)));
+  stream.add(
+      p, self_attention_.forward(p, stream.input(), source, stream.output(), part_of(saved, &Saved::self_attention)));
   stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), part_of(saved, &Saved::feed_forward)));
   if (saved) saved->x = x;
 }
 
-void EncoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& s) const {
-  ArenaScope scope(p.arena);
+void EncoderBlock::backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& s) const {
+  const ProfilerRange range(p.ctx, name_ + " backward");
+  const ArenaScope scope(p.arena);
   ResidualGradient gradient(p, residuals(), d, s.residual);
   feed_forward_.backward(p, gradient.of_output(p), s.feed_forward, gradient.of_input());
-  self_attention_.backward(p, gradient.of_output(p), rows, s.self_attention, gradient.of_input());
+  self_attention_.backward(p, gradient.of_output(p), source, s.self_attention, gradient.of_input());
   gradient.finish(p);
 }
 
-DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : first_offset_(params.numel()),
-      self_attention_(params, name + ".self_attention", c, /*causal=*/true),
+DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c,
+                           const RotaryPositions* rotary)
+    : name_(name),
+      first_offset_(params.numel()),
+      self_attention_(params, name + ".self_attention", c, /*causal=*/true, rotary),
       after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
       cross_attention_(params, name + ".cross_attention", c),
       after_cross_attention_(params, name + ".cross_attention", "out", c.bias_attention, c),
@@ -45,23 +53,25 @@ DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const Mo
       after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
       norm_position_(c.norm) {}
 
-void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& target,
-                           const SequenceRanges& source, const Tensor& y, Saved* saved) const {
+void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target,
+                           const Sequences& source, const Tensor& y, Saved* saved) const {
+  const ProfilerRange range(p.ctx, name_);
   ResidualStream stream(p, residuals(), x, y, part_of(saved, &Saved::residual));
   stream.add(
       p, self_attention_.forward(p, stream.input(), target, stream.output(), part_of(saved, &Saved::self_attention)));
-  stream.add(p, cross_attention_.forward(p, stream.input(), encoder_output, target, source, stream.output(),
+  stream.add(p, cross_attention_.forward(p, stream.input(), encoder_output, target.rows, source.rows, stream.output(),
                                          part_of(saved, &Saved::cross_attention)));
   stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), part_of(saved, &Saved::feed_forward)));
   if (saved) saved->x = x;
 }
 
-void DecoderBlock::backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
-                            const Saved& s, const Tensor& d_encoder_output) const {
-  ArenaScope scope(p.arena);
+void DecoderBlock::backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& s,
+                            const Tensor& d_encoder_output) const {
+  const ProfilerRange range(p.ctx, name_ + " backward");
+  const ArenaScope scope(p.arena);
   ResidualGradient gradient(p, residuals(), d, s.residual);
   feed_forward_.backward(p, gradient.of_output(p), s.feed_forward, gradient.of_input());
-  cross_attention_.backward(p, gradient.of_output(p), target, source, s.cross_attention, gradient.of_input(),
+  cross_attention_.backward(p, gradient.of_output(p), target.rows, source.rows, s.cross_attention, gradient.of_input(),
                             d_encoder_output);
   self_attention_.backward(p, gradient.of_output(p), target, s.self_attention, gradient.of_input());
   gradient.finish(p);
@@ -74,8 +84,8 @@ void DecoderBlock::fill_cross_cache(Pass& p, const Tensor& encoder_output, const
 void DecoderBlock::step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const {
   ArenaScope scope(p.arena);
   ResidualStream stream(p, residuals(), x, y, nullptr);
-  stream.add(p, self_attention_.step(p, stream.input(), cache.self, rows.cache_rows, rows.queries, rows.self_keys,
-                                     stream.output()));
+  stream.add(p, self_attention_.step(p, stream.input(), cache.self, rows.cache_rows, rows.positions, rows.queries,
+                                     rows.self_keys, stream.output()));
   stream.add(p, cross_attention_.step(p, stream.input(), cache.cross, rows.queries, rows.cross_keys, stream.output()));
   stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), nullptr));
 }

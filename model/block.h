@@ -20,15 +20,18 @@ class EncoderBlock {
     SelfAttention::Saved self_attention;
     FeedForward::Saved feed_forward;
   };
-  EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
+  // `rotary`, if given, outlives the block.
+  EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
+               const RotaryPositions* rotary = nullptr);
 
-  void forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d, const SequenceRanges& rows, const Saved& saved) const;
+  void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
   int64_t first_offset() const { return first_offset_; }  // where its parameters begin in the flat buffers
 
  private:
   Residuals residuals() const { return {norm_position_, {&after_self_attention_, &after_feed_forward_}}; }
 
+  std::string name_;
   int64_t first_offset_;
   SelfAttention self_attention_;
   ResidualConnection after_self_attention_;
@@ -51,16 +54,18 @@ class DecoderBlock {
   };
   struct StepRows {                        // which rows one decoding step reads and writes
     Tensor cache_rows;                     // [slots] i32: where each slot's new key and value go
+    Tensor positions;                      // [slots] i32: of the slot's new row in its sentence
     SequenceRanges queries;                // slot i's query is row i
     SequenceRanges self_keys, cross_keys;  // its rows in the self cache and of the encoder's output
   };
-  DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config);
+  DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
+               const RotaryPositions* rotary = nullptr);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& target,
-               const SequenceRanges& source, const Tensor& y, Saved* saved) const;
+  void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target, const Sequences& source,
+               const Tensor& y, Saved* saved) const;
   // d_encoder_output, f32, accumulates this rank's part.
-  void backward(Pass& p, const Tensor& d, const SequenceRanges& target, const SequenceRanges& source,
-                const Saved& saved, const Tensor& d_encoder_output) const;
+  void backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& saved,
+                const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }
   const CrossAttention& cross_attention() const { return cross_attention_; }
 
@@ -73,6 +78,7 @@ class DecoderBlock {
     return {norm_position_, {&after_self_attention_, &after_cross_attention_, &after_feed_forward_}};
   }
 
+  std::string name_;
   int64_t first_offset_;
   SelfAttention self_attention_;
   ResidualConnection after_self_attention_;

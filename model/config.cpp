@@ -29,25 +29,31 @@ void resolve_rate(double& rate, double common, const char* option) {
 
 constexpr int64_t kUsualPositions = 1024, kMostPositions = 1 << 20;
 
+void refuse_option(const char* option, int64_t value, const std::string& why) {
+  if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {}: {}; leave it at 0", option, value, why));
+}
+
 void resolve_positions(ModelConfig& c) {
   if (c.position_offset < -kMostPositions || c.position_offset > kMostPositions)
     fail(ErrorKind::usage,
          fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMostPositions));
-  if (c.positions != Positions::learned) {
-    if (c.max_positions != 0)
-      fail(ErrorKind::usage, fmt::format("model.max_positions = {} is for model.positions = learned: sinusoids have no "
-                                         "limit; leave it at 0",
-                                         c.max_positions));
-    return;
+  if (c.positions != Positions::learned)
+    refuse_option("model.max_positions", c.max_positions,
+                  "it is for model.positions = learned; sinusoids and rotary positions have no limit");
+  if (is_rotary(c.positions)) {
+    refuse_option("model.position_offset", c.position_offset, "rotary positions see only differences");
+    if (c.head_size() % 2 != 0)
+      fail(ErrorKind::usage, fmt::format("rotary positions turn pairs of columns, but a head has {} (model.width / "
+                                         "model.heads): change one of the two",
+                                         c.head_size()));
   }
-  if (c.position_offset != 0)
-    fail(ErrorKind::usage, fmt::format("model.position_offset = {} is for sinusoids: with model.positions = learned "
-                                       "the first token has the first row; leave it at 0",
-                                       c.position_offset));
+  if (c.positions != Positions::learned) return;
+  refuse_option("model.position_offset", c.position_offset,
+                "it is for sinusoids; with model.positions = learned the first token has the first row");
   if (c.max_positions == 0) c.max_positions = kUsualPositions;
   if (c.max_positions < 2)
     fail(ErrorKind::usage,
-         fmt::format("model.max_positions = {} must be at least 2: a piece and its eos, or 0", c.max_positions));
+         fmt::format("model.max_positions = {} must be at least 2: a token and its eos, or 0", c.max_positions));
   require_within(c.max_positions, kMostPositions, "model.max_positions");
 }
 
@@ -61,10 +67,27 @@ PositionLayout sinusoid_layout(Positions positions) {
       return PositionLayout::halves;
     case Positions::tensor2tensor:
       return PositionLayout::tensor2tensor;
-    case Positions::learned:
+    default:
+      fail(ErrorKind::internal, "these positions are no sinusoids");
+  }
+}
+
+Activation function_of(FeedForwardActivation activation) {
+  switch (activation) {
+    case FeedForwardActivation::relu:
+      return Activation::relu;
+    case FeedForwardActivation::gelu:
+    case FeedForwardActivation::geglu:
+      return Activation::gelu;
+    case FeedForwardActivation::gelu_tanh:
+      return Activation::gelu_tanh;
+    case FeedForwardActivation::silu:
+    case FeedForwardActivation::swiglu:
+      return Activation::silu;
+    case FeedForwardActivation::glu:
       break;
   }
-  fail(ErrorKind::internal, "learned positions are no sinusoids");
+  return Activation::sigmoid;
 }
 
 void ModelConfig::resolve(int64_t tp) {
@@ -78,6 +101,11 @@ void ModelConfig::resolve(int64_t tp) {
   require_within(tp, kMostUnits, "parallel.tp");
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
+  if (kv_heads != 0) {
+    require_within(kv_heads, kMostUnits, "model.kv_heads");
+    require_divides(heads, "model.heads", kv_heads, "model.kv_heads");
+    require_divides(kv_heads, "model.kv_heads", tp, "parallel.tp");
+  }
   require_divides(feed_forward, "model.feed_forward", tp, "parallel.tp");
   if (target_vocabulary < tp)
     fail(ErrorKind::usage,

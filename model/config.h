@@ -8,30 +8,60 @@
 
 namespace weft {
 
-enum class NormPosition : uint8_t {
-  post,
-  pre
-};  // post: norm(x + f(x)), Vaswani et al. 2017; pre: x + f(norm(x)), Xiong et al. 2020
-enum class Tying : uint8_t {
-  none,
-  output,
-  all
-};  // output: target embedding = output matrix (Press & Wolf 2017); all: source too
-enum class EmbeddingInit : uint8_t { normal, xavier };
-enum class Positions : uint8_t {
-  interleaved,
-  halves,
-  tensor2tensor,
-  learned
-};  // three layouts of sinusoids (Vaswani et al. 2017); learned: a trained table a side (Gehring et al. 2017)
+// post: norm(x + f(x)), Vaswani et al. 2017; pre: x + f(norm(x)), Xiong et al. 2020.
+enum class NormPosition : uint8_t { post, pre };
+constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
+  return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
+}
 
-PositionLayout sinusoid_layout(Positions positions);  // of any but learned
+// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding too.
+enum class Tying : uint8_t { none, output, all };
+constexpr EnumNames<Tying, 3> enum_names(Tying) {
+  return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
+}
+
+enum class EmbeddingInit : uint8_t { normal, xavier };
+constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
+  return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
+}
+
+// Three layouts of sinusoids (Vaswani et al. 2017); learned: a trained table a side (Gehring et al. 2017); rotary:
+// queries and keys of self-attention are turned by their positions (Su et al. 2021), in pairs of neighbouring columns
+// or of columns half a head apart.
+enum class Positions : uint8_t { interleaved, halves, tensor2tensor, learned, rotary, rotary_halves };
+constexpr EnumNames<Positions, 6> enum_names(Positions) {
+  return {{{"interleaved", Positions::interleaved},
+           {"halves", Positions::halves},
+           {"tensor2tensor", Positions::tensor2tensor},
+           {"learned", Positions::learned},
+           {"rotary", Positions::rotary},
+           {"rotary_halves", Positions::rotary_halves}}};
+}
+inline bool is_rotary(Positions p) { return p == Positions::rotary || p == Positions::rotary_halves; }
+
+// What the feed-forward layers compute between their matrices: an activation function, or a gated linear unit, which
+// has a third matrix: act(x W) * (x V) (Shazeer 2020).
+enum class FeedForwardActivation : uint8_t { relu, gelu, gelu_tanh, silu, glu, geglu, swiglu };
+constexpr EnumNames<FeedForwardActivation, 7> enum_names(FeedForwardActivation) {
+  return {{{"relu", FeedForwardActivation::relu},
+           {"gelu", FeedForwardActivation::gelu},
+           {"gelu_tanh", FeedForwardActivation::gelu_tanh},
+           {"silu", FeedForwardActivation::silu},
+           {"glu", FeedForwardActivation::glu},
+           {"geglu", FeedForwardActivation::geglu},
+           {"swiglu", FeedForwardActivation::swiglu}}};
+}
+Activation function_of(FeedForwardActivation activation);
+inline bool is_gated(FeedForwardActivation a) { return a >= FeedForwardActivation::glu; }
+
+PositionLayout sinusoid_layout(Positions positions);  // of the layouts of sinusoids
 
 struct ModelConfig {
-  int64_t width = 512, heads = 8, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
+  int64_t width = 512, heads = 8, kv_heads = 0, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
   NormPosition norm = NormPosition::post;
+  NormKind norm_kind = NormKind::layer;
   bool final_norm = false;
-  Activation activation = Activation::relu;
+  FeedForwardActivation activation = FeedForwardActivation::relu;
   bool bias_attention = true, bias_feed_forward = true, bias_output = false;
   Tying tying = Tying::all;
   bool scale_embeddings = true;
@@ -46,19 +76,28 @@ struct ModelConfig {
   void fields(V& v) {
     v("width", width, "width of every hidden row (d_model)");
     v("heads", heads, "attention heads; width must divide by them, and they by parallel.tp");
+    v("kv_heads", kv_heads,
+      "heads of keys and values, each shared by heads / kv_heads heads of queries (grouped-query attention); 0 = "
+      "heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)");
     v("encoder_layers", encoder_layers, "encoder blocks");
     v("decoder_layers", decoder_layers, "decoder blocks");
     v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
-    v("final_norm", final_norm, "one more layer norm after the last block of encoder and decoder; pre-norm wants it");
-    v("activation", activation, "relu, gelu (exact) or gelu_tanh, in the feed-forward layers");
+    v("norm_kind", norm_kind, "layer: layer norm; rms: RMSNorm, without mean and bias");
+    v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm wants it");
+    v("activation", activation,
+      "in the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; or a gated linear unit with a third matrix: "
+      "glu "
+      "(sigmoid), geglu, swiglu");
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
     v("tying", tying, "none; output: target embedding = output matrix; all: source embedding too (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)");
     v("positions", positions,
-      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; or learned: a trained table a side");
+      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table a side; "
+      "rotary "
+      "or rotary_halves: queries and keys of self-attention turned by their positions");
     v("position_offset", position_offset, "position of the first token; sinusoids only");
     v("max_positions", max_positions,
       "rows of the learned tables: the longest sentence with its eos; 0 = 1024; sinusoids have no limit");
@@ -73,9 +112,10 @@ struct ModelConfig {
   }
 
   int64_t head_size() const { return width / heads; }
+  int64_t num_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
 
-  // Fills the -1 rates from `dropout` and the size of learned position tables; refuses what cannot be built on `tp`
-  // ranks, naming the numbers and options.
+  // Fills the -1 rates from `dropout` and the size of learned position tables; refuses what cannot be built
+  // on `tp` ranks, naming the numbers and options.
   void resolve(int64_t tp);
 };
 

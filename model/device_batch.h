@@ -6,12 +6,6 @@
 
 namespace weft {
 
-struct Sequences {      // one side of a block: R rows, B sentences laid end to end
-  Tensor ids;           // [R] i32
-  Tensor positions;     // [R] i32, of each row within its sentence
-  SequenceRanges rows;  // [B] each: which rows are a sentence's
-};
-
 struct DeviceBatch {
   Sequences source, target;
   Tensor labels;  // [T rows] i32: the token that each target row predicts; -1 in unused rows

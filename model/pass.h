@@ -16,6 +16,12 @@ namespace weft {
 
 using ops::SequenceRanges;
 
+struct Sequences {      // one side of a block: R rows, B sentences laid end to end
+  Tensor ids;           // [R] i32
+  Tensor positions;     // [R] i32, of each row within its sentence
+  SequenceRanges rows;  // [B] each: which rows are a sentence's
+};
+
 struct Pass {
   Context& ctx;
   Arena& arena;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/profiler_range.h"
+
 namespace weft {
 namespace {
 
@@ -19,18 +21,19 @@ class BlockScope {
 };
 
 template <typename Block>
-std::vector<Block> make_blocks(ParamStore& params, const std::string& side, int64_t count, const ModelConfig& c) {
+std::vector<Block> make_blocks(ParamStore& params, const std::string& side, int64_t count, const ModelConfig& c,
+                               const RotaryPositions* rotary) {
   std::vector<Block> blocks;
-  for (int64_t i = 0; i < count; ++i) blocks.emplace_back(params, fmt::format("{}.{}", side, i), c);
+  for (int64_t i = 0; i < count; ++i) blocks.emplace_back(params, fmt::format("{}.{}", side, i), c, rotary);
   return blocks;
 }
 
-std::optional<LayerNorm> make_final_norm(ParamStore& params, const std::string& side, const ModelConfig& c) {
+std::optional<Norm> make_final_norm(ParamStore& params, const std::string& side, const ModelConfig& c) {
   if (!c.final_norm) return std::nullopt;
-  return LayerNorm(params, side + ".norm", c.width);
+  return Norm(params, side + ".norm", c);
 }
 
-Tensor normed(Pass& p, const std::optional<LayerNorm>& norm, const Tensor& x, LayerNorm::Saved* saved) {
+Tensor normed(Pass& p, const std::optional<Norm>& norm, const Tensor& x, Norm::Saved* saved) {
   if (!norm) return x;
   const Tensor y = p.arena.like(x);
   norm->forward(p, x, y, saved);
@@ -51,15 +54,15 @@ Transformer::Tables Transformer::declare_tables(ParamStore& params, const ModelC
 }
 
 // Parameters are declared in the order of the forward pass, so that the backward pass completes gradients from the end.
-Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_sinusoids)
+Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_positions)
     : config_(c),
       tables_(declare_tables(params, c)),
-      positions_(params, c, num_sinusoids),
+      positions_(params, c, num_positions),
       source_embedding_("source_embedding", tables_.source, c),
       target_embedding_("target_embedding", tables_.target, c),
-      encoder_(make_blocks<EncoderBlock>(params, "encoder", c.encoder_layers, c)),
+      encoder_(make_blocks<EncoderBlock>(params, "encoder", c.encoder_layers, c, positions_.rotary())),
       encoder_norm_(make_final_norm(params, "encoder", c)),
-      decoder_(make_blocks<DecoderBlock>(params, "decoder", c.decoder_layers, c)),
+      decoder_(make_blocks<DecoderBlock>(params, "decoder", c.decoder_layers, c, positions_.rotary())),
       decoder_norm_(make_final_norm(params, "decoder", c)),
       output_(params, c.tying == Tying::none ? nullptr : tables_.target, c) {}
 
@@ -77,6 +80,7 @@ RowLoss Transformer::loss(Pass& p, const DeviceBatch& batch, double smoothing) c
 }
 
 Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) const {
+  const ProfilerRange range(p.ctx, "forward");
   const Tensor encoder_output = encode(p, batch.source, saved);
   const Tensor decoder_output = decode(p, batch, encoder_output, saved);
   const Tensor logits = p.arena.tensor({decoder_output.rows(), output_.columns()}, dtype());
@@ -91,7 +95,7 @@ Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const
   for (size_t i = 0; i < encoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
-    encoder_[i].forward(p, x, source.rows, y, saved ? &saved->encoder[i] : nullptr);
+    encoder_[i].forward(p, x, source, y, saved ? &saved->encoder[i] : nullptr);
     x = y;
   }
   const Tensor y = normed(p, encoder_norm_, x, saved ? &saved->encoder_norm : nullptr);
@@ -107,7 +111,7 @@ Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& enco
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
-    decoder_[i].forward(p, x, encoder_output, target.rows, batch.source.rows, y, saved ? &saved->decoder[i] : nullptr);
+    decoder_[i].forward(p, x, encoder_output, target, batch.source, y, saved ? &saved->decoder[i] : nullptr);
     x = y;
   }
   const Tensor y = normed(p, decoder_norm_, x, saved ? &saved->decoder_norm : nullptr);
@@ -117,6 +121,7 @@ Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& enco
 
 void Transformer::backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
                            GradSync* sync) const {
+  const ProfilerRange range(p.ctx, "backward");
   const Tensor d_encoder_output = backward_decoder(p, batch, saved, d_logits, sync);
   backward_encoder(p, batch, saved, d_encoder_output, sync);
   complete_from(sync, 0);
@@ -133,9 +138,8 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     const ArenaScope scope(p.arena);
     DecoderBlock::Saved block = s.decoder[i];
     if (p.recompute)
-      decoder_[i].forward(p, s.decoder[i].x, s.encoder_output, batch.target.rows, batch.source.rows, p.arena.like(d),
-                          &block);
-    decoder_[i].backward(p, d, batch.target.rows, batch.source.rows, block, d_encoder_sum);
+      decoder_[i].forward(p, s.decoder[i].x, s.encoder_output, batch.target, batch.source, p.arena.like(d), &block);
+    decoder_[i].backward(p, d, batch.target, batch.source, block, d_encoder_sum);
     complete_from(sync, decoder_[i].first_offset());
   }
   target_embedding_.backward(p, batch.target.ids, batch.target.positions, positions_.target(), d);
@@ -152,8 +156,8 @@ void Transformer::backward_encoder(Pass& p, const DeviceBatch& batch, const Save
   for (size_t i = encoder_.size(); i-- > 0;) {
     const ArenaScope scope(p.arena);
     EncoderBlock::Saved block = s.encoder[i];
-    if (p.recompute) encoder_[i].forward(p, s.encoder[i].x, batch.source.rows, p.arena.like(d), &block);
-    encoder_[i].backward(p, d, batch.source.rows, block);
+    if (p.recompute) encoder_[i].forward(p, s.encoder[i].x, batch.source, p.arena.like(d), &block);
+    encoder_[i].backward(p, d, batch.source, block);
     complete_from(sync, encoder_[i].first_offset());
   }
   source_embedding_.backward(p, batch.source.ids, batch.source.positions, positions_.source(), d);

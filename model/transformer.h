@@ -22,18 +22,20 @@ namespace weft {
 class Transformer {
  public:
   // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Sentences have at most
-  // max_positions() rows: num_sinusoids, or config.max_positions where positions are learned.
-  Transformer(const ModelConfig& config, ParamStore& params, int64_t num_sinusoids);
+  // max_positions() rows: num_positions, or config.max_positions where positions are learned.
+  Transformer(const ModelConfig& config, ParamStore& params, int64_t num_positions);
+  Transformer(const Transformer&) = delete;  // its blocks know where its positions are
+  Transformer& operator=(const Transformer&) = delete;
 
   const ModelConfig& config() const { return config_; }
   int64_t max_positions() const { return positions_.max_positions(); }
-  size_t positions_bytes() const { return positions_.bytes(); }  // of the table of sinusoids
+  size_t positions_bytes() const { return positions_.bytes(); }  // of tables that are no parameters
   DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
 
   struct Saved {  // what one forward pass leaves for the backward pass
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
-    LayerNorm::Saved encoder_norm, decoder_norm;
+    Norm::Saved encoder_norm, decoder_norm;
     Tensor encoder_output, decoder_output;  // [S, D], [T, D]
   };
   // Logits [T, V/tp]. `saved` may be nullptr: inference.
@@ -87,12 +89,12 @@ class Transformer {
 
   ModelConfig config_;
   Tables tables_;
-  PositionTables positions_;
+  PositionEncoding positions_;
   Embedding source_embedding_, target_embedding_;
   std::vector<EncoderBlock> encoder_;
-  std::optional<LayerNorm> encoder_norm_;
+  std::optional<Norm> encoder_norm_;
   std::vector<DecoderBlock> decoder_;
-  std::optional<LayerNorm> decoder_norm_;
+  std::optional<Norm> decoder_norm_;
   OutputProjection output_;
 };
 

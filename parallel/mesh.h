@@ -15,6 +15,9 @@
 namespace weft {
 
 enum class Communication : uint8_t { automatic, nccl, mpi };  // of tensors in GPUs' memory
+constexpr EnumNames<Communication, 3> enum_names(Communication) {
+  return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
+}
 
 struct ParallelConfig {
   int64_t dp = 0;  // 0: as many as the ranks allow, given tp

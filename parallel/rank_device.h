@@ -11,10 +11,14 @@
 
 #include "parallel/communicator.h"
 #include "tensor/context.h"
+#include "tensor/enum_names.h"
 
 namespace weft {
 
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };  // automatic: cuda where every rank has a GPU, else cpu
+constexpr EnumNames<DeviceChoice, 3> enum_names(DeviceChoice) {
+  return {{{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}}};
+}
 inline constexpr const char* kDeviceSentence = "cpu, cuda or auto: cuda where there is a GPU, else cpu";
 
 struct RankDevice {
@@ -22,8 +26,8 @@ struct RankDevice {
   int index = 0;        // of the GPU, among those that this process sees
   int num_sharing = 1;  // ranks of this run on one GPU, at most; the same number on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
-  std::string
-      without_nccl;  // which rank's GPU has none, and why; empty: sums over ranks can take it. On every rank alike
+  // Which rank's GPU cannot use NCCL, and why; empty: all-reduces can use it. The same on every rank.
+  std::string without_nccl;
 };
 
 // All ranks of `world` call it. The calling thread then uses its rank's GPU.

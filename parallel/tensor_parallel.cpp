@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tensor/profiler_range.h"
+
 namespace weft {
 
 VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
@@ -12,6 +14,7 @@ VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
 
 void TensorParallel::all_reduce(Context& ctx, const Tensor& x) const {
   if (size() == 1 || ctx.dry_run()) return;
+  const ProfilerRange range(ctx, "tp all_reduce");
   group_.all_reduce(x);
 }
 
@@ -19,6 +22,7 @@ void TensorParallel::gather_stats(Context& ctx, const Tensor& mine, const Tensor
 
 void TensorParallel::gather(Context& ctx, const Tensor& mine, const Tensor& all) const {
   if (ctx.dry_run()) return;
+  const ProfilerRange range(ctx, "tp all_gather");
   group_.all_gather(mine, all);
 }
 

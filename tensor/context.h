@@ -36,6 +36,9 @@ class Context {
     virtual void download(const void* device, void* host, size_t bytes) = 0;
     virtual void copy(const void* from, void* to, size_t bytes) = 0;  // both of the device
     virtual void* stream() const { return nullptr; }                  // a GPU's cudaStream_t, for communicators
+    // Name what is enqueued between them, for a profiler (profiler_range.h); ranges nest.
+    virtual void begin_range(const char*) {}
+    virtual void end_range() {}
 
     // What work() asks for is noted and not done; it may neither wait, nor allocate, nor copy from or to the host.
     // nullptr: this device notes nothing.

@@ -9,34 +9,6 @@
 
 namespace weft {
 
-template <typename T>
-WEFT_HD inline T relu(T x) {
-  return x <= T(0) ? T(0) : x;  // NaN stays visible
-}
-
-template <typename T>
-WEFT_HD inline T gelu(T x) {
-  return x * normal_cdf(x);
-}
-template <typename T>
-WEFT_HD inline T gelu_derivative(T x) {
-  return normal_cdf(x) + x * T(0.39894228040143267794) * exp_of(T(-0.5) * x * x);  // cdf + x pdf
-}
-
-// x / (1 + e^-2u), which is x (1 + tanh u) / 2, with u = sqrt(2 / pi) (x + 0.044715 x^3).
-template <typename T>
-WEFT_HD inline T gelu_tanh(T x) {
-  const T twice_u = T(1.59576912160573071176) * (x + T(0.044715) * x * x * x);
-  return x / (T(1) + exp_of(-twice_u));
-}
-template <typename T>
-WEFT_HD inline T gelu_tanh_derivative(T x) {
-  const T square = x * x, twice_u = T(1.59576912160573071176) * (x + T(0.044715) * square * x);
-  const T e = exp_of(twice_u < T(0) ? twice_u : -twice_u), p = T(1) / (T(1) + e);
-  const T s = twice_u < T(0) ? e * p : p;  // 1 / (1 + e^-2u), whose derivative by 2u is e p^2
-  return s + x * e * p * p * T(1.59576912160573071176) * (T(1) + T(0.134145) * square);
-}
-
 // What the cross-entropy of a row needs to know of its logits, in parts that can be merged (online softmax,
 // Milakov & Gimelshein 2018).
 template <typename T>

@@ -175,6 +175,11 @@ void check_more(const Checker& c, const ResidualNormBackward& a) {
             "d_x is d_h, but there is dropout between them");
 }
 
+void check_more(const Checker& c, const Rotary& a) {
+  c.require(a.heads > 0 && a.table.cols() % 2 == 0 && a.x.cols() == a.heads * a.table.cols(),
+            "x does not have `heads` heads of the table's even width");
+}
+
 void check_more(const Checker& c, const AttentionForward& a) {
   c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
 }

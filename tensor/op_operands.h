@@ -66,7 +66,23 @@ void operands(auto& v, const ActivationForward& a) {
 void operands(auto& v, const ActivationBackward& a) {
   v.in("d_y", a.d_y, "RF");
   v.out("d_x", a.d_x, "RF");
-  a.kind == Activation::relu ? v.in("y (which relu reads)", a.y, "RF") : v.in("x (which gelu reads)", a.x, "RF");
+  a.kind == Activation::relu ? v.in("y", a.y, "RF") : v.in("x", a.x, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const GatedActivationForward& a) {
+  v.in("gate", a.gate, "RF");
+  v.in("value", a.value, "RF");
+  v.out("y", a.y, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const GatedActivationBackward& a) {
+  v.in("gate", a.gate, "RF");
+  v.in("value", a.value, "RF");
+  v.in("d_y", a.d_y, "RF");
+  v.out("d_gate", a.d_gate, "RF");
+  v.out("d_value", a.d_value, "RF");
   v.dropout(a.dropout);
 }
 
@@ -84,26 +100,26 @@ void operands(auto& v, const DropoutBackward& a) {
   v.dropout(a.dropout);
 }
 
-void operands(auto& v, const LayerNormForward& a) {
+void operands(auto& v, const NormForward& a) {
   v.in("x", a.x, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  v.in("beta", a.beta, "D", f32);
+  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
   v.out("y", a.y, "RD");
-  v.out("mean", a.mean, "R", f32);
+  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
   v.out("rstd", a.rstd, "R", f32);
 }
 
-void operands(auto& v, const LayerNormBackward& a) {
-  v.size('P', kLayerNormPartials);
+void operands(auto& v, const NormBackward& a) {
+  v.size('P', kNormPartials);
   v.in("x", a.x, "RD");
   v.in("d_y", a.d_y, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  v.in("mean", a.mean, "R", f32);
+  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
   v.in("rstd", a.rstd, "R", f32);
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_x", a.d_x, "RD");
   v.add("d_gamma", a.d_gamma, "D", f32);
-  v.add("d_beta", a.d_beta, "D", f32);
+  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
   v.scratch_memory("partial", a.partial, "P2D");
 }
 
@@ -113,25 +129,25 @@ void operands(auto& v, const ResidualNormForward& a) {
   v.in("residual", a.residual, "RD");
   v.in("bias?", a.bias, "D", f32);
   v.in("gamma", a.gamma, "D", f32);
-  v.in("beta", a.beta, "D", f32);
+  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
   v.out("y", a.y, "RD");
-  v.out("mean", a.mean, "R", f32);
+  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
   v.out("rstd", a.rstd, "R", f32);
   v.dropout(a.dropout);
 }
 
 void operands(auto& v, const ResidualNormBackward& a) {
-  v.size('P', kLayerNormPartials);
+  v.size('P', kNormPartials);
   v.in("h", a.h, "RD");
   v.in("d_y", a.d_y, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  v.in("mean", a.mean, "R", f32);
+  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
   v.in("rstd", a.rstd, "R", f32);
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_h", a.d_h, "RD");
   v.out("d_x", a.d_x, "RD");
   v.add("d_gamma", a.d_gamma, "D", f32);
-  v.add("d_beta", a.d_beta, "D", f32);
+  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
   v.add("d_bias?", a.d_bias, "D", f32);
   v.scratch_memory("partial", a.partial, "P3D");
   v.dropout(a.dropout);
@@ -155,6 +171,13 @@ void operands(auto& v, const AddPositions& a) {
   v.in("positions", a.positions, "R", i32);
   v.in("table", a.table, "PD", f32, /*rows=*/a.positions.numel());
   v.dropout(a.dropout);
+}
+
+void operands(auto& v, const Rotary& a) {
+  v.in("x", a.x, "RD");
+  v.in("positions", a.positions, "R", i32);
+  v.in("table", a.table, "PK", f32, /*rows=*/a.positions.numel());
+  v.out("y", a.y, "RD");
 }
 
 void operands(auto& v, const AttentionForward& a) {

@@ -11,27 +11,33 @@
 
 #include <cstdint>
 
+#include "tensor/activation.h"
 #include "tensor/context.h"
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
 namespace weft {
 
-// gelu: the exact one, x * Phi(x); gelu_tanh: its approximation by tanh (both Hendrycks & Gimpel 2016).
-enum class Activation : uint8_t { relu, gelu, gelu_tanh };
+// layer: subtract the mean, divide by the standard deviation (Ba, Kiros, Hinton 2016, biased variance). rms: divide by
+// the root of the mean square, without mean and bias (Zhang & Sennrich 2019).
+enum class NormKind : uint8_t { layer, rms };
+constexpr EnumNames<NormKind, 2> enum_names(NormKind) { return {{{"layer", NormKind::layer}, {"rms", NormKind::rms}}}; }
 
 namespace ops {
 
+// x = value, of any shape.
 struct Fill {
   Tensor x;
   float value = 0;
-};  // x: any, T
+};
+// y += x, of equal shapes.
 struct Add {
   Tensor x, y;
-};  // y += x, equal shapes, T
+};
+// y = x, of equal shapes; each f32, bf16 or f16, rounded to nearest.
 struct Cast {
   Tensor x, y;
-};  // y = x, equal shapes; x and y f32, bf16 or f16, rounded to nearest
+};
 
 // What a product ends with. activate: c = act(c). differentiate: c = c * act'(x), x being what that act was applied to.
 struct Epilogue {
@@ -70,19 +76,35 @@ struct PackWeight {         // fills those packed forms that have memory; not on
 int64_t packed_numel(Device device, DType storage, int64_t k,
                      int64_t n);  // of a matrix op(b) [K, N]; 0: no packed form
 
+// y [D] f32 += sum over the rows of x [R, D]: the gradient of a bias.
 struct ColumnSum {
   Tensor x, y;
-};  // y[D] f32 += sum over the rows of x [R, D] (bias gradient)
+};
 
-struct ActivationForward {
-  Tensor x, y;
+struct ActivationForward {  // y = dropout(act(x))
+  Tensor x, y;              // [R, F]; y may be x
   Activation kind;
   Dropout dropout;
-};  // y [R, F] = dropout(act(x [R, F])); y may be x
+};
 struct ActivationBackward {
-  Tensor x;         // [R, F] gelu: what forward read
+  Tensor x;         // [R, F] what forward read; not needed by relu
   Tensor y;         // [R, F] relu: what forward wrote, which says where x > 0 and the element was kept
   Tensor d_y, d_x;  // [R, F]; d_x may be d_y
+  Activation kind;
+  Dropout dropout;
+};
+
+// Gated linear units (Dauphin et al. 2017; Shazeer 2020): y = dropout(act(gate) * value).
+struct GatedActivationForward {
+  Tensor gate, value;  // [R, F]; may be column slices of one fused tensor
+  Tensor y;            // [R, F] out
+  Activation kind;
+  Dropout dropout;
+};
+struct GatedActivationBackward {
+  Tensor gate, value;      // [R, F] as forward read them
+  Tensor d_y;              // [R, F]
+  Tensor d_gate, d_value;  // [R, F] out; may be gate and value
   Activation kind;
   Dropout dropout;
 };
@@ -95,38 +117,41 @@ struct DropoutAddForward {  // y = residual + dropout(x + bias)
   Dropout dropout;
 };
 struct DropoutBackward {
-  Tensor d_y, d_x;
+  Tensor d_y, d_x;  // [R, D]; d_x may be d_y
   Dropout dropout;
-};  // [R, D]; d_x may be d_y
+};
 
-struct LayerNormForward {  // Ba, Kiros, Hinton 2016; biased variance
-  Tensor x;                // [R, D]
-  Tensor gamma, beta;      // [D] f32
-  Tensor y;                // [R, D] out
-  Tensor mean, rstd;       // [R] f32 out, saved for backward
+struct NormForward {
+  Tensor x;            // [R, D]
+  Tensor gamma, beta;  // [D] f32; rms: no beta
+  Tensor y;            // [R, D] out
+  Tensor mean, rstd;   // [R] f32 out, saved for backward; rms: no mean
+  NormKind kind = NormKind::layer;
   float eps = 1e-5f;
 };
-struct LayerNormBackward {
+struct NormBackward {
   Tensor d_y, x;           // [R, D]
   Tensor gamma;            // [D] f32
   Tensor mean, rstd;       // [R] f32 as saved
   Tensor d_residual;       // [R, D]? added to d_x: the gradient that by-passes the norm (pre-norm)
   Tensor d_x;              // [R, D] out; may be d_y or d_residual
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
-  Tensor partial;          // [kLayerNormPartials, 2, D] f32 scratch
+  Tensor partial;          // [kNormPartials, 2, D] f32 scratch
+  NormKind kind = NormKind::layer;
 };
-inline constexpr int64_t kLayerNormPartials =
-    64;  // row ranges summed apart, then in order: the same sum on any number of threads
+// Row ranges that are summed apart, then in order: the same sum on any number of threads.
+inline constexpr int64_t kNormPartials = 64;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
   Tensor residual;            // [R, D]
   Tensor x;                   // [R, D] T or f32
   Tensor bias;                // [D]? f32
-  Tensor gamma, beta;         // [D] f32
+  Tensor gamma, beta;         // [D] f32; rms: no beta
   Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
   Tensor y;                   // [R, D] out
-  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward
+  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; rms: no mean
   Dropout dropout;
+  NormKind kind = NormKind::layer;
   float eps = 1e-5f;
 };
 struct ResidualNormBackward {
@@ -138,8 +163,9 @@ struct ResidualNormBackward {
   Tensor d_x;              // [R, D] out: dropout(d_h), of d_h before it is rounded; may be d_y, or d_h without dropout
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
   Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of d_x before it is rounded
-  Tensor partial;          // [kLayerNormPartials, 3, D] f32 scratch
+  Tensor partial;          // [kNormPartials, 3, D] f32 scratch
   Dropout dropout;
+  NormKind kind = NormKind::layer;
 };
 
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id that another rank holds
@@ -162,6 +188,17 @@ struct AddPositions {  // y = dropout(x + table[position])
   Tensor table;        // [P, D] f32
   Tensor y;            // [R, D] T out; may be x
   Dropout dropout;
+};
+
+// Rotary positions (Su et al. 2021): pair i of a head's columns is turned by the angle position * 10000^(-2i/K).
+struct Rotary {
+  Tensor x;          // [R, N*K]; may be a column slice of a fused tensor
+  Tensor positions;  // [R] i32, below the table's rows
+  Tensor table;      // [P, K] f32: of pair i, column 2i is the sine of its angle, column 2i + 1 the cosine
+  Tensor y;          // [R, N*K] out; may be x
+  int64_t heads = 1;
+  bool halves = false;   // pairs are columns i and i + K/2 (GPT-NeoX, Llama); else 2i and 2i + 1 (the paper)
+  bool inverse = false;  // by minus the angle: the gradient
 };
 
 // Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
@@ -231,12 +268,14 @@ struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over 
   Tensor loss, nll;                      // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
+// y [1] f64 += sum of x, f32.
 struct Sum {
   Tensor x, y;
-};  // y [1] f64 += sum of x, f32
+};
+// y [1] f64 += sum of squares of x, f32; NaN and infinity show.
 struct SumSquares {
   Tensor x, y;
-};  // y [1] f64 += sum of squares of x, f32; NaN and inf show
+};
 
 // Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root of the
 // bias-corrected second moment, as PyTorch has it.  All [n] f32.
@@ -261,12 +300,14 @@ struct Init {
 };
 
 // Decoding.
+// y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W].
 struct GatherRows {
   Tensor x, rows, y;
-};  // y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W]
+};
+// y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W].
 struct ScatterRows {
   Tensor x, rows, y;
-};             // y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W]
+};
 struct TopK {  // the k largest of the first `valid` columns of a row, largest first, ties by lower column
   Tensor x;    // [R, V]
   int64_t valid = 0;
@@ -274,35 +315,38 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   Tensor columns;  // [R, k] out i32
 };
 
-#define WEFT_OPS(OP)                               \
-  OP(fill, Fill)                                   \
-  OP(add, Add)                                     \
-  OP(cast, Cast)                                   \
-  OP(gemm, Gemm)                                   \
-  OP(pack_weight, PackWeight)                      \
-  OP(column_sum, ColumnSum)                        \
-  OP(activation_forward, ActivationForward)        \
-  OP(activation_backward, ActivationBackward)      \
-  OP(dropout_add_forward, DropoutAddForward)       \
-  OP(dropout_backward, DropoutBackward)            \
-  OP(layer_norm_forward, LayerNormForward)         \
-  OP(layer_norm_backward, LayerNormBackward)       \
-  OP(residual_norm_forward, ResidualNormForward)   \
-  OP(residual_norm_backward, ResidualNormBackward) \
-  OP(embedding_forward, EmbeddingForward)          \
-  OP(embedding_backward, EmbeddingBackward)        \
-  OP(add_positions, AddPositions)                  \
-  OP(attention_forward, AttentionForward)          \
-  OP(attention_backward, AttentionBackward)        \
-  OP(attention_weights, AttentionWeights)          \
-  OP(softmax_stats, SoftmaxStats)                  \
-  OP(cross_entropy, CrossEntropy)                  \
-  OP(sum, Sum)                                     \
-  OP(sum_squares, SumSquares)                      \
-  OP(adam, Adam)                                   \
-  OP(init, Init)                                   \
-  OP(gather_rows, GatherRows)                      \
-  OP(scatter_rows, ScatterRows)                    \
+#define WEFT_OPS(OP)                                     \
+  OP(fill, Fill)                                         \
+  OP(add, Add)                                           \
+  OP(cast, Cast)                                         \
+  OP(gemm, Gemm)                                         \
+  OP(pack_weight, PackWeight)                            \
+  OP(column_sum, ColumnSum)                              \
+  OP(activation_forward, ActivationForward)              \
+  OP(activation_backward, ActivationBackward)            \
+  OP(gated_activation_forward, GatedActivationForward)   \
+  OP(gated_activation_backward, GatedActivationBackward) \
+  OP(dropout_add_forward, DropoutAddForward)             \
+  OP(dropout_backward, DropoutBackward)                  \
+  OP(norm_forward, NormForward)                          \
+  OP(norm_backward, NormBackward)                        \
+  OP(residual_norm_forward, ResidualNormForward)         \
+  OP(residual_norm_backward, ResidualNormBackward)       \
+  OP(embedding_forward, EmbeddingForward)                \
+  OP(embedding_backward, EmbeddingBackward)              \
+  OP(add_positions, AddPositions)                        \
+  OP(rotary, Rotary)                                     \
+  OP(attention_forward, AttentionForward)                \
+  OP(attention_backward, AttentionBackward)              \
+  OP(attention_weights, AttentionWeights)                \
+  OP(softmax_stats, SoftmaxStats)                        \
+  OP(cross_entropy, CrossEntropy)                        \
+  OP(sum, Sum)                                           \
+  OP(sum_squares, SumSquares)                            \
+  OP(adam, Adam)                                         \
+  OP(init, Init)                                         \
+  OP(gather_rows, GatherRows)                            \
+  OP(scatter_rows, ScatterRows)                          \
   OP(top_k, TopK)
 
 #define WEFT_DECLARE_OP(function, Arguments) void function(Context& ctx, const Arguments& a);

@@ -42,6 +42,7 @@ set(doors
   "^oneapi/"       "^(tests/)?tensor/cpu/"
   "^(cuda|cublas)" "^((tests/)?tensor/cuda|tests/emulation)/"
   "^mpi[.]h"       "^(parallel/mpi/|tests/parallel/mpi_)"
+  "^nvtx3/"        "^(tensor/cuda|tests/emulation)/"
   "^nccl"          "^(parallel/nccl|tests/emulation)/"
   "^hdf5"          "^((tests/)?data|tests/parity)/"
   "^sentencepiece" "^((tests/)?data|tests/bench)/"

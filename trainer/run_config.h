@@ -26,8 +26,15 @@ struct DataConfig {
 };
 
 enum class BestMetric : uint8_t { loss, bleu };
+constexpr EnumNames<BestMetric, 2> enum_names(BestMetric) {
+  return {{{"loss", BestMetric::loss}, {"bleu", BestMetric::bleu}}};
+}
 // What activations and the operands of products are stored as; everything else is f32 always (docs/model.md).
 enum class Precision : uint8_t { automatic, f32, bf16, f16 };
+constexpr EnumNames<Precision, 4> enum_names(Precision) {
+  return {
+      {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
+}
 
 struct TrainConfig {
   int64_t steps = 100000;

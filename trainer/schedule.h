@@ -3,9 +3,17 @@
 
 #include <cstdint>
 
+#include "tensor/enum_names.h"
+
 namespace weft {
 
 enum class ScheduleKind : uint8_t { inverse_sqrt, linear, cosine, constant };
+constexpr EnumNames<ScheduleKind, 4> enum_names(ScheduleKind) {
+  return {{{"inverse_sqrt", ScheduleKind::inverse_sqrt},
+           {"linear", ScheduleKind::linear},
+           {"cosine", ScheduleKind::cosine},
+           {"constant", ScheduleKind::constant}}};
+}
 
 struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::inverse_sqrt;

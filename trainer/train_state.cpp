@@ -7,21 +7,37 @@ namespace weft {
 
 using nlohmann::json;
 
+// Checkpoints of version 0.1 have no norm_kind: layer norm was the only one.
+void to_json(json& j, const Architecture& a) {
+  j = {{"norm", a.norm},
+       {"norm_kind", a.norm_kind},
+       {"activation", a.activation},
+       {"positions", a.positions},
+       {"position_offset", a.position_offset},
+       {"scale_embeddings", a.scale_embeddings}};
+}
+void from_json(const json& j, Architecture& a) {
+  j.at("norm").get_to(a.norm);
+  a.norm_kind = j.value("norm_kind", "layer");
+  j.at("activation").get_to(a.activation);
+  j.at("positions").get_to(a.positions);
+  j.at("position_offset").get_to(a.position_offset);
+  j.at("scale_embeddings").get_to(a.scale_embeddings);
+}
+
 // One list a struct, for both directions; reading insists on every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Architecture, norm, activation, positions, position_offset, scale_embeddings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, precision,
                                    loss_scale, best)
 
 Architecture Architecture::of(const ModelConfig& c) {
-  const char* const activations[] = {"relu", "gelu", "gelu_tanh"};
-  const char* const positions[] = {"interleaved", "halves", "tensor2tensor", "learned"};
-  return {.norm = c.norm == NormPosition::pre ? "pre" : "post",
-          .activation = activations[static_cast<size_t>(c.activation)],
-          .positions = positions[static_cast<size_t>(c.positions)],
+  return {.norm = name_of_enum(c.norm),
+          .norm_kind = name_of_enum(c.norm_kind),
+          .activation = name_of_enum(c.activation),
+          .positions = name_of_enum(c.positions),
           .position_offset = c.position_offset,
           .scale_embeddings = c.scale_embeddings};
 }
@@ -42,6 +58,7 @@ std::string shown(const auto& value) { return printable(fmt::format("{}", value)
 template <typename Same>
 void compare_architectures(const Architecture& before, const Architecture& after, Same&& same) {
   same("model.norm", before.norm, after.norm);
+  same("model.norm_kind", before.norm_kind, after.norm_kind);
   same("model.activation", before.activation, after.activation);
   same("model.positions", before.positions, after.positions);
   same("model.position_offset", before.position_offset, after.position_offset);

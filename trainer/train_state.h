@@ -21,7 +21,7 @@ struct DataOrder {
 
 // What the shapes of the tensors do not tell about the model that they belong to.
 struct Architecture {
-  std::string norm, activation, positions;
+  std::string norm, norm_kind = "layer", activation, positions;
   int64_t position_offset = 0;
   bool scale_embeddings = true;
 

@@ -8,6 +8,7 @@
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "tensor/op_trace.h"
+#include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/precision.h"
 
@@ -84,6 +85,7 @@ StepReport Trainer::step(StopRequest request) {
 }
 
 StepReport Trainer::step_on(const Step& step, StopRequest request) {
+  const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   const double begin = monotonic_seconds();
   const double per_token = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * per_token)};
@@ -117,6 +119,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
 // Adds the block's losses and gradients to those of the step. After the last one gradients are complete, and are summed
 // over dp beside the backward pass.
 void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
+  const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   Pass p = pass(/*training=*/true);
   const DeviceBatch batch = load_batch(p, block);
   scalars.block = block.index;
@@ -131,6 +134,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
 }
 
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
+  const ProfilerRange range(ctx_, "update");
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });

@@ -40,8 +40,10 @@ bool parse(const std::vector<std::string>& args, Request& r) {
 
 const char* python(bool value) { return value ? "True" : "False"; }
 
-std::string python(Activation activation) {  // a name that nn.Transformer knows, or the module
-  return activation == Activation::gelu_tanh ? "nn.GELU('tanh')" : fmt::format("\"{}\"", print_value(activation));
+std::string python(FeedForwardActivation activation) {  // a name that nn.Transformer knows, or the function
+  if (activation == FeedForwardActivation::gelu_tanh) return "nn.GELU('tanh')";
+  if (activation == FeedForwardActivation::silu) return "F.silu";
+  return fmt::format("\"{}\"", print_value(activation));
 }
 
 // What whoever loads the file in PyTorch must set.
@@ -65,6 +67,7 @@ int run_export(const CommandContext& context) {
   const auto alone = make_single_communicator();
   const std::string folder = resolve_checkpoint(request.checkpoint);
   const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
+  require_pytorch_model(config.model);
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh);
   const ModelConfig& c = model.config().model;

@@ -31,6 +31,9 @@ struct Request {
 
 // An option that would change nothing is a mistake, and is said to be one.
 void check_used(const Options& options, Positions positions) {
+  if (is_rotary(positions))
+    fail(ErrorKind::usage,
+         fmt::format("model.positions = {} has no table to draw: queries and keys are turned", print_value(positions)));
   if (positions != Positions::learned) {
     if (options.given("target"))
       fail(ErrorKind::usage, "--target chooses one of two learned tables; sinusoids are the same on both sides");

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "launch/options/enum_names.h"
+#include "tensor/enum_names.h"
 
 namespace weft {
 

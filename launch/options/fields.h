@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "launch/options/enum_names.h"
+#include "tensor/enum_names.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -70,9 +70,7 @@ std::string print_value(const T& value) {
   if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     return fmt::format("{}", fmt::join(value, " "));
   } else if constexpr (std::is_enum_v<T>) {
-    for (const auto& [name, candidate] : enum_names(T{}))
-      if (value == candidate) return name;
-    fail(ErrorKind::internal, "an enum value without a name in launch/options/enum_names.h");
+    return name_of_enum(value);
   } else {
     return fmt::format("{}", value);  // floats: the shortest text that reads back equal
   }

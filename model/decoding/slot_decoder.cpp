@@ -120,6 +120,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
                                   return idle(s) ? shape_.cache_rows + static_cast<int64_t>(i)
                                                  : s.first_row + s.position;
                                 }),
+      .positions = positions,
       .queries = upload_rows(
           1, [](const Slot&, size_t i) { return i; }, [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
       .self_keys = upload_rows(

@@ -7,13 +7,14 @@
 namespace weft {
 namespace {
 
-int64_t third(const Tensor& fused) { return fused.cols() / 3; }
-int64_t half(const Tensor& fused) { return fused.cols() / 2; }
+Tensor first_half(const Tensor& kv) { return kv.slice_cols(0, kv.cols() / 2); }
+Tensor second_half(const Tensor& kv) { return kv.slice_cols(kv.cols() / 2, kv.cols() / 2); }
 
 }  // namespace
 
 AttentionCore::AttentionCore(const std::string& name, const ModelConfig& c, bool causal)
     : heads_(c.heads),
+      kv_heads_(c.num_kv_heads()),
       head_size_(c.head_size()),
       causal_(causal),
       rate_(c.dropout_attention),
@@ -92,55 +93,95 @@ void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const Sequence
                                  .y = y});
 }
 
-SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& c, bool causal)
-    : qkv_(params, name + ".qkv", {3, c.heads, c.head_size()}, /*split=*/1, c.width, c.width, c.bias_attention),
-      core_(name, c, causal),
-      out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
-
-PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y,
-                                  Saved* saved) const {
-  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
-  qkv_.forward(p, x, qkv);
-  const int64_t n = third(qkv);
-  const Saved s{.x = x,
-                .source = x,
-                .q = qkv.slice_cols(0, n),
-                .k = qkv.slice_cols(n, n),
-                .v = qkv.slice_cols(2 * n, n),
-                .context = p.arena.tensor({x.rows(), n}, x.dtype),
-                .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
-  core_.forward(p, s, rows, rows);
-  if (saved) *saved = s;
-  return out_.forward(p, s.context, y);
+SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& c, bool causal,
+                             const RotaryPositions* rotary)
+    : core_(name, c, causal), rotary_(rotary) {
+  const Shape heads{c.heads, c.head_size()};
+  if (c.num_kv_heads() == c.heads) {
+    qkv_.emplace(params, name + ".qkv", Shape{3, c.heads, c.head_size()}, /*split=*/1, c.width, c.width,
+                 c.bias_attention);
+  } else {
+    q_.emplace(params, name + ".q", heads, /*split=*/0, c.width, c.width, c.bias_attention);
+    kv_.emplace(params, name + ".kv", Shape{2, c.num_kv_heads(), c.head_size()}, /*split=*/1, c.width,
+                c.num_kv_heads() * c.head_size(), c.bias_attention);
+  }
+  out_.emplace(params, name + ".out", heads, c.width);
 }
 
-void SelfAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& rows, const Saved& s,
+SelfAttention::Projected SelfAttention::room(Pass& p, const Tensor& x) const {
+  const int64_t n = core_.columns(p.tp), m = core_.kv_columns(p.tp);
+  if (qkv_) {
+    const Tensor all = p.arena.tensor({x.rows(), 3 * n}, x.dtype);
+    return {.q = all.slice_cols(0, n), .k = all.slice_cols(n, n), .v = all.slice_cols(2 * n, n), .qkv = all};
+  }
+  const Tensor kv = p.arena.tensor({x.rows(), 2 * m}, x.dtype);
+  return {.q = p.arena.tensor({x.rows(), n}, x.dtype), .k = first_half(kv), .v = second_half(kv), .kv = kv};
+}
+
+SelfAttention::Projected SelfAttention::project(Pass& p, const Tensor& x, const Tensor& positions) const {
+  const Projected y = room(p, x);
+  if (qkv_) {
+    qkv_->forward(p, x, y.qkv);
+  } else {
+    q_->forward(p, x, y.q);
+    kv_->forward(p, x, y.kv);
+  }
+  turn(p, y, positions, /*inverse=*/false);
+  return y;
+}
+
+void SelfAttention::turn(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const {
+  if (rotary_ == nullptr) return;
+  rotary_->turn(p, y.q, positions, inverse);
+  rotary_->turn(p, y.k, positions, inverse);
+}
+
+PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y,
+                                  Saved* saved) const {
+  const Projected projected = project(p, x, sentences.positions);
+  const Saved s{.x = x,
+                .source = x,
+                .q = projected.q,
+                .k = projected.k,
+                .v = projected.v,
+                .context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype),
+                .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
+  core_.forward(p, s, sentences.rows, sentences.rows);
+  if (saved) *saved = s;
+  return out_->forward(p, s.context, y);
+}
+
+void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& s,
                              const Tensor& d_x) const {
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d_y, s.context, d_context);
-  const Tensor d_qkv = p.arena.tensor({s.x.rows(), qkv_.out()}, s.x.dtype);
-  const int64_t n = third(d_qkv);
-  core_.backward(p, s, rows, rows, d_context, d_qkv.slice_cols(0, n), d_qkv.slice_cols(n, n),
-                 d_qkv.slice_cols(2 * n, n));
-  qkv_.backward(p, d_qkv, s.x, d_x);
+  out_->backward(p, d_y, s.context, d_context);
+  const Projected d = room(p, s.x);
+  core_.backward(p, s, sentences.rows, sentences.rows, d_context, d.q, d.k, d.v);
+  turn(p, d, sentences.positions, /*inverse=*/true);
+  if (qkv_) return qkv_->backward(p, d.qkv, s.x, d_x);
+  const PartialSum sum(p, d_x);
+  q_->backward_part(p, d.q, s.x, sum.part(), /*accumulate=*/false);
+  kv_->backward_part(p, d.kv, s.x, sum.part(), /*accumulate=*/true);
+  sum.reduce(p);
+  sum.round(p);
 }
 
 PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
-                               const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y) const {
-  const Tensor qkv = p.arena.tensor({x.rows(), qkv_.out()}, x.dtype);
-  qkv_.forward(p, x, qkv);
-  const int64_t n = third(qkv);
-  ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(n, n), .rows = cache_rows, .y = cache.k});
-  ops::scatter_rows(p.ctx, {.x = qkv.slice_cols(2 * n, n), .rows = cache_rows, .y = cache.v});
-  const Tensor context = p.arena.tensor({x.rows(), n}, x.dtype);
-  core_.attend(p, qkv.slice_cols(0, n), cache, queries, keys, context);
-  return out_.forward(p, context, y);
+                               const Tensor& positions, const SequenceRanges& queries, const SequenceRanges& keys,
+                               const Tensor& y) const {
+  const Projected projected = project(p, x, positions);
+  ops::scatter_rows(p.ctx, {.x = projected.k, .rows = cache_rows, .y = cache.k});
+  ops::scatter_rows(p.ctx, {.x = projected.v, .rows = cache_rows, .y = cache.v});
+  const Tensor context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype);
+  core_.attend(p, projected.q, cache, queries, keys, context);
+  return out_->forward(p, context, y);
 }
 
 CrossAttention::CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& c)
     : q_(params, name + ".q", {c.heads, c.head_size()}, /*split=*/0, c.width, c.width, c.bias_attention),
-      kv_(params, name + ".kv", {2, c.heads, c.head_size()}, /*split=*/1, c.width, c.width, c.bias_attention),
+      kv_(params, name + ".kv", {2, c.num_kv_heads(), c.head_size()}, /*split=*/1, c.width,
+          c.num_kv_heads() * c.head_size(), c.bias_attention),
       core_(name, c, /*causal=*/false),
       out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
 
@@ -151,13 +192,12 @@ PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encod
   const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
   q_.forward(p, x, q);
   kv_.forward(p, encoder_output, kv);
-  const int64_t n = half(kv);
   const Saved s{.x = x,
                 .source = encoder_output,
                 .q = q,
-                .k = kv.slice_cols(0, n),
-                .v = kv.slice_cols(n, n),
-                .context = p.arena.tensor({x.rows(), n}, x.dtype),
+                .k = first_half(kv),
+                .v = second_half(kv),
+                .context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
   core_.forward(p, s, queries, keys);
   if (saved) *saved = s;
@@ -171,9 +211,8 @@ void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& 
   out_.backward(p, d_y, s.context, d_context);
   const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()}, s.x.dtype);
   const Tensor d_kv = p.arena.tensor({s.source.rows(), kv_.out()}, s.source.dtype);
-  const int64_t n = half(d_kv);
-  core_.backward(p, s, queries, keys, d_context, d_q, d_kv.slice_cols(0, n), d_kv.slice_cols(n, n));
-  kv_.accumulate_backward(p, d_kv, s.source, d_encoder_output);
+  core_.backward(p, s, queries, keys, d_context, d_q, first_half(d_kv), second_half(d_kv));
+  kv_.backward_part(p, d_kv, s.source, d_encoder_output, /*accumulate=*/true);
   q_.backward(p, d_q, s.x, d_x);
 }
 
@@ -181,9 +220,8 @@ void CrossAttention::fill_cache(Pass& p, const Tensor& encoder_output, const Key
   ArenaScope scope(p.arena);
   const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
   kv_.forward(p, encoder_output, kv);
-  const int64_t n = half(kv);
-  ops::cast(p.ctx, {.x = kv.slice_cols(0, n), .y = cache.k});
-  ops::cast(p.ctx, {.x = kv.slice_cols(n, n), .y = cache.v});
+  ops::cast(p.ctx, {.x = first_half(kv), .y = cache.k});
+  ops::cast(p.ctx, {.x = second_half(kv), .y = cache.v});
 }
 
 PartialSum CrossAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,

@@ -7,23 +7,24 @@
 // adds its bias. Decoding keeps keys and values in a cache instead of recomputing them.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "model/config.h"
 #include "model/layers/linear.h"
+#include "model/layers/positions.h"
 
 namespace weft {
 
 struct AttentionSaved {
   Tensor x;        // [Rq, D]       the sublayer's input
   Tensor source;   // [Rk, D]       what keys and values are projected from; self-attention: x
-  Tensor q;        // [Rq, N*K/tp]  self-attention: a slice of one fused tensor, as k and v
-  Tensor k, v;     // [Rk, N*K/tp]
+  Tensor q;        // [Rq, N*K/tp]
+  Tensor k, v;     // [Rk, M*K/tp]
   Tensor context;  // [Rq, N*K/tp]  softmax(q k^T) v
   Tensor lse;      // [N/tp, Rq]
 };
 
-// One decoder block's keys and values: [slots * max_length, N*K/tp] for self-attention, [source rows, N*K/tp] for
+// One decoder block's keys and values: [slots * max_length, M*K/tp] for self-attention, [source rows, M*K/tp] for
 // cross-attention.
 struct KeyValueCache {
   Tensor k, v;
@@ -33,7 +34,9 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
  public:
   AttentionCore(const std::string& name, const ModelConfig& config, bool causal);
   int64_t heads(const TensorParallel& tp) const { return heads_ / tp.size(); }
-  int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }
+  int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }  // of queries
+  int64_t kv_heads(const TensorParallel& tp) const { return kv_heads_ / tp.size(); }
+  int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // of keys, and of values
   void forward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys) const;
   void backward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
                 const Tensor& d_context, const Tensor& d_q, const Tensor& d_k, const Tensor& d_v) const;
@@ -47,7 +50,7 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
 
  private:
   Dropout dropout(const Pass& p, int64_t queries, int64_t keys) const;
-  int64_t heads_, head_size_;
+  int64_t heads_, kv_heads_, head_size_;
   bool causal_;
   double rate_;
   uint32_t purpose_;
@@ -56,20 +59,33 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
 class SelfAttention {
  public:
   using Saved = AttentionSaved;
-  SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal);
+  // `rotary`, if given, turns queries and keys, and outlives this.
+  SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal,
+                const RotaryPositions* rotary = nullptr);
 
-  PartialSum forward(Pass& p, const Tensor& x, const SequenceRanges& rows, const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d_y, const SequenceRanges& rows, const Saved& saved,
+  PartialSum forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y, Saved* saved) const;
+  void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
                 const Tensor& d_x) const;  // d_x may be d_y
-  // One new row for each of `slots` hypotheses: its key and value go to `cache_rows`, then it attends to `keys`.
+  // One new row for each of `slots` hypotheses, at `positions` of their sentences: its key and value go to
+  // `cache_rows`, then it attends to `keys`.
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
-                  const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y) const;
-  int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
+                  const Tensor& positions, const SequenceRanges& queries, const SequenceRanges& keys,
+                  const Tensor& y) const;
+  int64_t cache_columns(const TensorParallel& tp) const { return core_.kv_columns(tp); }
 
  private:
-  ColumnParallelLinear qkv_;
+  struct Projected {  // queries, keys and values, or their gradients: slices of qkv, or q and slices of kv
+    Tensor q, k, v;   // [R, N*K/tp], [R, M*K/tp] each
+    Tensor qkv, kv;   // [R, 3*N*K/tp], or [R, 2*M*K/tp]
+  };
+  Projected room(Pass& p, const Tensor& x) const;
+  Projected project(Pass& p, const Tensor& x, const Tensor& positions) const;
+  void turn(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
+
+  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first, or the two others
   AttentionCore core_;
-  RowParallelLinear out_;
+  const RotaryPositions* rotary_;
+  std::optional<RowParallelLinear> out_;  // declared after the projections
 };
 
 class CrossAttention {
@@ -85,7 +101,7 @@ class CrossAttention {
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
                   const SequenceRanges& keys, const Tensor& y) const;
-  int64_t cache_columns(const TensorParallel& tp) const { return core_.columns(tp); }
+  int64_t cache_columns(const TensorParallel& tp) const { return core_.kv_columns(tp); }
   void add_weights(Pass& p, const Saved& saved, const SequenceRanges& queries, const SequenceRanges& keys, int64_t head,
                    double factor, const Tensor& y) const {
     core_.add_weights(p, saved, queries, keys, head, factor, y);

@@ -4,18 +4,12 @@
 #include <cmath>
 
 #include "model/layers/partial_sum.h"
-#include "tensor/math.h"
 
 namespace weft {
 
 namespace {
 
 InitSpec normal_init(int64_t width) { return InitSpec::normal(1.0f / std::sqrt(static_cast<float>(width))); }
-
-const Param* declare_positions(ParamStore& params, const std::string& name, const ModelConfig& c) {
-  return params.declare(
-      {.name = name, .shape = {c.max_positions, c.width}, .init = normal_init(c.width), .decay = true});
-}
 
 }  // namespace
 
@@ -24,25 +18,6 @@ const Param* declare_table(ParamStore& params, const std::string& name, int64_t 
       c.embedding_init == EmbeddingInit::normal ? normal_init(c.width) : InitSpec::xavier(vocabulary, c.width);
   return params.declare(
       {.name = name, .shape = {vocabulary, c.width}, .tp_dim = 0, .pad = true, .init = init, .decay = true});
-}
-
-PositionTables::PositionTables(ParamStore& params, const ModelConfig& c, int64_t num_sinusoids) {
-  if (c.positions == Positions::learned) {
-    source_.learned = declare_positions(params, "source_positions.weight", c);
-    target_.learned = declare_positions(params, "target_positions.weight", c);
-    return;
-  }
-  const PositionLayout layout = sinusoid_layout(c.positions);
-  std::vector<float> table;
-  table.reserve(static_cast<size_t>(num_sinusoids * c.width));
-  for (int64_t row = 0; row < num_sinusoids; ++row)
-    for (int64_t col = 0; col < c.width; ++col)
-      table.push_back(static_cast<float>(sinusoid(layout, row + c.position_offset, col, c.width)));
-  buffer_ = Buffer(table.size() * sizeof(float), params.device());
-  source_.sinusoids = target_.sinusoids = buffer_.tensor({num_sinusoids, c.width});
-  Context ctx(params.device());  // for this one copy
-  upload(ctx, table.data(), source_.sinusoids);
-  ctx.synchronize();
 }
 
 Embedding::Embedding(const std::string& name, const Param* table, const ModelConfig& c)
@@ -59,11 +34,10 @@ void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, con
   ops::embedding_forward(
       p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
   sum.reduce(p);
-  ops::add_positions(p.ctx, {.x = sum.part(),
-                             .positions = positions,
-                             .table = position_table.rows(),
-                             .y = y,
-                             .dropout = p.dropout(rate_, purpose_, y.rows(), width_)});
+  const Dropout dropout = p.dropout(rate_, purpose_, y.rows(), width_);
+  const Tensor rows = position_table.rows();
+  if (rows.empty()) return ops::dropout_add_forward(p.ctx, {.x = sum.part(), .y = y, .dropout = dropout});
+  ops::add_positions(p.ctx, {.x = sum.part(), .positions = positions, .table = rows, .y = y, .dropout = dropout});
 }
 
 void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,

@@ -7,36 +7,11 @@
 
 #include <string>
 
-#include "model/config.h"
-#include "model/parameters/param_store.h"
-#include "model/pass.h"
+#include "model/layers/positions.h"
 
 namespace weft {
 
 const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& config);
-
-struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
-  Tensor sinusoids;                // or
-  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"
-  const Tensor& rows() const { return learned ? learned->value : sinusoids; }
-};
-
-// Sinusoids, one table for both sides, as many rows as the caller has use for; or two learned tables of
-// config.max_positions rows.
-class PositionTables {
- public:
-  PositionTables(ParamStore& params, const ModelConfig& config, int64_t num_sinusoids);
-  const PositionTable& source() const { return source_; }
-  const PositionTable& target() const { return target_; }
-  int64_t max_positions() const { return source_.rows().rows(); }
-  size_t bytes() const {  // learned tables are parameters
-    return Buffer::footprint(buffer_.bytes(), buffer_.device());
-  }
-
- private:
-  Buffer buffer_;  // of the sinusoids
-  PositionTable source_, target_;
-};
 
 class Embedding {  // y = dropout(scale * table[id] + positions[position])
  public:

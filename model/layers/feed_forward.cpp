@@ -6,52 +6,87 @@ namespace weft {
 
 using Kind = ops::Epilogue::Kind;
 
+namespace {
+
+Shape up_shape(const ModelConfig& c) {
+  return is_gated(c.activation) ? Shape{2, c.feed_forward}
+                                : Shape{c.feed_forward};  // the gate's matrix, then the value's
+}
+Tensor gate(const Tensor& up) { return up.slice_cols(0, up.cols() / 2); }
+Tensor value(const Tensor& up) { return up.slice_cols(up.cols() / 2, up.cols() / 2); }
+
+}  // namespace
+
 FeedForward::FeedForward(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : up_(params, name + ".up", {c.feed_forward}, /*split=*/0, c.width, c.feed_forward, c.bias_feed_forward),
+    : up_(params, name + ".up", up_shape(c), /*split=*/is_gated(c.activation) ? 1 : 0, c.width, c.feed_forward,
+          c.bias_feed_forward),
       down_(params, name + ".down", {c.feed_forward}, c.width),
-      activation_(c.activation),
+      activation_(function_of(c.activation)),
+      gated_(is_gated(c.activation)),
       width_(c.feed_forward),
       rate_(c.dropout_feed_forward),
       purpose_(purpose_of(name + ".activation.dropout")) {}
 
 Dropout FeedForward::dropout(const Pass& p, int64_t rows) const {
-  return p.dropout(rate_, purpose_, rows, width_, p.tp.rank() * up_.out());
+  return p.dropout(rate_, purpose_, rows, width_, p.tp.rank() * down_.in());
 }
 
-// Without dropout between them, the activation and its gradient are epilogues of the matrix products.
 PartialSum FeedForward::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const {
-  const Tensor act = p.arena.tensor({x.rows(), up_.out()}, x.dtype);
-  const Dropout dropout = this->dropout(p, x.rows());
-  Tensor kept;
-  if (dropout.rate > 0) {
-    kept = activation_ == Activation::relu ? act : p.arena.like(act);  // relu's gradient needs only act
-    up_.forward(p, x, kept);
-    ops::activation_forward(p.ctx, {.x = kept, .y = act, .kind = activation_, .dropout = dropout});
-  } else {
-    if (saved) kept = room_to_keep(p, act);
-    up_.forward(p, x, act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
-  }
+  const Tensor act = p.arena.tensor({x.rows(), down_.in()}, x.dtype);
+  const Tensor kept = activate(p, x, act, saved != nullptr);
   if (saved) *saved = {.x = x, .act = act, .kept = kept};
   return down_.forward(p, act, y);
+}
+
+void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Tensor& d_x) const {
+  ArenaScope scope(p.arena);
+  const Tensor d_act = p.arena.like(s.act);
+  const Dropout dropout = this->dropout(p, s.x.rows());
+  if (ends_products(dropout)) {
+    down_.backward(p, d_y, s.act, d_act, {.kind = Kind::differentiate, .activation = activation_, .saved = s.kept});
+    return up_.backward(p, d_act, s.x, d_x);
+  }
+  down_.backward(p, d_y, s.act, d_act);
+  const Tensor d_up = gated_ ? p.arena.like(s.kept) : d_act;
+  if (gated_) {
+    ops::gated_activation_backward(p.ctx, {.gate = gate(s.kept),
+                                           .value = value(s.kept),
+                                           .d_y = d_act,
+                                           .d_gate = gate(d_up),
+                                           .d_value = value(d_up),
+                                           .kind = activation_,
+                                           .dropout = dropout});
+  } else {
+    ops::activation_backward(
+        p.ctx, {.x = s.kept, .y = s.act, .d_y = d_act, .d_x = d_up, .kind = activation_, .dropout = dropout});
+  }
+  up_.backward(p, d_up, s.x, d_x);
+}
+
+// Writes act; returns what its gradient will read, if `keep`. Where neither dropout nor a gate comes between, the
+// activation and its gradient are epilogues of the matrix products.
+Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
+  const Dropout dropout = this->dropout(p, x.rows());
+  if (ends_products(dropout)) {
+    const Tensor kept = keep ? room_to_keep(p, act) : Tensor();
+    up_.forward(p, x, act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
+    return kept;
+  }
+  // relu's gradient reads only act.
+  const Tensor up = !gated_ && activation_ == Activation::relu ? act : p.arena.tensor({x.rows(), up_.out()}, x.dtype);
+  up_.forward(p, x, up);
+  if (gated_) {
+    ops::gated_activation_forward(
+        p.ctx, {.gate = gate(up), .value = value(up), .y = act, .kind = activation_, .dropout = dropout});
+  } else {
+    ops::activation_forward(p.ctx, {.x = up, .y = act, .kind = activation_, .dropout = dropout});
+  }
+  return up;
 }
 
 Tensor FeedForward::room_to_keep(Pass& p, const Tensor& act) const {
   const int64_t numel = ops::saved_numel(p.ctx.device(), activation_, act.dtype, act.rows(), act.cols());
   return numel > 0 ? p.arena.tensor({numel}, act.dtype) : act;
-}
-
-void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Tensor& d_x) const {
-  ArenaScope scope(p.arena);
-  const Tensor d_hidden = p.arena.like(s.act);
-  const Dropout dropout = this->dropout(p, s.x.rows());
-  if (dropout.rate > 0) {
-    down_.backward(p, d_y, s.act, d_hidden);
-    ops::activation_backward(
-        p.ctx, {.x = s.kept, .y = s.act, .d_y = d_hidden, .d_x = d_hidden, .kind = activation_, .dropout = dropout});
-  } else {
-    down_.backward(p, d_y, s.act, d_hidden, {.kind = Kind::differentiate, .activation = activation_, .saved = s.kept});
-  }
-  up_.backward(p, d_hidden, s.x, d_x);
 }
 
 }  // namespace weft

@@ -1,8 +1,9 @@
 // model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over the
 // tp axis.
 //
-// y = down(dropout(act(up(x)))), without down's bias. `up` is column-parallel, `down` row-parallel: forward ends with
-// one sum over tp, and so does backward.
+// y = down(dropout(act(up(x)))), without down's bias; or, as a gated linear unit (Shazeer 2020), with two matrices in
+// `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward ends with one
+// sum over tp, and so does backward.
 #pragma once
 
 #include <string>
@@ -16,7 +17,9 @@ class FeedForward {
  public:
   struct Saved {
     Tensor x, act;  // [R, D]; [R, F/tp] after activation and dropout
-    Tensor kept;    // what the activation's gradient reads: its inputs, act itself, or what the device made of them
+    // What the activation's gradient reads: its inputs [R, F/tp], of a gated unit both [R, 2, F/tp]; act itself; or
+    // what the device made of them.
+    Tensor kept;
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 
@@ -24,11 +27,14 @@ class FeedForward {
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_x) const;  // d_x may be d_y
 
  private:
+  Tensor activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const;
   Dropout dropout(const Pass& p, int64_t rows) const;
+  bool ends_products(const Dropout& dropout) const { return !gated_ && dropout.rate <= 0; }
   Tensor room_to_keep(Pass& p, const Tensor& act) const;
   ColumnParallelLinear up_;
   RowParallelLinear down_;
   Activation activation_;
+  bool gated_;
   int64_t width_;  // F, global
   double rate_;
   uint32_t purpose_;

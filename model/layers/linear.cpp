@@ -45,10 +45,6 @@ void ColumnParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x,
   sum.round(p);
 }
 
-void ColumnParallelLinear::accumulate_backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const {
-  backward_part(p, d_y, x, d_x, /*accumulate=*/true);
-}
-
 void ColumnParallelLinear::backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                                          bool accumulate) const {
   ops::gemm(p.ctx, {.a = d_y, .b = weight_->weight, .c = d_x, .accumulate = accumulate});

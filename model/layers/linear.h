@@ -25,11 +25,10 @@ class ColumnParallelLinear {
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
   // d_x [R, in], summed over tp.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
-  // d_x [R, in] f32 += this rank's part of the sum over tp, which the caller completes.
-  void accumulate_backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
+  // The same, but d_x is this rank's part of the sum over tp, or has it added; the caller completes the sum.
+  void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
-  void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
   const Param *weight_, *bias_ = nullptr;
   int64_t in_;
 };

@@ -1,31 +1,38 @@
-// model/layers/normalization.h: layer norm (Ba, Kiros, Hinton 2016), alone or in one pass with the residual sum before
-// it. Norms are whole on every rank.
+// model/layers/normalization.h: layer norm (Ba, Kiros, Hinton 2016) or RMSNorm (Zhang & Sennrich 2019), alone or in one
+// pass with the residual sum before it. Norms are whole on every rank.
 #pragma once
 
 #include <string>
 
+#include "model/config.h"
 #include "model/parameters/param_store.h"
 #include "model/pass.h"
 
 namespace weft {
 
-class LayerNorm {
+class Norm {
  public:
   struct Saved {
-    Tensor x, mean, rstd;
+    Tensor x, mean, rstd;  // rms: no mean
   };
-  LayerNorm(ParamStore& params, const std::string& name, int64_t width);
+  // Declares name.weight and, of layer norm, name.bias.
+  Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
+  Saved room(Pass& p, const Tensor& x) const;  // of the arena, for the statistics of x
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
   // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual.
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x) const;
 
-  // The caller leaves this norm's parameters, their gradients and the scratch to it.
+  // The caller leaves this norm's parameters, their gradients, the kind and the scratch to it.
   void forward(Pass& p, ops::ResidualNormForward sum) const;
   void backward(Pass& p, ops::ResidualNormBackward sum) const;
 
  private:
+  Tensor beta() const { return beta_ ? beta_->value : Tensor(); }
+  Tensor d_beta() const { return beta_ ? beta_->grad : Tensor(); }
   const Param *gamma_, *beta_;
+  NormKind kind_;
+  float eps_;
 };
 
 }  // namespace weft

@@ -9,9 +9,9 @@ ResidualConnection::ResidualConnection(ParamStore& params, const std::string& su
       width_(c.width),
       rate_(c.dropout_residual),
       purpose_(purpose_of(sublayer + "." + output + ".dropout")),
-      norm_(params, sublayer + ".norm", c.width) {}
+      norm_(params, sublayer + ".norm", c) {}
 
-const LayerNorm* Residuals::norm_after(size_t sublayers) const {
+const Norm* Residuals::norm_after(size_t sublayers) const {
   if (norm_position == NormPosition::pre) return sublayers < size() ? &connections[sublayers]->norm() : nullptr;
   return sublayers > 0 ? &connections[sublayers - 1]->norm() : nullptr;
 }
@@ -20,16 +20,15 @@ const LayerNorm* Residuals::norm_after(size_t sublayers) const {
 ResidualStream::ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved)
     : residuals_(std::move(residuals)), saves_(saved != nullptr) {
   Stage first{.sum = {.x = x}, .normed = x};
-  if (const LayerNorm* norm = residuals_.norm_after(0)) {
+  if (const Norm* norm = residuals_.norm_after(0)) {
     first.normed = p.arena.like(x);
     norm->forward(p, x, first.normed, &first.sum);
   }
   stages_.push_back(first);
   for (size_t i = 1; i <= residuals_.size(); ++i) {
     const Tensor normed = i == residuals_.size() ? y : p.arena.like(x);
-    const Tensor sum = residuals_.norm_after(i) ? p.arena.like(x) : normed;
-    stages_.push_back(
-        {.sum = {.x = sum, .mean = p.arena.tensor({x.rows()}), .rstd = p.arena.tensor({x.rows()})}, .normed = normed});
+    const Norm* norm = residuals_.norm_after(i);
+    stages_.push_back({.sum = norm ? norm->room(p, p.arena.like(x)) : Norm::Saved{.x = normed}, .normed = normed});
   }
   if (saved) *saved = stages_;
   mark_ = p.arena.mark();
@@ -41,7 +40,7 @@ void ResidualStream::add(Pass& p, const PartialSum& output) {
   const Tensor& residual = pre ? stages_[done_].sum.x : stages_[done_].normed;
   const Dropout dropout = connection.dropout(p, residual.rows());
   const Stage& next = stages_[++done_];
-  if (const LayerNorm* norm = residuals_.norm_after(done_)) {
+  if (const Norm* norm = residuals_.norm_after(done_)) {
     norm->forward(p, {.residual = residual,
                       .x = output.part(),
                       .bias = connection.bias(),
@@ -64,8 +63,8 @@ ResidualGradient::ResidualGradient(Pass& p, Residuals residuals, const Tensor& d
 Tensor ResidualGradient::of_output(Pass& p) {
   const bool pre = residuals_.norm_position == NormPosition::pre;
   if (!pre && left_ < residuals_.size()) ops::add(p.ctx, {.x = d_input_, .y = d_});  // both ways to the stage's norm
-  const LayerNorm* norm = residuals_.norm_after(left_);
-  const LayerNorm::Saved& sum = saved_[left_].sum;
+  const Norm* norm = residuals_.norm_after(left_);
+  const Norm::Saved& sum = saved_[left_].sum;
   const ResidualConnection& connection = *residuals_.connections[--left_];
   const Dropout dropout = connection.dropout(p, d_.rows());
   const Tensor d_output = dropout.rate > 0 ? d_input_ : d_;
@@ -87,7 +86,7 @@ Tensor ResidualGradient::of_output(Pass& p) {
 }
 
 void ResidualGradient::finish(Pass& p) const {
-  if (const LayerNorm* norm = residuals_.norm_after(0)) {
+  if (const Norm* norm = residuals_.norm_after(0)) {
     norm->backward(p, d_input_, saved_[0].sum, /*d_residual=*/d_, d_);
   } else {
     ops::add(p.ctx, {.x = d_input_, .y = d_});

@@ -35,7 +35,7 @@ class ResidualConnection {  // of one sublayer: the bias and dropout of its outp
   const Tensor& bias() const { return bias_ ? bias_->value : kNone; }   // [D]?
   const Tensor& d_bias() const { return bias_ ? bias_->grad : kNone; }  // [D]? accumulated
   Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, width_); }
-  const LayerNorm& norm() const { return norm_; }
+  const Norm& norm() const { return norm_; }
 
  private:
   static inline const Tensor kNone;
@@ -43,7 +43,7 @@ class ResidualConnection {  // of one sublayer: the bias and dropout of its outp
   int64_t width_;
   double rate_;
   uint32_t purpose_;
-  LayerNorm norm_;
+  Norm norm_;
 };
 
 struct Residuals {  // of a block's sublayers, in order
@@ -51,14 +51,14 @@ struct Residuals {  // of a block's sublayers, in order
   std::vector<const ResidualConnection*> connections;
 
   size_t size() const { return connections.size(); }
-  const LayerNorm* norm_after(size_t sublayers) const;  // of the sum after so many sublayers; nullptr: none
+  const Norm* norm_after(size_t sublayers) const;  // of the sum after so many sublayers; nullptr: none
 };
 
 class ResidualStream {
  public:
-  struct Stage {           // of the stream, after 0, 1, ... sublayers
-    LayerNorm::Saved sum;  // [R, D] the sum so far, and its statistics for the norm that follows
-    Tensor normed;         // [R, D] its norm; where none follows, the sum itself
+  struct Stage {      // of the stream, after 0, 1, ... sublayers
+    Norm::Saved sum;  // [R, D] the sum so far, and its statistics for the norm that follows
+    Tensor normed;    // [R, D] its norm; where none follows, the sum itself
   };
   using Saved = std::vector<Stage>;
 

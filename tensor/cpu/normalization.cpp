@@ -1,5 +1,5 @@
-// tensor/cpu/normalization.cpp: layer norm, alone and with the residual sum before it; each row is treated while it
-// lies in L1.
+// tensor/cpu/normalization.cpp: layer norm and RMSNorm, alone and with the residual sum before it; each row is treated
+// while it lies in L1.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -50,9 +50,9 @@ float sum_over(int64_t cols, const F& f) {
   return sum;
 }
 
-// Of LayerNormForward and ResidualNormForward: y = norm(x) of row r.
+// Of NormForward and ResidualNormForward: y = norm(x) of row r.
 template <typename T, typename Arguments>
-void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
+void layer_norm_row(const Arguments& a, const Tensor& of, int64_t r) {
   const int64_t cols = of.cols();
   const T* x = row_of<T>(of, r);
   T* y = row_of<T>(a.y, r);
@@ -66,6 +66,24 @@ void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
   for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>((to_float(x[c]) - mean) * rstd * gamma[c] + beta[c]);
   a.mean.template ptr<float>()[r] = mean;
   a.rstd.template ptr<float>()[r] = rstd;
+}
+
+template <typename T, typename Arguments>
+void rms_norm_row(const Arguments& a, const Tensor& of, int64_t r) {
+  const int64_t cols = of.cols();
+  const T* x = row_of<T>(of, r);
+  T* y = row_of<T>(a.y, r);
+  const float* gamma = a.gamma.template ptr<float>();
+  const float squares = sum_over(cols, [&](int64_t c) { return to_float(x[c]) * to_float(x[c]); });
+  const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(cols) + a.eps);
+#pragma omp simd
+  for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(to_float(x[c]) * rstd * gamma[c]);
+  a.rstd.template ptr<float>()[r] = rstd;
+}
+
+template <typename T, typename Arguments>
+void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
+  a.kind == NormKind::layer ? layer_norm_row<T>(a, of, r) : rms_norm_row<T>(a, of, r);
 }
 
 template <bool kBiased, bool kDropped, typename X, typename T>
@@ -93,7 +111,7 @@ void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int6
   });
 }
 
-struct RowStatistics {  // of h, and of g = d_y gamma, the gradient of the normalised row
+struct RowStatistics {  // of h, and of g = d_y gamma, the gradient of the normalised row; rms: both means are 0
   float mean, rstd;
   float mean_g = 0, mean_gh = 0;  // mean of g, and of g times the normalised row
   float normalised(float h) const { return (h - mean) * rstd; }
@@ -139,8 +157,10 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
   const float* gamma = a.gamma.ptr<float>();
   T *d_h = row_of<T>(a.d_h, r), *d_x = row_of<T>(a.d_x, r);
   float *d_gamma = sums, *d_beta = sums + cols, *d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols;
-  const RowStatistics s =
-      sum_row({a.mean.ptr<float>()[r], a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
+  const bool centred = a.kind == NormKind::layer;
+  RowStatistics s =
+      sum_row({centred ? a.mean.ptr<float>()[r] : 0.0f, a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
+  if (!centred) s.mean_g = 0;
   for_each_dropout_piece(dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
     with_flags(
         [&](auto bypassed, auto dropped, auto biased) {
@@ -153,7 +173,7 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
 
 template <typename T>
 void backward(const ops::ResidualNormBackward& a) {
-  const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = ops::kLayerNormPartials;
+  const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = ops::kNormPartials;
   const int64_t part_size = a.partial.dim(1) * cols;
   const DropoutMask dropout = a.dropout.mask();
   float* partial = a.partial.ptr<float>();
@@ -176,14 +196,14 @@ void backward(const ops::ResidualNormBackward& a) {
 
 }  // namespace
 
-void layer_norm_forward(Context&, const ops::LayerNormForward& a) {
+void norm_forward(Context&, const ops::NormForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
 #pragma omp parallel for schedule(static) if (a.x.numel() >= kWorthThreads)
     for (int64_t r = 0; r < a.x.rows(); ++r) normalise_row<decltype(zero)>(a, a.x, r);
   });
 }
 
-void layer_norm_backward(Context&, const ops::LayerNormBackward& a) {
+void norm_backward(Context&, const ops::NormBackward& a) {
   const ops::ResidualNormBackward alone{.d_y = a.d_y,
                                         .h = a.x,
                                         .gamma = a.gamma,
@@ -194,7 +214,8 @@ void layer_norm_backward(Context&, const ops::LayerNormBackward& a) {
                                         .d_x = a.d_x,
                                         .d_gamma = a.d_gamma,
                                         .d_beta = a.d_beta,
-                                        .partial = a.partial};
+                                        .partial = a.partial,
+                                        .kind = a.kind};
   for_storage(a.x.dtype, [&](auto zero) { backward<decltype(zero)>(alone); });
 }
 

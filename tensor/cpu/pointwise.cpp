@@ -75,7 +75,7 @@ void relu_gradient(const ops::ActivationBackward& a) {
 }
 
 template <typename T, typename F>
-void gelu_gradient(const ops::ActivationBackward& a, const F& derivative) {
+void activation_gradient(const ops::ActivationBackward& a, const F& derivative) {
   for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
     const T* x = row_of<T>(a.x, r);
     const T* d_y = row_of<T>(a.d_y, r);
@@ -89,6 +89,35 @@ void gelu_gradient(const ops::ActivationBackward& a, const F& derivative) {
         d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * derivative(to_float(x[c])));
     }
   });
+}
+
+template <typename T, typename Function>
+void gate_rows(const ops::GatedActivationForward& a) {
+  for_each_piece(a.dropout, a.y.rows(), a.y.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+    const T *gate = row_of<T>(a.gate, r), *value = row_of<T>(a.value, r);
+    T* y = row_of<T>(a.y, r);
+#pragma omp simd
+    for (int64_t c = begin; c < end; ++c) {
+      const float gated = Function::value(to_float(gate[c])) * to_float(value[c]);
+      y[c] = from_float<T>(scales ? gated * scales[c - begin] : gated);
+    }
+  });
+}
+
+template <typename T, typename Function>
+void gate_gradients(const ops::GatedActivationBackward& a) {
+  for_each_piece(a.dropout, a.d_y.rows(), a.d_y.cols(),
+                 [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+                   const T *gate = row_of<T>(a.gate, r), *value = row_of<T>(a.value, r), *d_y = row_of<T>(a.d_y, r);
+                   T *d_gate = row_of<T>(a.d_gate, r), *d_value = row_of<T>(a.d_value, r);
+#pragma omp simd
+                   for (int64_t c = begin; c < end; ++c) {
+                     const float g = to_float(gate[c]), v = to_float(value[c]);
+                     const float d = scales ? to_float(d_y[c]) * scales[c - begin] : to_float(d_y[c]);
+                     d_gate[c] = from_float<T>(d * v * Function::derivative(g));
+                     d_value[c] = from_float<T>(d * Function::value(g));
+                   }
+                 });
 }
 
 template <typename X, typename T>
@@ -158,29 +187,30 @@ void cast(Context&, const ops::Cast& a) {
 
 void activation_forward(Context&, const ops::ActivationForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    switch (a.kind) {
-      case Activation::relu:
-        return activate<T>(a, [](float x) { return relu(x); });
-      case Activation::gelu:
-        return activate<T>(a, [](float x) { return gelu(x); });
-      case Activation::gelu_tanh:
-        return activate<T>(a, [](float x) { return gelu_tanh(x); });
-    }
+    with_activation(
+        a.kind, [&](auto function) { activate<decltype(zero)>(a, [function](float x) { return function.value(x); }); });
   });
 }
 
 void activation_backward(Context&, const ops::ActivationBackward& a) {
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    switch (a.kind) {
-      case Activation::relu:
-        return relu_gradient<T>(a);
-      case Activation::gelu:
-        return gelu_gradient<T>(a, [](float x) { return gelu_derivative(x); });
-      case Activation::gelu_tanh:
-        return gelu_gradient<T>(a, [](float x) { return gelu_tanh_derivative(x); });
-    }
+    if (a.kind == Activation::relu) return relu_gradient<T>(a);
+    with_activation(a.kind, [&](auto function) {
+      activation_gradient<T>(a, [function](float x) { return function.derivative(x); });
+    });
+  });
+}
+
+void gated_activation_forward(Context&, const ops::GatedActivationForward& a) {
+  for_storage(a.y.dtype, [&](auto zero) {
+    with_activation(a.kind, [&](auto function) { gate_rows<decltype(zero), decltype(function)>(a); });
+  });
+}
+
+void gated_activation_backward(Context&, const ops::GatedActivationBackward& a) {
+  for_storage(a.d_y.dtype, [&](auto zero) {
+    with_activation(a.kind, [&](auto function) { gate_gradients<decltype(zero), decltype(function)>(a); });
   });
 }
 

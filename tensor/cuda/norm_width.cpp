@@ -14,8 +14,8 @@ void require_norm_width(int64_t cols) {
                                      cols, kWidestNorm));
 }
 
-void measure(Context&, const ops::LayerNormForward& a) { require_norm_width(a.x.cols()); }
-void measure(Context&, const ops::LayerNormBackward& a) { require_norm_width(a.x.cols()); }
+void measure(Context&, const ops::NormForward& a) { require_norm_width(a.x.cols()); }
+void measure(Context&, const ops::NormBackward& a) { require_norm_width(a.x.cols()); }
 void measure(Context&, const ops::ResidualNormForward& a) { require_norm_width(a.x.cols()); }
 void measure(Context&, const ops::ResidualNormBackward& a) { require_norm_width(a.h.cols()); }
 

@@ -1,5 +1,5 @@
-// tensor/cuda/normalization.cu: layer norm, alone and with the residual sum before it: each row is read once, held in
-// registers and written once.
+// tensor/cuda/normalization.cu: layer norm and RMSNorm, alone and with the residual sum before it: each row is read
+// once, held in registers and written once.
 #include "tensor/cuda/normalization.cuh"
 
 #include <cmath>
@@ -16,11 +16,12 @@ template <typename X, typename T>
 struct Forward {
   int64_t rows, cols;
   ResidualSum<X, T> in;
-  Rows<T> h;  // ? their sum, rounded
-  const float *gamma, *beta;
+  Rows<T> h;                  // ? their sum, rounded
+  const float *gamma, *beta;  // rms: no beta
   Rows<T> y;
-  float *mean, *rstd;
+  float *mean, *rstd;  // rms: no mean
   Dropout dropout;
+  NormKind kind;
   float eps;
 };
 
@@ -38,9 +39,9 @@ __device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, in
 template <typename X, typename T>
 __device__ void normalise_group(const Forward<X, T>& a, float mean, float rstd, int64_t row, int64_t col,
                                 const float (&h)[kGroup]) {
-  float gamma[kGroup], y[kGroup];
+  float gamma[kGroup], y[kGroup] = {};
   load(a.gamma + col, a.cols - col, gamma);
-  load(a.beta + col, a.cols - col, y);
+  if (a.beta != nullptr) load(a.beta + col, a.cols - col, y);
   for (int i = 0; i < kGroup; ++i) y[i] += (h[i] - mean) * rstd * gamma[i];
   store(y, a.y[row] + col, a.cols - col);
 }
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
     for (const float value : h[k]) sum[0] += value;
   }
   team_sums(sum, parts);
-  const float mean = inverse_cols * sum[0];
+  const float mean = a.kind == NormKind::layer ? inverse_cols * sum[0] : 0.0f;
   float squares[1] = {0};
   for (int k = 0; k < kGroups; ++k) {
     for (int i = 0; i < kGroup; ++i)
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
   if (!exists) return;
   for (int k = 0; k < kGroups; ++k) normalise_group(a, mean, rstd, row, team_column(k), h[k]);
   if (threadIdx.x == 0) {
-    a.mean[row] = mean;
+    if (a.mean != nullptr) a.mean[row] = mean;
     a.rstd[row] = rstd;
   }
 }
@@ -96,15 +97,16 @@ void residual_norm(Context& ctx, const ops::ResidualNormForward& a) {
                                .mean = vector_of(a.mean),
                                .rstd = vector_of(a.rstd),
                                .dropout = a.dropout,
+                               .kind = a.kind,
                                .eps = a.eps});
 }
 
 }  // namespace
 
-void layer_norm_forward(Context& ctx, const ops::LayerNormForward& a) {
+void norm_forward(Context& ctx, const ops::NormForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_forward(ctx, "layer_norm_forward",
+    launch_forward(ctx, "norm_forward",
                    Forward<T, T>{.rows = a.x.rows(),
                                  .cols = a.x.cols(),
                                  .in = {{}, rows_of<T>(a.x)},
@@ -113,6 +115,7 @@ void layer_norm_forward(Context& ctx, const ops::LayerNormForward& a) {
                                  .y = rows_of<T>(a.y),
                                  .mean = vector_of(a.mean),
                                  .rstd = vector_of(a.rstd),
+                                 .kind = a.kind,
                                  .eps = a.eps});
   });
 }

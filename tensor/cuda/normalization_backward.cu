@@ -1,6 +1,6 @@
-// tensor/cuda/normalization_backward.cu: gradients of layer norm, alone and with the residual sum before it: each row
-// is read once and written once. A block owns a range of rows, and its threads keep their columns' sums for the
-// parameters' gradients until the range is done.
+// tensor/cuda/normalization_backward.cu: gradients of layer norm and RMSNorm, alone and with the residual sum before
+// it: each row is read once and written once. A block owns a range of rows, and its threads keep their columns' sums
+// for the parameters' gradients until the range is done.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/normalization.cuh"
 #include "tensor/cuda/reduce.cuh"
@@ -14,8 +14,8 @@ template <typename T>
 struct Backward {
   int64_t rows, cols;
   Rows<T> d_y, h;
-  const float *gamma, *mean, *rstd;
-  Rows<T> d_residual;  // ?
+  const float *gamma, *mean, *rstd;  // rms: no mean
+  Rows<T> d_residual;                // ?
   Rows<T> d_h;
   Rows<T> d_x;     // ? where it is not d_h
   float* partial;  // [ranges, sums, cols]
@@ -39,7 +39,7 @@ struct HeldRow {
 
 template <int kGroups, typename T>
 __device__ void read_row(const Backward<T>& a, int64_t row, HeldRow<kGroups>& held, ColumnSums<kGroups>& sums) {
-  const float mean = a.mean[row];
+  const float mean = a.mean == nullptr ? 0.0f : a.mean[row];
   held.rstd = a.rstd[row];
   for (int k = 0; k < kGroups; ++k) {
     const int64_t col = team_column(k), count = a.cols - col;
@@ -88,6 +88,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_backward(Backward<T> a) {
     if (row < end) read_row(a, row, held, sums);
     team_sums(held.means, parts);
     for (float& mean : held.means) mean /= static_cast<float>(a.cols);
+    if (a.mean == nullptr) held.means[0] = 0;
     if (row < end) write_row(a, dropout, row, held, sums);
   }
   float *exchange = shared_memory<float>(), *to = a.partial + range * a.sums * a.cols;
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_backward(Backward<T> a) {
 
 template <typename T>
 void launch_backward(Context& ctx, const char* name, const Backward<T>& a, const RangeSums& to) {
-  constexpr int64_t kRanges = ops::kLayerNormPartials;
+  constexpr int64_t kRanges = ops::kNormPartials;
   const dim3 block = block_of_teams((a.rows + kRanges - 1) / kRanges, a.cols);
   for_width(a.cols, [&](auto groups) {
     launch(ctx, name, norm_backward<decltype(groups)::value, T>, kRanges, block, exchange_bytes(block), a);
@@ -111,10 +112,10 @@ void launch_backward(Context& ctx, const char* name, const Backward<T>& a, const
 
 }  // namespace
 
-void layer_norm_backward(Context& ctx, const ops::LayerNormBackward& a) {
+void norm_backward(Context& ctx, const ops::NormBackward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_backward(ctx, "layer_norm_backward",
+    launch_backward(ctx, "norm_backward",
                     Backward<T>{.rows = a.x.rows(),
                                 .cols = a.x.cols(),
                                 .d_y = rows_of<T>(a.d_y),

@@ -41,15 +41,14 @@ struct CastGroup {
   }
 };
 
-template <Activation kKind, typename T>
+template <typename Function, typename T>
 struct ActivateGroup {
   Rows<T> x, y;
   Dropout dropout;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     float values[kGroup];
     load(x[row] + col, count, values);
-    for (float& v : values)
-      v = kKind == Activation::relu ? relu(v) : kKind == Activation::gelu ? gelu(v) : gelu_tanh(v);
+    for (float& v : values) v = Function::value(v);
     drop(dropout.mask(), row, col, values);
     store(values, y[row] + col, count);
   }
@@ -69,8 +68,8 @@ struct ReluGradientGroup {
   }
 };
 
-template <Activation kKind, typename T>
-struct GeluGradientGroup {
+template <typename Function, typename T>
+struct ActivationGradientGroup {
   Rows<T> x, d_y, d_x;
   Dropout dropout;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
@@ -78,9 +77,41 @@ struct GeluGradientGroup {
     load(x[row] + col, count, in);
     load(d_y[row] + col, count, d);
     drop(dropout.mask(), row, col, d);
-    for (int i = 0; i < kGroup; ++i)
-      d[i] *= kKind == Activation::gelu ? gelu_derivative(in[i]) : gelu_tanh_derivative(in[i]);
+    for (int i = 0; i < kGroup; ++i) d[i] *= Function::derivative(in[i]);
     store(d, d_x[row] + col, count);
+  }
+};
+
+template <typename Function, typename T>
+struct GateGroup {
+  Rows<T> gate, value, y;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float g[kGroup], v[kGroup];
+    load(gate[row] + col, count, g);
+    load(value[row] + col, count, v);
+    for (int i = 0; i < kGroup; ++i) v[i] *= Function::value(g[i]);
+    drop(dropout.mask(), row, col, v);
+    store(v, y[row] + col, count);
+  }
+};
+
+template <typename Function, typename T>
+struct GateGradientGroup {
+  Rows<T> gate, value, d_y, d_gate, d_value;
+  Dropout dropout;
+  __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
+    float g[kGroup], v[kGroup], d[kGroup];
+    load(gate[row] + col, count, g);
+    load(value[row] + col, count, v);
+    load(d_y[row] + col, count, d);
+    drop(dropout.mask(), row, col, d);
+    for (int i = 0; i < kGroup; ++i) {
+      v[i] *= d[i] * Function::derivative(g[i]);
+      d[i] *= Function::value(g[i]);
+    }
+    store(v, d_gate[row] + col, count);
+    store(d, d_value[row] + col, count);
   }
 };
 
@@ -132,17 +163,10 @@ void cast(Context& ctx, const ops::Cast& a) {
 void activation_forward(Context& ctx, const ops::ActivationForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const Rows<T> x = rows_of<T>(a.x), y = rows_of<T>(a.y);
-    const auto launch = [&](const auto& group) {
-      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(), group);
-    };
-    if (a.kind == Activation::relu) {
-      launch(ActivateGroup<Activation::relu, T>{x, y, a.dropout});
-    } else if (a.kind == Activation::gelu) {
-      launch(ActivateGroup<Activation::gelu, T>{x, y, a.dropout});
-    } else {
-      launch(ActivateGroup<Activation::gelu_tanh, T>{x, y, a.dropout});
-    }
+    with_activation(a.kind, [&](auto function) {
+      launch_groups(ctx, "activation_forward", a.x.rows(), a.x.cols(),
+                    ActivateGroup<decltype(function), T>{rows_of<T>(a.x), rows_of<T>(a.y), a.dropout});
+    });
   });
 }
 
@@ -150,18 +174,35 @@ void activation_backward(Context& ctx, const ops::ActivationBackward& a) {
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Rows<T> d_y = rows_of<T>(a.d_y), d_x = rows_of<T>(a.d_x);
-    const auto launch = [&](const Extent& extent, const auto& group) {
-      launch_groups(ctx, "activation_backward", extent, group);
-    };
-    const Extent by_row{a.d_y.rows(), a.d_y.cols()};
-    if (a.kind == Activation::relu) {
-      launch(extent_of(a.y, a.d_y, a.d_x),
-             ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, dropout_keep_scale(a.dropout.rate)});
-    } else if (a.kind == Activation::gelu) {
-      launch(by_row, GeluGradientGroup<Activation::gelu, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
-    } else {
-      launch(by_row, GeluGradientGroup<Activation::gelu_tanh, T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
-    }
+    if (a.kind == Activation::relu)
+      return launch_groups(ctx, "activation_backward", extent_of(a.y, a.d_y, a.d_x),
+                           ReluGradientGroup<T>{rows_of<T>(a.y), d_y, d_x, dropout_keep_scale(a.dropout.rate)});
+    with_activation(a.kind, [&](auto function) {
+      launch_groups(ctx, "activation_backward", a.d_y.rows(), a.d_y.cols(),
+                    ActivationGradientGroup<decltype(function), T>{rows_of<T>(a.x), d_y, d_x, a.dropout});
+    });
+  });
+}
+
+void gated_activation_forward(Context& ctx, const ops::GatedActivationForward& a) {
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_activation(a.kind, [&](auto function) {
+      launch_groups(
+          ctx, "gated_activation_forward", a.y.rows(), a.y.cols(),
+          GateGroup<decltype(function), T>{rows_of<T>(a.gate), rows_of<T>(a.value), rows_of<T>(a.y), a.dropout});
+    });
+  });
+}
+
+void gated_activation_backward(Context& ctx, const ops::GatedActivationBackward& a) {
+  for_storage(a.d_y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_activation(a.kind, [&](auto function) {
+      launch_groups(ctx, "gated_activation_backward", a.d_y.rows(), a.d_y.cols(),
+                    GateGradientGroup<decltype(function), T>{rows_of<T>(a.gate), rows_of<T>(a.value), rows_of<T>(a.d_y),
+                                                             rows_of<T>(a.d_gate), rows_of<T>(a.d_value), a.dropout});
+    });
   });
 }
 

@@ -183,27 +183,27 @@ void add_attention(const std::string& name, bool causal) {
 
 void add_normalization() {
   add("layer_norm/forward", [](Operands& o, Work& work) -> Run {
-    const ops::LayerNormForward args{.x = o.random({kRows, kWidth}),
-                                     .gamma = o.floats({kWidth}),
-                                     .beta = o.floats({kWidth}),
-                                     .y = o.like({kRows, kWidth}),
-                                     .mean = o.floats({kRows}),
-                                     .rstd = o.floats({kRows})};
+    const ops::NormForward args{.x = o.random({kRows, kWidth}),
+                                .gamma = o.floats({kWidth}),
+                                .beta = o.floats({kWidth}),
+                                .y = o.like({kRows, kWidth}),
+                                .mean = o.floats({kRows}),
+                                .rstd = o.floats({kRows})};
     work.bytes = o.bytes(args.x, 2);
-    return [=](Context& ctx) { ops::layer_norm_forward(ctx, args); };
+    return [=](Context& ctx) { ops::norm_forward(ctx, args); };
   });
   add("layer_norm/backward", [](Operands& o, Work& work) -> Run {
-    const ops::LayerNormBackward args{.d_y = o.random({kRows, kWidth}),
-                                      .x = o.random({kRows, kWidth}),
-                                      .gamma = o.floats({kWidth}),
-                                      .mean = o.floats({kRows}),
-                                      .rstd = o.floats({kRows}),
-                                      .d_x = o.like({kRows, kWidth}),
-                                      .d_gamma = o.floats({kWidth}),
-                                      .d_beta = o.floats({kWidth}),
-                                      .partial = o.floats({ops::kLayerNormPartials, 2, kWidth})};
+    const ops::NormBackward args{.d_y = o.random({kRows, kWidth}),
+                                 .x = o.random({kRows, kWidth}),
+                                 .gamma = o.floats({kWidth}),
+                                 .mean = o.floats({kRows}),
+                                 .rstd = o.floats({kRows}),
+                                 .d_x = o.like({kRows, kWidth}),
+                                 .d_gamma = o.floats({kWidth}),
+                                 .d_beta = o.floats({kWidth}),
+                                 .partial = o.floats({ops::kNormPartials, 2, kWidth})};
     work.bytes = o.bytes(args.x, 3);
-    return [=](Context& ctx) { ops::layer_norm_backward(ctx, args); };
+    return [=](Context& ctx) { ops::norm_backward(ctx, args); };
   });
   add("residual_norm/forward", [](Operands& o, Work& work) -> Run {
     const ops::ResidualNormForward args{.residual = o.random({kRows, kWidth}),
@@ -230,7 +230,7 @@ void add_normalization() {
                                          .d_gamma = o.floats({kWidth}),
                                          .d_beta = o.floats({kWidth}),
                                          .d_bias = o.floats({kWidth}),
-                                         .partial = o.floats({ops::kLayerNormPartials, 3, kWidth}),
+                                         .partial = o.floats({ops::kNormPartials, 3, kWidth}),
                                          .dropout = kDropout};
     work.bytes = o.bytes(args.h, 4);
     return [=](Context& ctx) { ops::residual_norm_backward(ctx, args); };

@@ -20,7 +20,8 @@ void compare_cast(RandomArguments& r, OpComparison& devices) {
 }
 
 Activation activation(RandomArguments& r) {
-  return r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh});
+  const auto all = enum_names(Activation{});
+  return all[static_cast<size_t>(r.from(0, all.size() - 1))].second;
 }
 
 void compare_activation_forward(RandomArguments& r, OpComparison& devices) {
@@ -36,6 +37,17 @@ void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
   a.dropout = forward.dropout;
   if (r.coin()) a.d_x = a.d_y;
   devices.expect_same(on::activation_backward, a, {.dropped_alike = true});
+}
+
+void compare_gated_activation_forward(RandomArguments& r, OpComparison& devices) {
+  devices.expect_same(on::gated_activation_forward, r.complete(on::GatedActivationForward{.kind = activation(r)}),
+                      {.dropped_alike = true});
+}
+
+void compare_gated_activation_backward(RandomArguments& r, OpComparison& devices) {
+  on::GatedActivationBackward a = r.complete(on::GatedActivationBackward{.kind = activation(r)});
+  if (r.coin()) a.d_gate = a.gate, a.d_value = a.value;
+  devices.expect_same(on::gated_activation_backward, a, {.dropped_alike = true});
 }
 
 void compare_dropout_add_forward(RandomArguments& r, OpComparison& devices) {
@@ -57,30 +69,32 @@ void compare_dropout_backward(RandomArguments& r, OpComparison& devices) {
 // that the sum was rounded to moves the norm by as much.
 Agreement of_norms(int64_t length) { return {.sums = tolerance(length, 4), .units = 8}; }
 
-void compare_layer_norm_forward(RandomArguments& r, OpComparison& devices) {
-  const on::LayerNormForward a = r.complete(on::LayerNormForward{});
-  devices.expect_same(on::layer_norm_forward, a, of_norms(a.x.cols()));
+NormKind norm_kind(RandomArguments& r) { return r.one_of({NormKind::layer, NormKind::rms}); }
+
+void compare_norm_forward(RandomArguments& r, OpComparison& devices) {
+  const on::NormForward a = r.complete(on::NormForward{.kind = norm_kind(r)});
+  devices.expect_same(on::norm_forward, a, of_norms(a.x.cols()));
 }
 
-on::LayerNormForward computed_norm(RandomArguments& r, OpComparison& devices) {
-  const on::LayerNormForward forward = r.complete(on::LayerNormForward{});
-  on::layer_norm_forward(devices.cpu(), forward);
+on::NormForward computed_norm(RandomArguments& r, OpComparison& devices) {
+  const on::NormForward forward = r.complete(on::NormForward{.kind = norm_kind(r)});
+  on::norm_forward(devices.cpu(), forward);
   return forward;
 }
 
-void compare_layer_norm_backward(RandomArguments& r, OpComparison& devices) {
-  const on::LayerNormForward f = computed_norm(r, devices);
-  on::LayerNormBackward a =
-      r.complete(on::LayerNormBackward{.x = f.x, .gamma = f.gamma, .mean = f.mean, .rstd = f.rstd});
+void compare_norm_backward(RandomArguments& r, OpComparison& devices) {
+  const on::NormForward f = computed_norm(r, devices);
+  on::NormBackward a =
+      r.complete(on::NormBackward{.x = f.x, .gamma = f.gamma, .mean = f.mean, .rstd = f.rstd, .kind = f.kind});
   if (r.coin())
     a.d_x = a.d_y;
   else if (!a.d_residual.empty() && r.coin())
     a.d_x = a.d_residual;
-  devices.expect_same(on::layer_norm_backward, a, of_norms(a.x.rows() + a.x.cols()));
+  devices.expect_same(on::norm_backward, a, of_norms(a.x.rows() + a.x.cols()));
 }
 
 void compare_residual_norm_forward(RandomArguments& r, OpComparison& devices) {
-  on::ResidualNormForward a = r.complete(on::ResidualNormForward{});
+  on::ResidualNormForward a = r.complete(on::ResidualNormForward{.kind = norm_kind(r)});
   if (r.coin())
     a.h = a.residual;
   else if (a.x.dtype == r.storage && r.coin())
@@ -89,9 +103,9 @@ void compare_residual_norm_forward(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_residual_norm_backward(RandomArguments& r, OpComparison& devices) {
-  const on::LayerNormForward f = computed_norm(r, devices);
+  const on::NormForward f = computed_norm(r, devices);
   on::ResidualNormBackward a =
-      r.complete(on::ResidualNormBackward{.h = f.x, .gamma = f.gamma, .mean = f.mean, .rstd = f.rstd});
+      r.complete(on::ResidualNormBackward{.h = f.x, .gamma = f.gamma, .mean = f.mean, .rstd = f.rstd, .kind = f.kind});
   if (r.coin())
     a.d_h = a.d_y;
   else if (!a.d_residual.empty() && r.coin())
@@ -132,10 +146,12 @@ constexpr OpCase kCases[] = {
     {"cast", compare_cast},
     {"activation_forward", compare_activation_forward},
     {"activation_backward", compare_activation_backward},
+    {"gated_activation_forward", compare_gated_activation_forward},
+    {"gated_activation_backward", compare_gated_activation_backward},
     {"dropout_add_forward", compare_dropout_add_forward},
     {"dropout_backward", compare_dropout_backward},
-    {"layer_norm_forward", compare_layer_norm_forward},
-    {"layer_norm_backward", compare_layer_norm_backward},
+    {"norm_forward", compare_norm_forward},
+    {"norm_backward", compare_norm_backward},
     {"residual_norm_forward", compare_residual_norm_forward},
     {"residual_norm_backward", compare_residual_norm_backward},
     {"adam", compare_adam},

@@ -48,7 +48,7 @@ TEST(NormOfAGpu, RefusesRowsThatNoBlockHoldsInADryRun) {
   const auto tensor = [](Shape shape) { return Tensor(nullptr, shape, DType::f32, Device::cuda); };
   const Tensor x = tensor({1, 32769}), vector = tensor({32769}), row = tensor({1});
   const auto normalise = [&] {
-    weft::ops::layer_norm_forward(dry, {.x = x, .gamma = vector, .beta = vector, .y = x, .mean = row, .rstd = row});
+    weft::ops::norm_forward(dry, {.x = x, .gamma = vector, .beta = vector, .y = x, .mean = row, .rstd = row});
   };
   EXPECT_EQ(message_of(ErrorKind::usage, normalise),
             "a norm has 32769 columns, but at most 32768 on a GPU; train with a smaller model.width");

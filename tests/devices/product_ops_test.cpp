@@ -11,8 +11,9 @@ void compare_gemm(RandomArguments& r, OpComparison& devices) {
   gemm.a = gemm.trans_a ? r.matrix(k, m) : r.matrix(m, k);
   gemm.b = gemm.trans_b ? r.matrix(n, k) : r.matrix(k, n);
   if (!gemm.accumulate && r.coin())
-    gemm.epilogue = {.kind = weft::ops::Epilogue::Kind::activate,
-                     .activation = r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh})};
+    gemm.epilogue = {
+        .kind = weft::ops::Epilogue::Kind::activate,
+        .activation = r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})};
   else if (gemm.trans_a && c.dtype == DType::f32 && bias.empty())
     gemm.d_bias = r.floats({m});
   // What a GPU may round before the sum, as c is: the bias, which is below 1, and what an activation is applied to.
@@ -65,6 +66,18 @@ void compare_add_positions(RandomArguments& r, OpComparison& devices) {
       weft::ops::AddPositions{.positions = r.ids(rows, 0, 8), .table = r.floats({9, cols}), .y = r.matrix(rows, cols)});
   if (a.x.dtype == r.storage && r.coin()) a.y = a.x;
   devices.expect_same(weft::ops::add_positions, a, {.dropped_alike = true});
+}
+
+void compare_rotary(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), heads = r.from(1, 4), size = 2 * r.one_of<int64_t>({1, 3, 8, 32});
+  weft::ops::Rotary a = r.complete(weft::ops::Rotary{.x = r.matrix(rows, heads * size),
+                                                     .positions = r.ids(rows, 0, 8),
+                                                     .table = r.floats({9, size}),
+                                                     .heads = heads,
+                                                     .halves = r.coin(),
+                                                     .inverse = r.coin()});
+  if (r.coin()) a.y = a.x;
+  devices.expect_same(weft::ops::rotary, a);
 }
 
 void compare_softmax_stats(RandomArguments& r, OpComparison& devices) {
@@ -138,6 +151,7 @@ constexpr OpCase kCases[] = {
     {"embedding_forward", compare_embedding_forward},
     {"embedding_backward", compare_embedding_backward},
     {"add_positions", compare_add_positions},
+    {"rotary", compare_rotary},
     {"softmax_stats", compare_softmax_stats},
     {"cross_entropy", compare_cross_entropy},
     {"gather_rows", compare_gather_rows},

@@ -30,7 +30,8 @@ ModelConfig common() {
 std::vector<CheckedModel> models() {
   CheckedModel paper{"post-norm, all tied", common()};
   CheckedModel pre{"pre-norm, output tied, gelu, no biases", common()};
-  pre.config.norm = NormPosition::pre, pre.config.final_norm = true, pre.config.activation = Activation::gelu;
+  pre.config.norm = NormPosition::pre, pre.config.final_norm = true,
+  pre.config.activation = FeedForwardActivation::gelu;
   pre.config.bias_attention = pre.config.bias_feed_forward = false, pre.config.tying = Tying::output;
   CheckedModel learned{"learned positions, nothing tied, output bias", common()};
   learned.config.positions = Positions::learned, learned.config.max_positions = 12;

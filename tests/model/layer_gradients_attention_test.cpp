@@ -28,14 +28,18 @@ double block_tolerance(const ModelConfig& c, const Layout& layout) {
   return tolerance(4 * c.width + c.feed_forward + layout.source_rows + layout.target_rows);
 }
 
-void check_self_attention(bool causal) {
-  on_every_layout([causal](const ModelConfig& config, const Layout& layout) {
+// `change` asks for a variant, or says that it cannot be of these sizes.
+void check_self_attention(
+    bool causal, bool (*change)(ModelConfig&) = [](ModelConfig&) { return true; }) {
+  on_every_layout([=](ModelConfig config, const Layout& layout) {
+    if (!change(config)) return;
     LayerBench bench(config);
-    const SelfAttention attention(bench.params, "self_attention", config, causal);
+    const PositionEncoding positions(bench.params, config, 16);
+    const SelfAttention attention(bench.params, "self_attention", config, causal, positions.rotary());
     const ResidualConnection connection(bench.params, "self_attention", "out", config.bias_attention, config);
     bench.allocate();
     const Side side = Side::of(layout, &Lengths::target);
-    const SequenceRanges rows = side.ranges(bench);
+    const Sequences rows = side.sequences(bench);
     const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
     const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
     SelfAttention::Saved saved;
@@ -55,6 +59,22 @@ void check_self_attention(bool causal) {
 
 TEST(LayerGradients, OfSelfAttention) { check_self_attention(/*causal=*/false); }
 TEST(LayerGradients, OfCausalSelfAttention) { check_self_attention(/*causal=*/true); }
+TEST(LayerGradients, OfSelfAttentionWithRotaryPositions) {
+  check_self_attention(/*causal=*/false, [](ModelConfig& c) {
+    c.positions = Positions::rotary;
+    return c.head_size() % 2 == 0;
+  });
+  check_self_attention(/*causal=*/true, [](ModelConfig& c) {
+    c.positions = Positions::rotary_halves;
+    return c.head_size() % 2 == 0;
+  });
+}
+TEST(LayerGradients, OfSelfAttentionWithSharedKeysAndValues) {
+  check_self_attention(/*causal=*/true, [](ModelConfig& c) {
+    c.kv_heads = 1;
+    return c.heads > 1;
+  });
+}
 
 TEST(LayerGradients, OfCrossAttention) {
   on_every_layout([](const ModelConfig& config, const Layout& layout) {
@@ -94,7 +114,7 @@ TEST(LayerGradients, OfEncoderBlockInBothNormPositions) {
       const EncoderBlock block(bench.params, "encoder.0", config);
       bench.allocate();
       const Side side = Side::of(layout, &Lengths::source);
-      const SequenceRanges rows = side.ranges(bench);
+      const Sequences rows = side.sequences(bench);
       const Tensor x = bench.random(side.rows, config.width), y = bench.space(side.rows, config.width);
       const Tensor d_y = side.random_d_y(bench, config.width), d = bench.copy(d_y);
       EncoderBlock::Saved saved;
@@ -118,7 +138,7 @@ TEST(LayerGradients, OfDecoderBlockInBothNormPositions) {
       const DecoderBlock block(bench.params, "decoder.0", config);
       bench.allocate();
       const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-      const SequenceRanges target_rows = target.ranges(bench), source_rows = source.ranges(bench);
+      const Sequences target_rows = target.sequences(bench), source_rows = source.sequences(bench);
       const int64_t width = config.width;
       const Tensor x = bench.random(target.rows, width), encoded = bench.random(source.rows, width);
       const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);

@@ -42,7 +42,8 @@ TEST(LayerGradients, OfColumnParallelLinear) {
       const Tensor d_x = bench.there(rows, width);
       const bool accumulate = bias;
       linear.forward(bench.pass(), x, y);
-      accumulate ? linear.accumulate_backward(bench.pass(), d_y, x, d_x) : linear.backward(bench.pass(), d_y, x, d_x);
+      accumulate ? linear.backward_part(bench.pass(), d_y, x, d_x, accumulate)
+                 : linear.backward(bench.pass(), d_y, x, d_x);
       bench.expect_gradients(y, d_y, {{"d_x", x, d_x, accumulate}}, tolerance(width + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& in) {
                                return m.layers().linear(in[0], "linear", bias).values;
@@ -67,27 +68,36 @@ TEST(LayerGradients, OfRowParallelLinear) {
   });
 }
 
-TEST(LayerGradients, OfLayerNorm) {
-  on_every_shape([](LayerBench& bench, int64_t rows) {
-    const int64_t width = bench.config.width;
-    const LayerNorm norm(bench.params, "norm", width);
+void check_norm(NormKind kind) {
+  on_every_shape([kind](LayerBench& b, int64_t rows) {
+    ModelConfig config = b.config;
+    config.norm_kind = kind;
+    LayerBench bench(config);
+    const int64_t width = config.width;
+    const Norm norm(bench.params, "norm", config);
     bench.allocate();
     const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
     const Tensor d_x = bench.space(rows, width);
-    LayerNorm::Saved saved;
+    Norm::Saved saved;
     norm.forward(bench.pass(), x, y, &saved);
     norm.backward(bench.pass(), d_y, saved, {}, d_x);
     bench.expect_gradients(
         y, d_y, {{"d_x", x, d_x}}, tolerance(width + rows),
-        [&](const DoubleModel& m, const std::vector<Matrix>& v) { return m.layers().layer_norm(v[0], "norm").values; });
+        [&](const DoubleModel& m, const std::vector<Matrix>& v) { return m.layers().norm(v[0], "norm").values; });
   });
 }
 
+TEST(LayerGradients, OfLayerNorm) { check_norm(NormKind::layer); }
+TEST(LayerGradients, OfRmsNorm) { check_norm(NormKind::rms); }
+
 TEST(LayerGradients, OfResidualStreamWithNormsInBothPositions) {
   on_every_shape([](LayerBench& b, int64_t rows) {
-    for (NormPosition position : {NormPosition::post, NormPosition::pre}) {
+    for (const auto& [position, kind] : {std::pair{NormPosition::post, NormKind::layer},
+                                         {NormPosition::pre, NormKind::layer},
+                                         {NormPosition::post, NormKind::rms},
+                                         {NormPosition::pre, NormKind::rms}}) {
       ModelConfig config = b.config;
-      config.norm = position;
+      config.norm = position, config.norm_kind = kind;
       LayerBench bench(config);
       const int64_t width = config.width;
       const RowParallelLinear linear1(bench.params, "1.linear", {width}, width);
@@ -129,10 +139,12 @@ TEST(LayerGradients, OfResidualStreamWithNormsInBothPositions) {
 
 TEST(LayerGradients, OfFeedForward) {
   on_every_shape([](LayerBench& b, int64_t rows) {
-    for (Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+    for (const auto& [name, activation] : enum_names(FeedForwardActivation{})) {
+      SCOPED_TRACE(name);
       ModelConfig config = b.config;
       config.activation = activation;
-      config.bias_feed_forward = activation != Activation::gelu;
+      config.bias_feed_forward =
+          activation != FeedForwardActivation::gelu && activation != FeedForwardActivation::swiglu;
       config.dropout_feed_forward *= 1.5;
       LayerBench bench(config, /*seed=*/3);
       const int64_t width = config.width;
@@ -157,7 +169,8 @@ TEST(LayerGradients, OfFeedForward) {
 TEST(LayerGradients, OfEmbeddingWithPositions) {
   on_every_shape([](LayerBench& b, int64_t rows) {
     for (Positions positions :
-         {Positions::interleaved, Positions::halves, Positions::tensor2tensor, Positions::learned}) {
+         {Positions::interleaved, Positions::halves, Positions::tensor2tensor, Positions::learned, Positions::rotary}) {
+      if (is_rotary(positions) && b.config.head_size() % 2 != 0) continue;
       ModelConfig config = b.config;
       config.positions = positions;
       config.scale_embeddings = positions != Positions::halves;
@@ -166,7 +179,7 @@ TEST(LayerGradients, OfEmbeddingWithPositions) {
       if (positions == Positions::tensor2tensor) config.position_offset = 2;
       LayerBench bench(config);
       const Param* table = declare_table(bench.params, "source_embedding.weight", 7, config);
-      const PositionTables tables(bench.params, config, 8);
+      const PositionEncoding tables(bench.params, config, 8);
       const Embedding embedding("source_embedding", table, config);
       bench.allocate();
       const std::vector<int32_t> ids = rows == 1 ? std::vector<int32_t>{6} : std::vector<int32_t>{3, 0, 3, 6, 3};

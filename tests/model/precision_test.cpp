@@ -26,7 +26,7 @@ ModelConfig model_of(NormPosition norm) {
   c.width = 32, c.heads = 4, c.feed_forward = 48, c.encoder_layers = c.decoder_layers = 2;
   c.norm = norm, c.final_norm = norm == NormPosition::pre;
   c.source_vocabulary = c.target_vocabulary = 37;  // a prime: padded
-  c.activation = Activation::gelu;                 // no kinks, where a rounding makes a jump
+  c.activation = FeedForwardActivation::gelu;      // no kinks, where a rounding makes a jump
   c.dropout = 0.1, c.dropout_attention = 0.2, c.dropout_feed_forward = 0.3, c.dropout_embedding = 0.15;
   return c;
 }

@@ -88,22 +88,27 @@ RandomCase::RandomCase(uint64_t seed) {
 
 void RandomCase::draw_model(Draw& draw) {
   ModelConfig& c = config;
-  c.heads = grid.tp * draw.from(1, 2);
+  c.kv_heads = grid.tp * draw.from(1, 2);
+  c.heads = c.kv_heads * draw.one_of<int64_t>({1, 1, 2});
   c.width = c.heads * draw.from(c.heads < 4 ? 8 / c.heads : 2, std::max<int64_t>(48 / c.heads, 3));
   c.feed_forward = grid.tp * draw.from(2, 8);
   c.encoder_layers = draw.from(1, 3), c.decoder_layers = draw.from(1, 3);
   c.norm = draw.one_of({NormPosition::post, NormPosition::pre});
   c.final_norm = draw.coin();
-  c.activation = draw.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh});
+  const auto activations = enum_names(FeedForwardActivation{});
+  c.activation = activations[static_cast<size_t>(draw.from(0, activations.size() - 1))].second;
+  c.norm_kind = draw.one_of({NormKind::layer, NormKind::rms});
   c.bias_attention = draw.coin(), c.bias_feed_forward = draw.coin(), c.bias_output = draw.coin();
   c.tying = draw.one_of({Tying::none, Tying::output, Tying::all});
   c.target_vocabulary = draw.from(std::max(5, grid.tp), 40);
   c.source_vocabulary = c.tying == Tying::all ? c.target_vocabulary : draw.from(5, 40);
   c.scale_embeddings = draw.coin();
-  c.positions = draw.one_of({Positions::interleaved, Positions::halves, Positions::tensor2tensor, Positions::learned});
+  const auto positions = enum_names(Positions{});
+  c.positions = positions[static_cast<size_t>(draw.from(0, positions.size() - 1))].second;
+  if (is_rotary(c.positions) && c.head_size() % 2 != 0) c.positions = Positions::interleaved;
   if (c.positions == Positions::learned)
     c.max_positions = kLongest + draw.from(1, 6);
-  else
+  else if (!is_rotary(c.positions))
     c.position_offset = draw.from(0, 3);
   c.embedding_init = draw.one_of({EmbeddingInit::normal, EmbeddingInit::xavier});
   for (double* rate : {&c.dropout_embedding, &c.dropout_residual, &c.dropout_attention, &c.dropout_feed_forward})

@@ -50,20 +50,20 @@ void check_gradients(const ModelConfig& config) {
 
 TEST(Transformer, GradientsMatchDifferencesOfTheLossPostNorm) {
   ModelConfig c = small_config();
-  c.activation = Activation::gelu, c.bias_output = true, c.final_norm = true, c.tying = Tying::none;
+  c.activation = FeedForwardActivation::gelu, c.bias_output = true, c.final_norm = true, c.tying = Tying::none;
   check_gradients(c);
 }
 
 TEST(Transformer, GradientsMatchDifferencesOfTheLossPreNormTiedWithDropout) {
   ModelConfig c = small_config();
-  c.norm = NormPosition::pre, c.final_norm = true, c.activation = Activation::gelu;
+  c.norm = NormPosition::pre, c.final_norm = true, c.activation = FeedForwardActivation::gelu;
   c.dropout = 0.2;
   check_gradients(c);
 }
 
 TEST(Transformer, GradientsMatchDifferencesOfTheLossWithLearnedPositions) {
   ModelConfig c = small_config();
-  c.positions = Positions::learned, c.max_positions = 10, c.activation = Activation::gelu;
+  c.positions = Positions::learned, c.max_positions = 10, c.activation = FeedForwardActivation::gelu;
   c.dropout_embedding = 0.2;
   check_gradients(c);
 }

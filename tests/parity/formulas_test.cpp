@@ -1,6 +1,7 @@
 // tests/parity/formulas_test.cpp: the scalar formulas of tensor/math.h in double equal PyTorch's in f64.
 #include <gtest/gtest.h>
 
+#include "tensor/activation.h"
 #include "tensor/math.h"
 #include "tests/parity/reference_file.h"
 #include "tests/support/compare.h"
@@ -13,7 +14,8 @@ constexpr double kTolerance = 1e-12;
 TEST(PytorchFormulas, GeluAndItsDerivative) {
   const ReferenceFile file("pytorch_formulas.h5", "gelu");
   std::vector<double> y, derivative;
-  for (double x : file.numbers("x")) y.push_back(gelu(x)), derivative.push_back(gelu_derivative(x));
+  using Gelu = ActivationFunction<Activation::gelu>;
+  for (double x : file.numbers("x")) y.push_back(Gelu::value(x)), derivative.push_back(Gelu::derivative(x));
   expect_close_in_norm(y, file.numbers("y"), kTolerance, 0, "gelu");
   expect_close_in_norm(derivative, file.numbers("derivative"), kTolerance, 0, "gelu's derivative");
 }

@@ -28,14 +28,14 @@ class PytorchLayer : public ::testing::TestWithParam<const char*> {
     put(ctx_, std::vector<float>(values.begin(), values.end()), t);
     return t;
   }
-  SequenceRanges segments(const std::string& dataset) {
+  Sequences sequences(const std::string& dataset) {
     const std::vector<int32_t> lengths = file_.integers(dataset);
     const auto count = static_cast<int64_t>(lengths.size());
     std::vector<int32_t> sums(lengths.size() + 1);
     std::partial_sum(lengths.begin(), lengths.end(), sums.begin() + 1);
     const Tensor offsets = arena_.tensor({count + 1}, DType::i32);
     put(ctx_, sums, offsets);
-    return {.begin = offsets.slice_rows(0, count), .end = offsets.slice_rows(1, count)};
+    return {.rows = {.begin = offsets.slice_rows(0, count), .end = offsets.slice_rows(1, count)}};
   }
   void expect_same(const Tensor& got, const std::string& dataset) {
     expect_close_in_norm(to_host<float>(ctx_, got), file_.numbers(dataset), kTolerance, 0, dataset.c_str());
@@ -63,7 +63,7 @@ TEST_P(PytorchLayer, EncoderLayerIsTheSame) {
   const EncoderBlock block(params_, "encoder.0", config_);
   set_up("encoder.layers.0.");
   const Tensor x = rows("encoder/x"), y = arena_.like(x), d = rows("encoder/d_y");
-  const SequenceRanges source = segments("source_lengths");
+  const Sequences source = sequences("source_lengths");
   EncoderBlock::Saved saved;
   block.forward(pass_, x, source, y, &saved);
   expect_same(y, "encoder/y");
@@ -77,7 +77,7 @@ TEST_P(PytorchLayer, DecoderLayerIsTheSame) {
   set_up("decoder.layers.0.");
   const Tensor x = rows("decoder/x"), memory = rows("decoder/memory"), y = arena_.like(x), d = rows("decoder/d_y");
   const Tensor d_memory = arena_.like(memory);
-  const SequenceRanges source = segments("source_lengths"), target = segments("target_lengths");
+  const Sequences source = sequences("source_lengths"), target = sequences("target_lengths");
   DecoderBlock::Saved saved;
   block.forward(pass_, x, memory, target, source, y, &saved);
   expect_same(y, "decoder/y");

@@ -24,7 +24,7 @@ inline ModelConfig config_of(const ReferenceFile& file) {
   c.width = file.integer("width"), c.heads = file.integer("heads"), c.feed_forward = file.integer("feed_forward");
   c.encoder_layers = c.decoder_layers = file.integer("layers");
   c.norm = file.text("norm") == "pre" ? NormPosition::pre : NormPosition::post;
-  c.activation = file.text("activation") == "gelu" ? Activation::gelu : Activation::relu;
+  c.activation = file.text("activation") == "gelu" ? FeedForwardActivation::gelu : FeedForwardActivation::relu;
   c.tying = tying == "all" ? Tying::all : tying == "output" ? Tying::output : Tying::none;
   c.bias_output = file.integer("bias_output") != 0, c.final_norm = file.integer("final_norm") != 0;
   c.source_vocabulary = file.integer("source_vocabulary"), c.target_vocabulary = file.integer("target_vocabulary");

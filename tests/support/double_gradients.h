@@ -41,14 +41,14 @@ inline std::vector<Layout> awkward_layouts() {
 struct Sizes {
   int64_t width, heads, feed_forward;
 };
-inline constexpr Sizes kAwkwardSizes[] = {{1, 1, 1}, {5, 1, 3}, {6, 2, 7}, {9, 3, 4}};
+inline constexpr Sizes kAwkwardSizes[] = {{1, 1, 1}, {5, 1, 3}, {6, 2, 7}, {9, 3, 4}, {8, 2, 5}};
 
 inline ModelConfig bench_config(const Sizes& s, double dropout) {
   ModelConfig c;
   c.width = s.width, c.heads = s.heads, c.feed_forward = s.feed_forward;
   c.encoder_layers = c.decoder_layers = 1;
   c.source_vocabulary = c.target_vocabulary = 7;
-  c.activation = Activation::gelu;
+  c.activation = FeedForwardActivation::gelu;
   c.dropout = dropout;
   c.resolve(1);
   return c;
@@ -208,6 +208,12 @@ struct Side {
     std::vector<int32_t> begin, end;
     for (const auto& [b, e] : sentences) begin.push_back(b), end.push_back(e);
     return {bench.ints(begin), bench.ints(end)};
+  }
+  Sequences sequences(LayerBench& bench) const {  // without ids
+    std::vector<int32_t> positions(static_cast<size_t>(rows), 0);
+    for (const auto& [b, e] : sentences)
+      for (int32_t row = b; row < e; ++row) positions[static_cast<size_t>(row)] = row - b;
+    return {.positions = bench.ints(positions), .rows = ranges(bench)};
   }
   Tensor random_d_y(LayerBench& bench, int64_t cols) const {  // 0 in unused rows
     const Tensor d = bench.random(rows, cols);

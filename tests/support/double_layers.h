@@ -1,12 +1,13 @@
 // tests/support/double_layers.h: the layers of docs/model.md in double, written from the formulas in plain loops.
 //
 // An independent definition to differentiate: one sentence at a time, no packing, no split, no op of the library. Only
-// the counted dropout masks (tensor/random.h) and the scalar gelu and sinusoid (tensor/math.h) are shared. A mask is a
+// the counted dropout masks (tensor/random.h) and the scalar activations and sinusoid are shared. A mask is a
 // function of the row's number in its block, so a sentence comes with the place of its first row.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@
 #include "model/config.h"
 #include "tensor/math.h"
 #include "tensor/random.h"
+#include "tests/support/activation_value.h"
 #include "tests/support/gradient_check.h"
 
 namespace weft::testing {
@@ -85,16 +87,18 @@ class DoubleLayers {
     return y;
   }
 
-  // (x - mean) / sqrt(var + 1e-5) * weight + bias, biased variance.
-  Matrix layer_norm(Matrix x, const std::string& name) const {
-    const Doubles &weight = params_.at(name + ".weight"), &bias = params_.at(name + ".bias");
+  // layer: (x - mean) / sqrt(var + 1e-5) * weight + bias, biased variance. rms: x / sqrt(mean(x^2) + 1e-6) * weight.
+  Matrix norm(Matrix x, const std::string& name) const {
+    const bool is_layer = c_.norm_kind == NormKind::layer;
+    const Doubles& weight = params_.at(name + ".weight");
     const double n = static_cast<double>(x.cols);
     for (size_t r = 0; r < x.rows; ++r) {
       double mean = 0, variance = 0;
-      for (size_t i = 0; i < x.cols; ++i) mean += x.at(r, i) / n;
+      for (size_t i = 0; is_layer && i < x.cols; ++i) mean += x.at(r, i) / n;
       for (size_t i = 0; i < x.cols; ++i) variance += (x.at(r, i) - mean) * (x.at(r, i) - mean) / n;
       for (size_t i = 0; i < x.cols; ++i)
-        x.at(r, i) = (x.at(r, i) - mean) / std::sqrt(variance + 1e-5) * weight[i] + bias[i];
+        x.at(r, i) = (x.at(r, i) - mean) / std::sqrt(variance + (is_layer ? 1e-5 : 1e-6)) * weight[i] +
+                     (is_layer ? params_.at(name + ".bias")[i] : 0);
     }
     return x;
   }
@@ -115,21 +119,31 @@ class DoubleLayers {
   // post: norm(x + f(x)); pre: x + f(norm(x)). f(input, residual) adds the residual.
   template <typename Sublayer>
   Matrix around(const Matrix& x, const std::string& norm, Sublayer&& f) const {
-    if (c_.norm == NormPosition::pre) return f(layer_norm(x, norm), x);
-    return layer_norm(f(x, x), norm);
+    if (c_.norm == NormPosition::pre) return f(this->norm(x, norm), x);
+    return this->norm(f(x, x), norm);
   }
 
   Matrix feed_forward(const Matrix& x, const Matrix& residual, const std::string& name, Place place) const {
     Matrix hidden = linear(x, name + ".up", c_.bias_feed_forward);
-    for (double& h : hidden.values) h = activation(h);
+    if (is_gated(c_.activation)) {
+      const Matrix gate = part(hidden, 0, 2);
+      hidden = part(hidden, 1, 2);
+      for (size_t i = 0; i < hidden.values.size(); ++i) hidden.values[i] *= activation(gate.values[i]);
+    } else {
+      for (double& h : hidden.values) h = activation(h);
+    }
     hidden = dropped(std::move(hidden), c_.dropout_feed_forward, name + ".activation.dropout", place);
     return residual_linear(hidden, residual, name + ".down", c_.bias_feed_forward, place);
   }
 
   Matrix self_attention(const Matrix& x, const Matrix& residual, const std::string& name, bool causal,
                         Place place) const {
-    const Matrix qkv = linear(x, name + ".qkv", c_.bias_attention);
-    const Matrix context = attend(part(qkv, 0, 3), part(qkv, 1, 3), part(qkv, 2, 3), name, causal, place, place);
+    const bool fused = c_.num_kv_heads() == c_.heads;
+    const Matrix first = linear(x, name + (fused ? ".qkv" : ".q"), c_.bias_attention);
+    const Matrix rest = fused ? first : linear(x, name + ".kv", c_.bias_attention);
+    const Matrix q = turned(fused ? part(first, 0, 3) : first),
+                 k = turned(fused ? part(first, 1, 3) : part(rest, 0, 2));
+    const Matrix context = attend(q, k, fused ? part(first, 2, 3) : part(rest, 1, 2), name, causal, place, place);
     return residual_linear(context, residual, name + ".out", c_.bias_attention, place);
   }
 
@@ -152,16 +166,34 @@ class DoubleLayers {
     return m;
   }
   double activation(double x) const {
-    if (c_.activation == Activation::gelu) return gelu(x);
-    if (c_.activation == Activation::gelu_tanh) return gelu_tanh(x);
-    nearest_kink_ = std::min(nearest_kink_, std::abs(x));
-    return std::max(x, 0.0);
+    if (c_.activation == FeedForwardActivation::relu) nearest_kink_ = std::min(nearest_kink_, std::abs(x));
+    return activation_value(function_of(c_.activation), x);
+  }
+
+  // Each pair of a head's columns as a complex number, times e^(i position 10000^(-2 pair / K)); positions count from
+  // 0.
+  Matrix turned(Matrix x) const {
+    if (!is_rotary(c_.positions)) return x;
+    const auto size = static_cast<size_t>(c_.head_size());
+    const bool halves = c_.positions == Positions::rotary_halves;
+    for (size_t r = 0; r < x.rows; ++r)
+      for (size_t head = 0; head < x.cols; head += size)
+        for (size_t i = 0; i < size / 2; ++i) {
+          const double power = -2 * static_cast<double>(i) / static_cast<double>(size);
+          const std::complex<double> turn = std::polar(1.0, static_cast<double>(r) * std::pow(10000.0, power));
+          double &re = x.at(r, head + (halves ? i : 2 * i)), &im = x.at(r, head + (halves ? i + size / 2 : 2 * i + 1));
+          const std::complex<double> z = std::complex<double>(re, im) * turn;
+          re = z.real(), im = z.imag();
+        }
+    return x;
   }
 
   // softmax(q k^T / sqrt(K)) v for each head, whose columns lie together; probabilities are dropped after the softmax.
   Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, const std::string& name, bool causal, Place queries,
                 Place keys) const {
     const auto heads = static_cast<size_t>(c_.heads), size = static_cast<size_t>(c_.head_size());
+    const size_t sharing =
+        heads / static_cast<size_t>(c_.num_kv_heads());  // heads of queries on one of keys and values
     const Masks::Site site = masks_.site(c_.dropout_attention, name + ".probabilities.dropout",
                                          heads * queries.block_rows * keys.block_rows);
     Matrix y{q.rows, q.cols};
@@ -171,13 +203,13 @@ class DoubleLayers {
         Doubles p(visible);
         double total = 0;
         for (size_t j = 0; j < visible; ++j) {
-          for (size_t e = head * size; e < (head + 1) * size; ++e) p[j] += q.at(i, e) * k.at(j, e);
+          for (size_t e = 0; e < size; ++e) p[j] += q.at(i, head * size + e) * k.at(j, head / sharing * size + e);
           p[j] = std::exp(p[j] / std::sqrt(static_cast<double>(size)));
           total += p[j];
         }
         for (size_t j = 0; j < visible; ++j) {
           const double weight = p[j] / total * site(row * keys.block_rows + keys.first_row + j);
-          for (size_t e = head * size; e < (head + 1) * size; ++e) y.at(i, e) += weight * v.at(j, e);
+          for (size_t e = 0; e < size; ++e) y.at(i, head * size + e) += weight * v.at(j, head / sharing * size + e);
         }
       }
     }

@@ -53,14 +53,14 @@ class DoubleModel {
   Matrix encode(const std::vector<int32_t>& source, Place rows) const {
     Matrix x = embed(source, "source", rows);
     for (int64_t i = 0; i < c_.encoder_layers; ++i) x = encoder_block(x, "encoder." + std::to_string(i), rows);
-    return c_.final_norm ? layers_.layer_norm(std::move(x), "encoder.norm") : x;
+    return c_.final_norm ? layers_.norm(std::move(x), "encoder.norm") : x;
   }
 
   Matrix decode(const std::vector<int32_t>& target_in, const Matrix& memory, Place target, Place source) const {
     Matrix x = embed(target_in, "target", target);
     for (int64_t i = 0; i < c_.decoder_layers; ++i)
       x = decoder_block(x, memory, "decoder." + std::to_string(i), target, source);
-    return c_.final_norm ? layers_.layer_norm(std::move(x), "decoder.norm") : x;
+    return c_.final_norm ? layers_.norm(std::move(x), "decoder.norm") : x;
   }
 
   Matrix logits(const Matrix& x) const {
@@ -118,6 +118,7 @@ class DoubleModel {
   }
 
   double position(const std::string& side, size_t row, size_t col) const {
+    if (is_rotary(c_.positions)) return 0;
     if (c_.positions == Positions::learned)
       return params_.at(side + "_positions.weight").at(row * static_cast<size_t>(c_.width) + col);
     return sinusoid(sinusoid_layout(c_.positions), static_cast<int64_t>(row) + c_.position_offset,

@@ -13,7 +13,7 @@ inline constexpr double kNearKink = 3e-6;
 // The relu input nearest to 0 in a step of run_on_mesh.
 inline double nearest_kink(ModelConfig config, const std::vector<Block>& blocks) {
   double nearest = std::numeric_limits<double>::infinity();
-  if (config.activation != Activation::relu) return nearest;
+  if (config.activation != FeedForwardActivation::relu) return nearest;
   config.resolve(1);
   const auto alone = make_single_communicator();
   SmallModel m(config, *alone, kSmallModelSeed, /*arena_bytes=*/0, DType::f32, Device::cpu);

@@ -1,5 +1,6 @@
 // tests/tensor/math_test.cpp: the scalar formulas against double precision and against their definitions.
 #include "tensor/math.h"
+#include "tensor/activation.h"
 
 #include <gtest/gtest.h>
 
@@ -52,42 +53,60 @@ TEST(Log, HandlesTheEnds) {
   EXPECT_TRUE(std::isnan(log_of(std::nanf(""))));
 }
 
-TEST(Gelu, MatchesErfcInDouble) {
+TEST(NormalCdf, MatchesErfcInDouble) {
   for (double x = -6; x <= 6; x += 0.00317) {
     const float f = static_cast<float>(x);
     const double d = f, cdf = 0.5 * std::erfc(-d / std::sqrt(2.0));
     EXPECT_NEAR(normal_cdf(f) / cdf, 1, 4e-7 + 1e-7 * d * d) << x;
-    EXPECT_NEAR(gelu(f), d * cdf, 3e-7 * (1 + std::abs(d))) << x;
-    const double slope = (gelu(d + 1e-5) - gelu(d - 1e-5)) / 2e-5;
-    EXPECT_NEAR(gelu_derivative(f), slope, 1e-6) << x;
-    EXPECT_NEAR(gelu_derivative(d), slope, 1e-9) << x;
   }
-  EXPECT_EQ(gelu(0.0f), 0.0f);
 }
 
-TEST(Gelu, ByTanhMatchesItsFormulaInDouble) {
-  const auto formula = [](double x) {
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3))));
-  };
-  for (double x = -9; x <= 9; x += 0.00317) {
-    const float f = static_cast<float>(x);
-    const double d = f, slope = (formula(d + 1e-5) - formula(d - 1e-5)) / 2e-5;
-    EXPECT_NEAR(gelu_tanh(d), formula(d), 1e-14 * (1 + std::abs(d))) << x;
-    EXPECT_NEAR(gelu_tanh(f), formula(d), 3e-7 * (1 + std::abs(d))) << x;
-    EXPECT_NEAR(gelu_tanh_derivative(d), slope, 1e-9) << x;
-    EXPECT_NEAR(gelu_tanh_derivative(f), slope, 1e-6) << x;
-    EXPECT_LT(std::abs(formula(d) - gelu(d)), 5e-4) << x;  // an approximation of the exact one
+double activation_formula(Activation kind, double x) {
+  switch (kind) {
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::gelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3))));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
   }
-  EXPECT_EQ(gelu_tanh(0.0f), 0.0f);
-  EXPECT_EQ(gelu_tanh(-100.0f), 0.0f);
-  EXPECT_EQ(gelu_tanh(1e30f), 1e30f);
-  EXPECT_TRUE(std::isnan(gelu_tanh(std::nanf(""))));
+  return std::nan("");
 }
 
-TEST(Relu, KeepsNaNVisible) {
-  EXPECT_EQ(relu(-2.0f), 0.0f);
-  EXPECT_EQ(relu(2.0f), 2.0f);
-  EXPECT_TRUE(std::isnan(relu(std::nanf(""))));
+TEST(Activations, MatchTheirFormulasAndSlopes) {
+  for (const auto& [name, kind] : enum_names(Activation{})) {
+    SCOPED_TRACE(name);
+    with_activation(kind, [kind = kind](auto function) {
+      using Function = decltype(function);
+      for (double x = -9.0001; x <= 9; x += 0.00317) {
+        const float f = static_cast<float>(x);
+        const double d = f, y = activation_formula(kind, d);
+        const double slope = (activation_formula(kind, d + 1e-5) - activation_formula(kind, d - 1e-5)) / 2e-5;
+        ASSERT_NEAR(Function::value(d), y, 1e-14 * (1 + std::abs(d))) << x;
+        ASSERT_NEAR(Function::value(f), y, 3e-7 * (1 + std::abs(d))) << x;
+        ASSERT_NEAR(Function::derivative(d), slope, 1e-9) << x;
+        ASSERT_NEAR(Function::derivative(f), slope, 1e-6) << x;
+      }
+    });
+  }
+}
+
+TEST(Activations, KeepTheEndsAndNaN) {
+  for (const auto& [name, kind] : enum_names(Activation{})) {
+    SCOPED_TRACE(name);
+    with_activation(kind, [kind = kind](auto function) {
+      using Function = decltype(function);
+      const bool bounded = kind == Activation::sigmoid;
+      EXPECT_EQ(Function::value(0.0f), bounded ? 0.5f : 0.0f);
+      EXPECT_EQ(Function::value(-100.0f), 0.0f);
+      EXPECT_EQ(Function::value(1e30f), bounded ? 1.0f : 1e30f);
+      EXPECT_TRUE(std::isnan(Function::value(std::nanf(""))));
+    });
+  }
 }
 
 TEST(SoftmaxRow, MergesPartsIncludingEmptyOnes) {

@@ -4,6 +4,7 @@
 
 #include "tensor/half.h"
 #include "tensor/math.h"
+#include "tests/support/activation_value.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -41,13 +42,10 @@ TEST(Add, AddsSlicesAndWholes) {
   }
 }
 
-double formula(Activation kind, double x) {
-  return kind == Activation::relu ? std::max(x, 0.0) : kind == Activation::gelu ? gelu(x) : gelu_tanh(x);
-}
-
 TEST(Activation, ForwardAndBackwardMatchTheFormula) {
   Workspace w;
-  for (const Activation kind : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+  for (const auto& [name, kind] : enum_names(Activation{})) {
+    SCOPED_TRACE(name);
     for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
       for (const auto& [rows, cols] : kShapes) {
         const Tensor x = w.random_slice(rows, cols), y = w.nan_slice(rows, cols);
@@ -56,7 +54,7 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
         const Tensor read_x = kind == Activation::relu ? Tensor() : x, read_y = kind == Activation::relu ? y : Tensor();
         ops::activation_backward(w.ctx,
                                  {.x = read_x, .y = read_y, .d_y = d_y, .d_x = d_x, .kind = kind, .dropout = dropout});
-        const auto f = [&](double v) { return formula(kind, v); };
+        const auto f = [kind = kind](double v) { return activation_value(kind, v); };
         const Doubles in = to_doubles(x), weights = to_doubles(d_y);
         Doubles want(in.size()), d_want(in.size());
         for (size_t i = 0; i < in.size(); ++i) {
@@ -65,13 +63,53 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
           d_want[i] = weights[i] * factor * (f(in[i] + 1e-6) - f(in[i] - 1e-6)) / 2e-6;
         }
         expect_close(y, want, tolerance(1, 0.1), "y");
-        const double factors = kind == Activation::gelu_tanh ? 3 : 1;  // of its derivative, each rounded
+        const double factors = kind == Activation::relu || kind == Activation::gelu ? 1 : 3;  // each is rounded
         expect_close(d_x, d_want, factors * tolerance(1, 0.1), "d_x");
         ops::activation_backward(w.ctx,
                                  {.x = read_x, .y = read_y, .d_y = d_y, .d_x = d_y, .kind = kind, .dropout = dropout});
         EXPECT_EQ(values(d_y), values(d_x)) << "in place";
         ops::activation_forward(w.ctx, {.x = x, .y = x, .kind = kind, .dropout = dropout});
         EXPECT_EQ(values(x), values(y)) << "forward in place";
+      }
+    }
+  }
+}
+
+TEST(GatedActivation, ForwardAndBackwardMatchTheFormula) {
+  Workspace w;
+  for (const auto& [name, kind] : enum_names(Activation{})) {
+    SCOPED_TRACE(name);
+    for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
+      for (const auto& [rows, cols] : kShapes) {
+        const Tensor fused = w.random({rows, 2 * cols}), d_fused = w.nans({rows, 2 * cols});
+        const Tensor gate = fused.slice_cols(0, cols), value = fused.slice_cols(cols, cols);
+        const Tensor d_gate = d_fused.slice_cols(0, cols), d_value = d_fused.slice_cols(cols, cols);
+        const Tensor y = w.nan_slice(rows, cols), d_y = w.random({rows, cols});
+        ops::gated_activation_forward(w.ctx, {.gate = gate, .value = value, .y = y, .kind = kind, .dropout = dropout});
+        ops::GatedActivationBackward a{.gate = gate,
+                                       .value = value,
+                                       .d_y = d_y,
+                                       .d_gate = d_gate,
+                                       .d_value = d_value,
+                                       .kind = kind,
+                                       .dropout = dropout};
+        ops::gated_activation_backward(w.ctx, a);
+        const Doubles g = to_doubles(gate), v = to_doubles(value), d = to_doubles(d_y);
+        Doubles want(g.size()), want_gate(g.size()), want_value(g.size());
+        for (size_t i = 0; i < g.size(); ++i) {
+          const double factor = dropout_factor(dropout, static_cast<int64_t>(i) / cols, static_cast<int64_t>(i) % cols);
+          want[i] = activation_value(kind, g[i]) * v[i] * factor;
+          want_gate[i] = d[i] * factor * v[i] * activation_derivative(kind, g[i]);
+          want_value[i] = d[i] * factor * activation_value(kind, g[i]);
+        }
+        const auto expect = [&](const Tensor& got, const Doubles& wanted, const char* what) {
+          const bool all_zero = std::all_of(wanted.begin(), wanted.end(), [](double x) { return x == 0; });
+          expect_close(got, wanted, all_zero ? 1e-30 : 3 * tolerance(1, 0.1), what);
+        };
+        expect(y, want, "y"), expect(d_gate, want_gate, "d_gate"), expect(d_value, want_value, "d_value");
+        a.d_gate = gate, a.d_value = value;
+        ops::gated_activation_backward(w.ctx, a);
+        EXPECT_EQ(values(fused), values(d_fused)) << "in place";
       }
     }
   }

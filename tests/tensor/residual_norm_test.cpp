@@ -153,7 +153,7 @@ ops::ResidualNormBackward backward_of(Bench& b) {
                                     .d_gamma = b.w.filled({c.cols}, 1),
                                     .d_beta = b.w.filled({c.cols}, 2),
                                     .d_bias = c.biased ? b.w.filled({c.cols}, 3) : Tensor(),
-                                    .partial = b.w.nans({ops::kLayerNormPartials, 3, c.cols}),
+                                    .partial = b.w.nans({ops::kNormPartials, 3, c.cols}),
                                     .dropout = c.dropout()};
   const Statistics s(b.wide(a.h), static_cast<size_t>(c.cols));
   std::copy(s.mean.begin(), s.mean.end(), a.mean.ptr<float>());
@@ -272,7 +272,7 @@ TEST(ResidualNorm, IsTheSameOnAnyNumberOfThreads) {
                                         .d_gamma = d_gamma,
                                         .d_beta = d_beta,
                                         .d_bias = d_bias,
-                                        .partial = w.nans({ops::kLayerNormPartials, 3, cols}),
+                                        .partial = w.nans({ops::kNormPartials, 3, cols}),
                                         .dropout = kTestDropout});
     return bytes_of(h) + bytes_of(y) + bytes_of(d_h) + bytes_of(d_x) + bytes_of(d_gamma) + bytes_of(d_beta) +
            bytes_of(d_bias);

@@ -126,17 +126,17 @@ TEST_P(Storage, LayerNorm) {
   for (const bool half : {false, true}) {
     const auto of = [&](const Pair& p) { return half ? p.half : p.full; };
     const Tensor mean = w_.nans({rows}), rstd = w_.nans({rows}), d_gamma = w_.zeros({cols}), d_beta = w_.zeros({cols});
-    ops::layer_norm_forward(w_.ctx, {.x = of(x), .gamma = gamma, .beta = beta, .y = of(y), .mean = mean, .rstd = rstd});
-    ops::layer_norm_backward(w_.ctx, {.d_y = of(d_y),
-                                      .x = of(x),
-                                      .gamma = gamma,
-                                      .mean = mean,
-                                      .rstd = rstd,
-                                      .d_residual = of(residual),
-                                      .d_x = of(d_x),
-                                      .d_gamma = d_gamma,
-                                      .d_beta = d_beta,
-                                      .partial = w_.nans({ops::kLayerNormPartials, 2, cols})});
+    ops::norm_forward(w_.ctx, {.x = of(x), .gamma = gamma, .beta = beta, .y = of(y), .mean = mean, .rstd = rstd});
+    ops::norm_backward(w_.ctx, {.d_y = of(d_y),
+                                .x = of(x),
+                                .gamma = gamma,
+                                .mean = mean,
+                                .rstd = rstd,
+                                .d_residual = of(residual),
+                                .d_x = of(d_x),
+                                .d_gamma = d_gamma,
+                                .d_beta = d_beta,
+                                .partial = w_.nans({ops::kNormPartials, 2, cols})});
     means[half] = mean, gradients[half] = d_gamma;
   }
   expect_rounded(y, "y");

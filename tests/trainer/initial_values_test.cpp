@@ -100,7 +100,7 @@ TEST_F(InitialValues, DoNotCountWhenTheRunGoesOn) {
 TEST_F(InitialValues, OfAnotherModelAreRefused) {
   train(config("first"));
   RunConfig c = still("second");
-  c.model.activation = Activation::gelu;
+  c.model.activation = FeedForwardActivation::gelu;
   EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.activation = relu, this run's has gelu"));
   c = still("third");
   c.model.feed_forward = 18;

@@ -130,7 +130,7 @@ TEST(Run, RefusesToGoOnAsAnotherModelOfTheSameShapes) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   run(c);
-  c.model.activation = Activation::gelu;
+  c.model.activation = FeedForwardActivation::gelu;
   EXPECT_NE(refusal(c).find("model.activation = relu, now it is gelu"), std::string::npos);
 }
 

@@ -78,13 +78,18 @@ class Operands {
 std::vector<Product> products_of(const RunConfig& c) {
   const ModelConfig& m = c.model;
   const int64_t tp = c.parallel.tp, source = c.batch.source_rows, target = c.batch.rows;
-  const int64_t heads = m.width / tp, hidden = m.feed_forward / tp;
+  const int64_t queries = m.width / tp, keys = m.num_kv_heads() * m.head_size() / tp, hidden = m.feed_forward / tp;
   const int64_t vocabulary = VocabularyRange::of(m.target_vocabulary, 0, static_cast<int>(tp)).columns;
   std::vector<Product> all;
-  add_layer(all, "projection", target, m.width, heads, false);  // of an attention's output; its bias comes later
-  add_layer(all, "qkv", target, 3 * heads, m.width, m.bias_attention);
-  add_layer(all, "cross kv", source, 2 * heads, m.width, m.bias_attention);
-  add_layer(all, "ffn up", target, hidden, m.width, m.bias_feed_forward);
+  add_layer(all, "projection", target, m.width, queries, false);  // of an attention's output; its bias comes later
+  if (m.num_kv_heads() == m.heads) {
+    add_layer(all, "qkv", target, 3 * queries, m.width, m.bias_attention);
+  } else {
+    add_layer(all, "q", target, queries, m.width, m.bias_attention);
+    add_layer(all, "kv", target, 2 * keys, m.width, m.bias_attention);
+  }
+  add_layer(all, "cross kv", source, 2 * keys, m.width, m.bias_attention);
+  add_layer(all, "ffn up", target, (is_gated(m.activation) ? 2 : 1) * hidden, m.width, m.bias_feed_forward);
   add_layer(all, "ffn down", target, m.width, hidden, false);
   add_layer(all, "head", target, vocabulary, m.width, m.bias_output);
   return all;

@@ -20,6 +20,10 @@ struct PytorchTensor {
   std::vector<const Param*> parts;  // end to end, row-major; none: zeros
 };
 
+// An Error of kind usage if nn.Transformer cannot be this model: RMSNorm, gated feed-forward layers, grouped-query
+// attention, rotary positions.
+void require_pytorch_model(const ModelConfig& config);
+
 // Every tensor of the state_dict. `params`: declared by a Transformer of `config` for tp = 1.
 std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params);
 

@@ -10,16 +10,26 @@
 #include <string_view>
 #include <vector>
 
+#include "tensor/enum_names.h"
+
 namespace weft {
 
-enum class BleuTokenizer : uint8_t {
-  v13a,
-  intl,
-  chars,
-  zh,
-  none
-};  // trainer/metrics/tokenizers.h; none: white space only
+enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // tokenizers.h; none: white space only
+constexpr EnumNames<BleuTokenizer, 5> enum_names(BleuTokenizer) {
+  return {{{"13a", BleuTokenizer::v13a},
+           {"intl", BleuTokenizer::intl},
+           {"char", BleuTokenizer::chars},
+           {"zh", BleuTokenizer::zh},
+           {"none", BleuTokenizer::none}}};
+}
+
 enum class BleuSmoothing : uint8_t { exp, floor, add_k, none };
+constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
+  return {{{"exp", BleuSmoothing::exp},
+           {"floor", BleuSmoothing::floor},
+           {"add-k", BleuSmoothing::add_k},
+           {"none", BleuSmoothing::none}}};
+}
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;

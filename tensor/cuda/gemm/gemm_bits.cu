@@ -19,7 +19,7 @@ struct ReluGroup {
     unsigned byte = 0;
     for (int i = 0; i < kGroup; ++i) {
       byte |= values[i] > 0.0f ? 1u << i : 0u;
-      values[i] = relu(values[i]);
+      values[i] = ActivationFunction<Activation::relu>::value(values[i]);
     }
     bits[row][col / kGroup] = static_cast<uint8_t>(byte);
     store(values, c[row] + col, count);

@@ -1,6 +1,8 @@
 // tensor/cuda/runtime/runtime.cpp: the state of one Context on a GPU, and what CUDA's errors say.
 #include "tensor/cuda/runtime/runtime.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <algorithm>
 
 #include "tensor/cuda/gemm/gemm.h"
@@ -45,6 +47,9 @@ void fail_without_memory(const std::string& what) {
                                      "smaller blocks (batch.rows) do",
                                      current_device(), what));
 }
+
+void Runtime::begin_range(const char* name) { nvtxRangePushA(name); }
+void Runtime::end_range() { nvtxRangePop(); }
 
 Scratch::~Scratch() { release(data_); }
 

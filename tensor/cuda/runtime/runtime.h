@@ -50,6 +50,8 @@ struct Runtime final : Context::Runtime {
   void download(const void* device, void* host, size_t bytes) override;
   void copy(const void* from, void* to, size_t bytes) override;
   void* stream() const override { return stream_; }
+  void begin_range(const char* name) override;
+  void end_range() override;
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
 
   enum Use { kEmbedding, kReduction, kAttention, kProduct, kBias, kNumUses };
@@ -106,8 +108,8 @@ void measure(Context& ctx, const ops::EmbeddingBackward& a);
 void measure(Context& ctx, const ops::ColumnSum& a);
 void measure(Context& ctx, const ops::Sum& a);
 void measure(Context& ctx, const ops::SumSquares& a);
-void measure(Context& ctx, const ops::LayerNormForward& a);
-void measure(Context& ctx, const ops::LayerNormBackward& a);
+void measure(Context& ctx, const ops::NormForward& a);
+void measure(Context& ctx, const ops::NormBackward& a);
 void measure(Context& ctx, const ops::ResidualNormForward& a);
 void measure(Context& ctx, const ops::ResidualNormBackward& a);
 void measure(Context& ctx, const ops::AttentionForward& a);

@@ -21,24 +21,24 @@ using Results = std::vector<std::vector<Hypothesis>>;
 using testing::all_or_few;
 
 struct SmallModel {
-  explicit SmallModel(Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300,
-                      NormPosition norm = NormPosition::post)
+  using Change = void (*)(ModelConfig&);
+  explicit SmallModel(
+      Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300, Change change = [](ModelConfig&) {})
       : device_group(ctx, group),
         tp(*device_group),
         params(group.rank(), group.size(), DType::f32, ctx.device()),
-        model(config(vocabulary, norm, group.size()), params, max_positions) {
+        model(config(vocabulary, change, group.size()), params, max_positions) {
     params.allocate();
     params.initialize(ctx, /*seed=*/7);
     testing::change(ctx, params.values(), [](std::vector<float>& values) {
       for (float& x : values) x *= 2;  // larger than initial values: predictions that differ clearly
     });
   }
-  static ModelConfig config(int64_t vocabulary, NormPosition norm, int64_t tp) {
+  static ModelConfig config(int64_t vocabulary, Change change, int64_t tp) {
     ModelConfig c{.width = 24, .heads = 2, .feed_forward = 40, .encoder_layers = 2, .decoder_layers = 2};
-    c.norm = norm;
-    c.final_norm = norm == NormPosition::pre;
     c.bias_output = true;
     c.source_vocabulary = c.target_vocabulary = vocabulary;
+    change(c);
     c.resolve(tp);
     return c;
   }
@@ -133,8 +133,15 @@ Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32
 }
 
 TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
-  for (const NormPosition norm : {NormPosition::post, NormPosition::pre}) {
-    SmallModel m(*alone_, 13, 300, norm);
+  const SmallModel::Change variants[] = {
+      [](ModelConfig&) {},
+      [](ModelConfig& c) { c.norm = NormPosition::pre, c.final_norm = true; },
+      [](ModelConfig& c) { c.norm_kind = NormKind::rms, c.activation = FeedForwardActivation::swiglu; },
+      [](ModelConfig& c) { c.positions = Positions::rotary, c.kv_heads = 1; },
+      [](ModelConfig& c) { c.positions = Positions::rotary_halves; },
+  };
+  for (const SmallModel::Change change : variants) {
+    SmallModel m(*alone_, 13, 300, change);
     const std::vector<BeamRequest> requests = random_requests(all_or_few(6, 2), 13, 6);
     const Results found = m.search(requests, {.beam = 1});
     for (size_t i = 0; i < requests.size(); ++i) {

@@ -1,7 +1,7 @@
 // tests/tensor/gemm/gemm_epilogue_test.cpp: what a product ends with, against loops in double: activations, their
 // gradients from what was saved, the gradient of a bias.
 #include "tensor/half.h"
-#include "tensor/math.h"
+#include "tests/support/activation_value.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -9,15 +9,9 @@ namespace {
 
 using Kind = ops::Epilogue::Kind;
 
-constexpr Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh};
+constexpr Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                       Activation::sigmoid};
 
-double applied(Activation activation, double x) {
-  return activation == Activation::relu ? std::max(x, 0.0) : activation == Activation::gelu ? gelu(x) : gelu_tanh(x);
-}
-double derivative(Activation activation, double x) {
-  if (activation == Activation::relu) return x > 0 ? 1 : 0;
-  return activation == Activation::gelu ? gelu_derivative(x) : gelu_tanh_derivative(x);
-}
 // No activation is steeper than kSteepest, no gradient of the smooth ones changes faster than kBend.
 constexpr double kSteepest = 1.13, kBend = 0.8;
 
@@ -121,7 +115,7 @@ TEST_F(GemmEpilogue, ActivatesTheSumWithItsBias) {
               activated(activation, types, m, n, k, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0);
           const Doubles got = doubles(in.c);
           for (size_t i = 0; i < got.size(); ++i) {
-            const double want = applied(activation, in.x[i]);
+            const double want = activation_value(activation, in.x[i]);
             const double allowed = kSteepest * in.x_rounding[i] + unit_roundoff(types.c) * std::abs(want);
             ASSERT_NEAR(got[i], want, allowed) << "element " << i;
           }
@@ -147,7 +141,7 @@ TEST_F(GemmEpilogue, MultipliesAProductByTheDerivative) {
           const Doubles got = doubles(d_x), sums = product(d_y, weight);
           for (size_t i = 0; i < got.size(); ++i) {
             if (activation == Activation::relu && std::abs(in.x[i]) <= in.x_rounding[i]) continue;  // on either side
-            const double slope = derivative(activation, in.x[i]), want = sums[i] * slope;
+            const double slope = activation_derivative(activation, in.x[i]), want = sums[i] * slope;
             const double bend = activation == Activation::relu ? 0 : kBend * in.x_rounding[i];
             const double allowed = unit_roundoff(types.c) * (std::abs(want) + kSteepest * std::abs(sums[i])) +
                                    std::abs(sums[i]) * bend + kSteepest * sum_rounding(depth);

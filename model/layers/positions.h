@@ -1,0 +1,52 @@
+// model/layers/positions.h: where a token stands in its sentence: tables that are added to the embeddings, or rotations
+// of the queries and keys of self-attention. Formulas: docs/model.md.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/config.h"
+#include "model/parameters/param_store.h"
+#include "model/pass.h"
+
+namespace weft {
+
+struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
+  Tensor sinusoids;                // or
+  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"; neither: nothing is added
+  Tensor rows() const { return learned ? learned->value : sinusoids; }
+};
+
+// Turns queries and keys by their positions (Su et al. 2021), so that their products depend on differences alone.
+class RotaryPositions {
+ public:
+  RotaryPositions(const Tensor& table, bool halves) : table_(table), halves_(halves) {}
+  // x [R, heads of K columns], in place; `inverse` turns a gradient back.
+  void turn(Pass& p, const Tensor& x, const Tensor& positions, bool inverse = false) const;
+
+ private:
+  Tensor table_;  // [P, K] sines and cosines
+  bool halves_;
+};
+
+// What config.positions asks for: sinusoids, one table for both sides, of `num_positions` rows; two learned tables of
+// config.max_positions rows; or the angles of rotary positions. Sentences have at most max_positions() rows.
+class PositionEncoding {
+ public:
+  PositionEncoding(ParamStore& params, const ModelConfig& config, int64_t num_positions);
+  const PositionTable& source() const { return source_; }
+  const PositionTable& target() const { return target_; }
+  const RotaryPositions* rotary() const { return rotary_ ? &*rotary_ : nullptr; }  // lives as long as this
+  int64_t max_positions() const { return max_positions_; }
+  size_t bytes() const {  // learned tables are parameters
+    return Buffer::footprint(buffer_.bytes(), buffer_.device());
+  }
+
+ private:
+  int64_t max_positions_;
+  Buffer buffer_;  // of sinusoids or angles
+  PositionTable source_, target_;
+  std::optional<RotaryPositions> rotary_;
+};
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// tensor/enum_names.h: the words for enums that a user can choose: one list beside each enum,
+//   constexpr EnumNames<Tying, 3> enum_names(Tying) { return {{{"none", Tying::none}, ...}}; }
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace weft {
+
+template <typename E, size_t N>
+using EnumNames = std::array<std::pair<const char*, E>, N>;
+
+template <typename E>
+constexpr const char* name_of_enum(E value) {
+  for (const auto& [name, candidate] : enum_names(E{}))
+    if (value == candidate) return name;
+  return "?";  // a value without a name: enum_names_test.cpp looks for such
+}
+
+template <typename E>
+std::string joined_enum_names() {
+  std::string all;
+  for (const auto& [name, value] : enum_names(E{})) all += (all.empty() ? "" : ", ") + std::string(name);
+  return all;
+}
+
+}  // namespace weft
