@@ -1,14 +1,15 @@
-// tensor/cpu/attention/attention.h: what attention's forward and backward share: ranges, scratch sizes, uncovered
-// rows.
+// tensor/cpu/attention/attention.h: what attention's forward and backward share: rows, query tiles, scores, the loop
+// over heads.
 #pragma once
+
+#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
+#include "tensor/cpu/gemm/amx.h"
 #include "tensor/cpu/gemm/small_gemm.h"
 #include "tensor/cpu/runtime.h"
-#include "tensor/half.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -34,35 +35,6 @@ T* at(const Tensor& t, int64_t row, int64_t col) {
   return t.ptr<T>() + row * t.row_stride + col;
 }
 
-// Where a product's f32 result goes: into the tensor itself, or, where that stores halves, into `space` [rows, columns
-// rounded up] until finish() rounds it.
-template <typename T>
-class Result {
- public:
-  Result(T* target, int64_t stride, int64_t cols, float* space) : target_(target), stride_(stride), cols_(cols) {
-    if constexpr (std::is_same_v<T, float>) {
-      data = target, ld = stride;
-    } else {
-      data = space, ld = round_up_to_lanes(cols);
-    }
-  }
-  void finish(int64_t rows) const {
-    if constexpr (!std::is_same_v<T, float>) {
-      for (int64_t r = 0; r < rows; ++r) {
-#pragma omp simd
-        for (int64_t c = 0; c < cols_; ++c) target_[r * stride_ + c] = from_float<T>(data[r * ld + c]);
-      }
-    }
-  }
-
-  float* data;
-  int64_t ld;
-
- private:
-  T* target_;
-  int64_t stride_, cols_;
-};
-
 template <typename T>
 void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
   for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
@@ -81,6 +53,7 @@ struct QueryTile {
   bool causal;
 
   int64_t row(int64_t i) const { return q.begin + begin + i; }
+  Rows rows() const { return {row(0), row(count)}; }
   int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // keys of its query i
   int64_t keys() const { return visible(count - 1); }                                      // of all its queries
 };
@@ -91,19 +64,34 @@ void for_each_tile(int64_t head, Rows q, Rows k, bool causal, const F& f) {
     f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
-// attention_scores.cpp: what lies between the products. Rows are `ld` long and filled up with 0 to `padded`, which is
-// a multiple of kLanes; `factors` is space for as much.
-struct ScoreRows {
-  int64_t ld, padded;
-  float* factors;
+// A tile's scores, or what becomes of them: rows `ld` apart, whose columns from `keys` to `padded` are made 0.
+struct Scores {
+  float* data;
+  int64_t ld, rows, keys, padded;
 };
+
+// scores.cpp: what happens between the products. `factors` is space for dropout factors, as large as the scores.
 // From scores to probabilities times their dropout factors; saves the log-sum-exp.
-void softmax(const ops::AttentionForward& a, const QueryTile& tile, const ScoreRows& rows, float* scores);
-// From scores in `p` and dY V^T in `d_p` to P M and dS.
-void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const ScoreRows& rows, float* p,
-                     float* d_p);
+void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors);
+// From scores and dY V^T to P M and dS.
+void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
+                     const Scores& d_scores, float* factors);
 
 // Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
 void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row);
+
+// f(head, queries, keys, scratch memory) for each head of each sentence, on all threads.
+template <typename Arguments, typename F>
+void for_each_head(Runtime& run, const Arguments& a, const F& f) {
+#pragma omp parallel if (a.y.numel() >= kWorthThreads)
+  {
+    const TileConfig config(run.tiles_for(a.y.dtype));
+    float* const scratch = run.scratch(omp_get_thread_num());
+#pragma omp for collapse(2) schedule(dynamic, 4)
+    for (int64_t sentence = 0; sentence < a.q_rows.begin.numel(); ++sentence)
+      for (int64_t head = 0; head < a.heads; ++head)
+        f(head, rows_of(a.q_rows, sentence), rows_of(a.k_rows, sentence), scratch);
+  }
+}
 
 }  // namespace weft::cpu

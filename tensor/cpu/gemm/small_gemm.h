@@ -1,6 +1,6 @@
 // tensor/cpu/gemm/small_gemm.h: products of matrices that fit the nearest caches, without set-up cost; for attention.
 //
-// Vectors run along the columns of b and c. An element of `a` is broadcast, so a transposed `a` costs nothing.
+// Vectors run along the columns of b and c. An element of `a` is broadcast, so a transposed `a` need not be copied.
 #pragma once
 
 #include <algorithm>
@@ -56,9 +56,11 @@ inline void store(const Vec& v, float* to, int64_t count = kLanes) {
   }
 }
 
-struct SmallA {  // element (i, j) at data[i * row + j * col]
+template <bool kTransposed>
+struct SmallA {  // [m, k], or in memory [k, m]; a type for each, as loops are faster when compiled for one
   const float* data;
-  int64_t row, col;
+  int64_t ld;
+  const float& operator()(int64_t i, int64_t j) const { return kTransposed ? data[j * ld + i] : data[i * ld + j]; }
 };
 
 struct SmallB {  // rows readable up to a multiple of kLanes columns
@@ -67,14 +69,15 @@ struct SmallB {  // rows readable up to a multiple of kLanes columns
 };
 
 // One block of kRows rows and kVecs vectors of c, the last vector `tail` columns wide in c.
-template <int kRows, int kVecs>
-inline void small_gemm_block(int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail, bool accumulate) {
+template <int kRows, int kVecs, bool kTransposed>
+inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc, int64_t tail,
+                             bool accumulate) {
   Vec sums[kRows][kVecs] = {};
   for (int64_t j = 0; j < k; ++j) {
     Vec row[kVecs];
     for (int v = 0; v < kVecs; ++v) row[v] = load(b.data + j * b.ld + v * kLanes);
     for (int i = 0; i < kRows; ++i) {
-      const float factor = a.data[i * a.row + j * a.col];
+      const float factor = a(i, j);
       for (int v = 0; v < kVecs; ++v) sums[i][v] += factor * row[v];
     }
   }
@@ -88,9 +91,9 @@ inline void small_gemm_block(int64_t k, SmallA a, SmallB b, float* c, int64_t ld
   }
 }
 
-template <int kVecs>
-inline void small_gemm_rows(int64_t rows, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc, int64_t tail,
-                            bool accumulate) {
+template <int kVecs, bool kTransposed>
+inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc,
+                            int64_t tail, bool accumulate) {
   switch (rows) {
     case 8:
       return small_gemm_block<8, kVecs>(k, a, b, c, ldc, tail, accumulate);
@@ -112,14 +115,15 @@ inline void small_gemm_rows(int64_t rows, int64_t k, SmallA a, SmallB b, float* 
 }
 
 // c[m, n] = a[m, k] b[k, n], or += if `accumulate`.
-inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA a, SmallB b, float* c, int64_t ldc,
+template <bool kTransposed>
+inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc,
                        bool accumulate = false) {
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
     const int64_t width = std::min(n - col, 2 * kLanes);
     const SmallB b_cols{b.data + col, b.ld};
     for (int64_t i = 0; i < m; i += kBlockRows) {
       const int64_t rows = std::min(m - i, kBlockRows);
-      const SmallA a_rows{a.data + i * a.row, a.row, a.col};
+      const SmallA<kTransposed> a_rows{&a(i, 0), a.ld};
       float* target = c + i * ldc + col;
       if (width > kLanes) {
         small_gemm_rows<2>(rows, k, a_rows, b_cols, target, ldc, width - kLanes, accumulate);

@@ -19,17 +19,24 @@ inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t col
       store_halves(r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{}, a + r * ld + c);
 }
 
+// A pair of b's rows, of which `kRows` exist; tiles of neighbouring columns are `column` halves apart.
+template <int kRows>
+inline void pack_b_pair(const BFloat16* in, int64_t in_row, int64_t cols, BFloat16* to, int64_t column) {
+  for (int64_t c = 0; c < cols; c += kTileHalves, to += 2 * column) {
+    const HalfRow first = kRows > 0 ? load_halves(in + c, cols - c) : HalfRow{};
+    const HalfRow second = kRows > 1 ? load_halves(in + in_row + c, cols - c) : HalfRow{};
+    store_halves(interleave<false>(first, second), to);
+    store_halves(interleave<true>(first, second), to + column);
+  }
+}
+
 // b = in[rows, cols].
 inline void pack_b(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* b) {
-  const int64_t column = round_up_to_halves(rows) * kTileFloats;  // halves of a column of tiles
-  for (int64_t r = 0; r < round_up_to_halves(rows); r += 2)
-    for (int64_t c = 0; c < cols; c += kTileHalves) {
-      const HalfRow first = r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{};
-      const HalfRow second = r + 1 < rows ? load_halves(in + (r + 1) * in_row + c, cols - c) : HalfRow{};
-      BFloat16* to = b + c / kTileFloats * column + r * kTileFloats;
-      store_halves(interleave<false>(first, second), to);
-      store_halves(interleave<true>(first, second), to + column);
-    }
+  const int64_t padded = round_up_to_halves(rows), column = padded * kTileFloats;
+  int64_t r = 0;
+  for (; r + 1 < rows; r += 2) pack_b_pair<2>(in + r * in_row, in_row, cols, b + r * kTileFloats, column);
+  if (r < rows) pack_b_pair<1>(in + r * in_row, in_row, cols, b + r * kTileFloats, column), r += 2;
+  for (; r < padded; r += 2) pack_b_pair<0>(nullptr, 0, cols, b + r * kTileFloats, column);
 }
 
 // b = the transpose of in[rows, cols].

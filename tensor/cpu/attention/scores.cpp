@@ -1,5 +1,4 @@
-// tensor/cpu/attention/attention_scores.cpp: a tile's scores to probabilities, and their gradients, in vectors along
-// the keys.
+// tensor/cpu/attention/scores.cpp: a tile's scores to probabilities, and their gradients, in vectors along the keys.
 //
 // What a row sums does not depend on how far its vectors are filled up: lanes past the visible keys add 0.
 #include <limits>
@@ -26,7 +25,7 @@ Vec exp_of_lanes(Vec x) {
   return y;
 }
 
-// Of all lanes, by halves.
+// Over all lanes, pairwise.
 template <typename F>
 float reduce_lanes(Vec v, const F& f) {
 #pragma GCC unroll 4
@@ -47,13 +46,13 @@ Vec masked_scores(const float* scores, int64_t visible, float scale) {
 
 // The first queries of a causal tile see fewer keys, so factors are filled by strips of a few.
 template <typename Arguments>
-void fill_factors(const Arguments& a, const QueryTile& tile, const ScoreRows& rows) {
+void fill_factors(const Arguments& a, const QueryTile& tile, int64_t ld, float* factors) {
   const DropoutMask mask = a.dropout.mask();
   const int64_t strip = tile.causal ? kLanes : tile.count;
   for (int64_t i = 0; i < tile.count; i += strip) {
     const int64_t count = std::min(strip, tile.count - i), keys = round_up_to_lanes(tile.visible(i + count - 1));
     const uint64_t first = mask.index(tile.head * a.q.rows() + tile.row(i), tile.k.begin);
-    DropoutBlock(mask).fill(first, count, keys, rows.factors + i * rows.ld, rows.ld);
+    DropoutBlock(mask).fill(first, count, keys, factors + i * ld, ld);
   }
 }
 
@@ -98,14 +97,15 @@ void fill_up(float* row, int64_t visible, int64_t padded) {
 
 }  // namespace
 
-void softmax(const ops::AttentionForward& a, const QueryTile& tile, const ScoreRows& rows, float* scores) {
+void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors) {
   const bool dropping = a.dropout.rate > 0;
-  if (dropping) fill_factors(a, tile, rows);
+  const int64_t ld = scores.ld, padded = scores.padded;
+  if (dropping) fill_factors(a, tile, ld, factors);
   SoftmaxSums sums[kQueryTile];
-  for (int64_t i = 0; i < tile.count; ++i) {
-    float* row = scores + i * rows.ld;
-    sums[i] = softmax_row(row, tile.visible(i), a.scale, dropping ? rows.factors + i * rows.ld : nullptr);
-    fill_up(row, tile.visible(i), rows.padded);
+  float* row = scores.data;
+  for (int64_t i = 0; i < tile.count; ++i, row += ld) {
+    sums[i] = softmax_row(row, tile.visible(i), a.scale, dropping ? factors + i * ld : nullptr);
+    fill_up(row, tile.visible(i), padded);
   }
   if (a.lse.empty()) return;
   float* lse = at(a.lse, tile.head, tile.row(0));
@@ -113,12 +113,14 @@ void softmax(const ops::AttentionForward& a, const QueryTile& tile, const ScoreR
   for (int64_t i = 0; i < tile.count; ++i) lse[i] = sums[i].max + log_of(sums[i].sum);
 }
 
-void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const ScoreRows& rows, float* p,
-                     float* d_p) {
+void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
+                     const Scores& d_scores, float* factors) {
   const bool dropping = a.dropout.rate > 0;
-  if (dropping) fill_factors(a, tile, rows);
+  const int64_t ld = scores.ld, padded = scores.padded;
+  if (dropping) fill_factors(a, tile, ld, factors);
   const int64_t size = a.q.cols() / a.heads, col = tile.head * size;
-  for (int64_t i = 0; i < tile.count; ++i, p += rows.ld, d_p += rows.ld) {
+  float *p = scores.data, *d_p = d_scores.data;
+  for (int64_t i = 0; i < tile.count; ++i, p += ld, d_p += ld, factors += ld) {
     const int64_t visible = tile.visible(i), row = tile.row(i);
     const float lse = *at(a.lse, tile.head, row), delta = for_storage(a.y.dtype, [&](auto zero) {
                                                     using T = decltype(zero);
@@ -126,12 +128,12 @@ void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, con
                                                   });
     for (int64_t c = 0; c < visible; c += kLanes) {
       const Vec probabilities = exp_of_lanes(masked_scores(p + c, visible - c, a.scale) - lse);
-      const Vec factors = dropping ? load(rows.factors + i * rows.ld + c) : Vec{} + 1.0f;
-      store(a.scale * probabilities * (load(d_p + c) * factors - delta), d_p + c);
-      store(probabilities * factors, p + c);
+      const Vec kept = dropping ? load(factors + c) : Vec{} + 1.0f;
+      store(a.scale * probabilities * (load(d_p + c) * kept - delta), d_p + c);
+      store(probabilities * kept, p + c);
     }
-    fill_up(p, visible, rows.padded);
-    fill_up(d_p, visible, rows.padded);
+    fill_up(p, visible, padded);
+    fill_up(d_p, visible, padded);
   }
 }
 

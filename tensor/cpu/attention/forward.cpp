@@ -1,0 +1,90 @@
+// tensor/cpu/attention/forward.cpp: forward attention; a task is one head of one sentence, and owns what it writes.
+#include <limits>
+
+#include "tensor/cpu/attention/products.h"
+
+namespace weft::cpu {
+
+void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row) {
+  std::vector<uint8_t>& covered = runtime.marks;
+  covered.assign(static_cast<size_t>(t.rows()), 0);
+  for (int64_t i = 0; i < ranges.begin.numel(); ++i) {
+    const Rows rows = rows_of(ranges, i);
+    if (rows.count() > 0) std::fill(covered.begin() + rows.begin, covered.begin() + rows.end, uint8_t{1});
+  }
+  for (int64_t r = 0; r < t.rows(); ++r) {
+    if (covered[static_cast<size_t>(r)]) continue;
+    for_storage(t.dtype, [&](auto zero) { std::fill_n(at<decltype(zero)>(t, r, 0), t.cols(), zero); });
+    if (per_row.empty()) continue;
+    for (int64_t n = 0; n < per_row.rows(); ++n) *at(per_row, n, r) = 0.0f;
+  }
+}
+
+namespace {
+
+template <typename Products>
+struct Workspace : Space<Products> {
+  typename Products::Factor *k_transposed, *v, *q, *p;
+  float *scores, *factors, *y;
+
+  Workspace(float* memory, int64_t keys, int64_t size) : Space<Products>(memory) {
+    k_transposed = this->factor(size, keys);
+    v = this->factor(keys, size);
+    q = this->factor(kQueryTile, size);
+    p = this->tile_factor(kQueryTile, keys);
+    scores = this->floats(kQueryTile, keys);
+    factors = this->floats(kQueryTile, keys);
+    y = this->result(kQueryTile, size);
+  }
+};
+
+template <typename Products>
+void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
+  using T = typename Products::Storage;
+  const int64_t size = a.q.cols() / a.heads, col = head * size, ld = Products::round_up_cols(k.count());
+  const Workspace<Products> s(memory, k.count(), size);
+  const auto k_transposed = Products::transposed(Block<T>(a.k, k, col, size), s.k_transposed);
+  const auto v = Products::right(Block<T>(a.v, k, col, size), s.v);
+
+  for_each_tile(head, q, k, a.causal, [&](const QueryTile& tile) {
+    const int64_t rows = tile.count, keys = tile.keys();
+    const Scores scores{s.scores, ld, rows, keys, Products::round_up_cols(keys)};
+    const auto queries = Products::left(Block<T>(a.q, tile.rows(), col, size), s.q);
+    Products::multiply(rows, round_up_to_lanes(keys), size, queries, k_transposed, scores.data, ld);
+    softmax(a, tile, scores, s.factors);
+    const Result<Products> y(Block<T>(a.y, tile.rows(), col, size), s.y);
+    Products::multiply(rows, size, keys, Products::left(scores, s.p), v, y.data, y.ld);
+    y.finish();
+  });
+}
+
+template <typename T>
+void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) {
+  const int64_t size = a.q.cols() / a.heads;
+  zero_head<T>(a.y, q, head * size, size);
+  if (!a.lse.empty()) std::fill_n(at(a.lse, head, q.begin), q.count(), -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
+
+void measure(Context& ctx, const ops::AttentionForward& a) {
+  for_products(runtime(ctx), a.y.dtype, [&](auto products) {
+    const Workspace<decltype(products)> space(nullptr, longest(a.k_rows, a.k), a.q.cols() / a.heads);
+    runtime(ctx).reserve_scratch(omp_get_max_threads(), space.used());
+  });
+}
+
+void attention_forward(Context& ctx, const ops::AttentionForward& a) {
+  measure(ctx, a);
+  Runtime& run = runtime(ctx);
+  zero_uncovered(run, a.q_rows, a.y, a.lse);
+  for_products(run, a.y.dtype, [&](auto products) {
+    using Products = decltype(products);
+    for_each_head(run, a, [&](int64_t head, Rows q, Rows k, float* scratch) {
+      if (k.count() > 0) return forward_head<Products>(a, head, q, k, scratch);
+      forward_without_keys<typename Products::Storage>(a, head, q);
+    });
+  });
+}
+
+}  // namespace weft::cpu
