@@ -180,14 +180,15 @@ void check_more(const Checker& c, const Rotary& a) {
             "x does not have `heads` heads of the table's even width");
 }
 
-void check_more(const Checker& c, const AttentionForward& a) {
+void check_heads(const Checker& c, const auto& a) {
   c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
+  c.require(a.kv_heads == 0 || (a.kv_heads > 0 && a.heads % a.kv_heads == 0),
+            "the heads do not divide by the heads of k and v");
 }
-void check_more(const Checker& c, const AttentionBackward& a) {
-  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
-}
+void check_more(const Checker& c, const AttentionForward& a) { check_heads(c, a); }
+void check_more(const Checker& c, const AttentionBackward& a) { check_heads(c, a); }
 void check_more(const Checker& c, const AttentionWeights& a) {
-  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
+  check_heads(c, a);
   c.require(a.first_head >= 0 && a.num_heads >= 0 && a.first_head + a.num_heads <= a.heads,
             "the chosen heads are not among this rank's");
   c.require_longest(a.k_rows, "k_rows", a.y.cols());

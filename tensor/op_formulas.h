@@ -2,6 +2,7 @@
 // knows of no ops).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/math.h"
@@ -10,6 +11,12 @@
 #include "tensor/step_scalars.h"
 
 namespace weft {
+
+// Attention's query heads for each head of k and v.
+template <typename Attention>
+int64_t group_size(const Attention& a) {
+  return a.kv_heads > 0 ? std::max<int64_t>(a.heads / a.kv_heads, 1) : 1;
+}
 
 // Of a parameter's element with this index in the global tensor.
 WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "tensor/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft {
@@ -183,8 +184,9 @@ void operands(auto& v, const Rotary& a) {
 void operands(auto& v, const AttentionForward& a) {
   v.size('N', a.heads);
   v.in("q", a.q, "QD");
-  v.in("k", a.k, "KD");
-  v.in("v", a.v, "KD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
+  v.in("v", a.v, "KE");
   v.ranges("q_rows", a.q_rows, a.q);
   v.ranges("k_rows", a.k_rows, a.k);
   v.out("y", a.y, "QD");
@@ -195,23 +197,25 @@ void operands(auto& v, const AttentionForward& a) {
 void operands(auto& v, const AttentionBackward& a) {
   v.size('N', a.heads);
   v.in("q", a.q, "QD");
-  v.in("k", a.k, "KD");
-  v.in("v", a.v, "KD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
+  v.in("v", a.v, "KE");
   v.ranges("q_rows", a.q_rows, a.q);
   v.ranges("k_rows", a.k_rows, a.k);
   v.in("y", a.y, "QD");
   v.in("lse", a.lse, "NQ", f32);
   v.in("d_y", a.d_y, "QD");
   v.out("d_q", a.d_q, "QD");
-  v.out("d_k", a.d_k, "KD");
-  v.out("d_v", a.d_v, "KD");
+  v.out("d_k", a.d_k, "KE");
+  v.out("d_v", a.d_v, "KE");
   v.dropout(a.dropout);
 }
 
 void operands(auto& v, const AttentionWeights& a) {
   v.size('N', a.heads);
   v.in("q", a.q, "QD");
-  v.in("k", a.k, "KD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
   v.ranges("q_rows", a.q_rows, a.q);
   v.ranges("k_rows", a.k_rows, a.k);
   v.in("lse", a.lse, "NQ", f32);

@@ -209,14 +209,17 @@ struct SequenceRanges {
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys:
 // self, causal and cross attention are this one op with other ranges. Heads are consecutive groups of K columns.
+// With fewer heads of k and v, query head h reads their head h / (N / Nkv): grouped-query attention (Ainslie et al.
+// 2023), multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over the query heads of a group.
 // Rows that belong to no sentence: y = 0, and their d_q, d_k, d_v = 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
-  Tensor k, v;                    // [Rk, N*K]
+  Tensor k, v;                    // [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;  // B sentences each
   Tensor y;                       // [Rq, N*K] out
   Tensor lse;                     // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
   int64_t heads = 1;              // N, of this rank
+  int64_t kv_heads = 0;           // Nkv, which divides N; 0: N
   bool causal = false;            // query j sees keys 0..j of its sentence
   float scale = 1;                // usually K^-1/2
   Dropout dropout;  // on probabilities. Global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
@@ -227,7 +230,7 @@ struct AttentionBackward {
   Tensor y, lse;         // as forward wrote them
   Tensor d_y;            // [Rq, N*K]
   Tensor d_q, d_k, d_v;  // out (=); may be column slices of one fused tensor
-  int64_t heads = 1;
+  int64_t heads = 1, kv_heads = 0;
   bool causal = false;
   float scale = 1;
   Dropout dropout;
@@ -236,10 +239,10 @@ struct AttentionBackward {
 // at inference has them. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i), where j
 // counts the keys of row i's own sentence.
 struct AttentionWeights {
-  Tensor q, k;                            // [Rq, N*K], [Rk, N*K]
+  Tensor q, k;                            // [Rq, N*K], [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;          // B sentences each
   Tensor lse;                             // [N, Rq] f32 as forward wrote it
-  int64_t heads = 1;                      // N, of this rank
+  int64_t heads = 1, kv_heads = 0;        // N and Nkv, of this rank; Nkv = 0: N
   int64_t first_head = 0, num_heads = 1;  // the chosen ones, perhaps none
   float scale = 1;
   float factor = 1;

@@ -37,6 +37,7 @@ void AttentionCore::forward(Pass& p, const AttentionSaved& s, const SequenceRang
                                  .y = s.context,
                                  .lse = s.lse,
                                  .heads = heads(p.tp),
+                                 .kv_heads = kv_heads(p.tp),
                                  .causal = causal_,
                                  .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
                                  .dropout = dropout(p, s.q.rows(), s.k.rows())});
@@ -57,6 +58,7 @@ void AttentionCore::backward(Pass& p, const AttentionSaved& s, const SequenceRan
                                   .d_k = d_k,
                                   .d_v = d_v,
                                   .heads = heads(p.tp),
+                                  .kv_heads = kv_heads(p.tp),
                                   .causal = causal_,
                                   .scale = 1.0f / std::sqrt(static_cast<float>(head_size_)),
                                   .dropout = dropout(p, s.q.rows(), s.k.rows())});
@@ -71,6 +73,7 @@ void AttentionCore::attend(Pass& p, const Tensor& q, const KeyValueCache& cache,
                                  .k_rows = keys,
                                  .y = context,
                                  .heads = heads(p.tp),
+                                 .kv_heads = kv_heads(p.tp),
                                  .scale = 1.0f / std::sqrt(static_cast<float>(head_size_))});
 }
 
@@ -84,6 +87,7 @@ void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const Sequence
                                  .k_rows = keys,
                                  .lse = s.lse,
                                  .heads = here,
+                                 .kv_heads = kv_heads(p.tp),
                                  .first_head = all || !mine ? 0 : local,
                                  .num_heads = all    ? here
                                               : mine ? 1
@@ -108,7 +112,7 @@ SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const 
   out_.emplace(params, name + ".out", heads, c.width);
 }
 
-SelfAttention::Projected SelfAttention::room(Pass& p, const Tensor& x) const {
+SelfAttention::Projected SelfAttention::allocate(Pass& p, const Tensor& x) const {
   const int64_t n = core_.columns(p.tp), m = core_.kv_columns(p.tp);
   if (qkv_) {
     const Tensor all = p.arena.tensor({x.rows(), 3 * n}, x.dtype);
@@ -119,21 +123,21 @@ SelfAttention::Projected SelfAttention::room(Pass& p, const Tensor& x) const {
 }
 
 SelfAttention::Projected SelfAttention::project(Pass& p, const Tensor& x, const Tensor& positions) const {
-  const Projected y = room(p, x);
+  const Projected y = allocate(p, x);
   if (qkv_) {
     qkv_->forward(p, x, y.qkv);
   } else {
     q_->forward(p, x, y.q);
     kv_->forward(p, x, y.kv);
   }
-  turn(p, y, positions, /*inverse=*/false);
+  rotate(p, y, positions, /*inverse=*/false);
   return y;
 }
 
-void SelfAttention::turn(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const {
+void SelfAttention::rotate(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const {
   if (rotary_ == nullptr) return;
-  rotary_->turn(p, y.q, positions, inverse);
-  rotary_->turn(p, y.k, positions, inverse);
+  rotary_->rotate(p, y.q, positions, inverse);
+  rotary_->rotate(p, y.k, positions, inverse);
 }
 
 PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y,
@@ -156,9 +160,9 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_->backward(p, d_y, s.context, d_context);
-  const Projected d = room(p, s.x);
+  const Projected d = allocate(p, s.x);
   core_.backward(p, s, sentences.rows, sentences.rows, d_context, d.q, d.k, d.v);
-  turn(p, d, sentences.positions, /*inverse=*/true);
+  rotate(p, d, sentences.positions, /*inverse=*/true);
   if (qkv_) return qkv_->backward(p, d.qkv, s.x, d_x);
   const PartialSum sum(p, d_x);
   q_->backward_part(p, d.q, s.x, sum.part(), /*accumulate=*/false);

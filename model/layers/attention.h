@@ -78,9 +78,9 @@ class SelfAttention {
     Tensor q, k, v;   // [R, N*K/tp], [R, M*K/tp] each
     Tensor qkv, kv;   // [R, 3*N*K/tp], or [R, 2*M*K/tp]
   };
-  Projected room(Pass& p, const Tensor& x) const;
+  Projected allocate(Pass& p, const Tensor& x) const;
   Projected project(Pass& p, const Tensor& x, const Tensor& positions) const;
-  void turn(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
+  void rotate(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
 
   std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first, or the two others
   AttentionCore core_;

@@ -10,14 +10,14 @@ Norm::Norm(ParamStore& params, const std::string& name, const ModelConfig& c)
       kind_(c.norm_kind),
       eps_(kind_ == NormKind::layer ? 1e-5f : 1e-6f) {}
 
-Norm::Saved Norm::room(Pass& p, const Tensor& x) const {
+Norm::Saved Norm::allocate(Pass& p, const Tensor& x) const {
   return {.x = x,
           .mean = kind_ == NormKind::layer ? p.arena.tensor({x.rows()}) : Tensor(),
           .rstd = p.arena.tensor({x.rows()})};
 }
 
 void Norm::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const {
-  const Saved s = room(p, x);
+  const Saved s = allocate(p, x);
   ops::norm_forward(p.ctx, {.x = x,
                             .gamma = gamma_->value,
                             .beta = beta(),

@@ -18,7 +18,7 @@ class Norm {
   // Declares name.weight and, of layer norm, name.bias.
   Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  Saved room(Pass& p, const Tensor& x) const;  // of the arena, for the statistics of x
+  Saved allocate(Pass& p, const Tensor& x) const;  // of the arena, for the statistics of x
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
   // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual.
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x) const;

@@ -32,7 +32,7 @@ Buffer sinusoids(PositionLayout layout, int64_t rows, int64_t cols, int64_t offs
 
 }  // namespace
 
-void RotaryPositions::turn(Pass& p, const Tensor& x, const Tensor& positions, bool inverse) const {
+void RotaryPositions::rotate(Pass& p, const Tensor& x, const Tensor& positions, bool inverse) const {
   ops::rotary(p.ctx, {.x = x,
                       .positions = positions,
                       .table = table_,

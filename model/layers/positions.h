@@ -22,7 +22,7 @@ class RotaryPositions {
  public:
   RotaryPositions(const Tensor& table, bool halves) : table_(table), halves_(halves) {}
   // x [R, heads of K columns], in place; `inverse` turns a gradient back.
-  void turn(Pass& p, const Tensor& x, const Tensor& positions, bool inverse = false) const;
+  void rotate(Pass& p, const Tensor& x, const Tensor& positions, bool inverse = false) const;
 
  private:
   Tensor table_;  // [P, K] sines and cosines

@@ -28,7 +28,7 @@ ResidualStream::ResidualStream(Pass& p, Residuals residuals, const Tensor& x, co
   for (size_t i = 1; i <= residuals_.size(); ++i) {
     const Tensor normed = i == residuals_.size() ? y : p.arena.like(x);
     const Norm* norm = residuals_.norm_after(i);
-    stages_.push_back({.sum = norm ? norm->room(p, p.arena.like(x)) : Norm::Saved{.x = normed}, .normed = normed});
+    stages_.push_back({.sum = norm ? norm->allocate(p, p.arena.like(x)) : Norm::Saved{.x = normed}, .normed = normed});
   }
   if (saved) *saved = stages_;
   mark_ = p.arena.mark();

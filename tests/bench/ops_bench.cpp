@@ -135,13 +135,16 @@ Sentences wmt_like_sentences(Operands& o, bool causal) {
   return found;
 }
 
-void add_attention(const std::string& name, bool causal) {
-  const auto prepare = [causal](bool backward) -> Prepare {
-    return [causal, backward](Operands& o, Work& work) -> Run {
+void add_attention(const std::string& name, bool causal, int64_t kv_heads) {
+  const auto prepare = [causal, kv_heads](bool backward) -> Prepare {
+    return [causal, kv_heads, backward](Operands& o, Work& work) -> Run {
       const Sentences s = wmt_like_sentences(o, causal);
       work.flops = (backward ? 10.0 : 4.0) * s.scores * kWidth;  // products with scores: two forward, five backward
-      const Tensor qkv = o.random({kRows, 3 * kWidth});
-      const auto part = [](const Tensor& t, int64_t i) { return t.slice_cols(i * kWidth, kWidth); };
+      const int64_t kv_width = kWidth / kHeads * kv_heads;
+      const Tensor qkv = o.random({kRows, kWidth + 2 * kv_width});
+      const auto part = [kv_width](const Tensor& t, int64_t i) {
+        return i == 0 ? t.slice_cols(0, kWidth) : t.slice_cols(kWidth + (i - 1) * kv_width, kv_width);
+      };
       const float scale = 1.0f / 8.0f;  // head size 64
       Dropout dropout = kDropout;
       dropout.row_stride = kRows;
@@ -153,12 +156,13 @@ void add_attention(const std::string& name, bool causal) {
                                           .y = o.like({kRows, kWidth}),
                                           .lse = o.floats({kHeads, kRows}),
                                           .heads = kHeads,
+                                          .kv_heads = kv_heads,
                                           .causal = causal,
                                           .scale = scale,
                                           .dropout = dropout};
       if (!backward) return [=](Context& ctx) { ops::attention_forward(ctx, forward); };
       ops::attention_forward(o.ctx, forward);
-      const Tensor d_qkv = o.like({kRows, 3 * kWidth});
+      const Tensor d_qkv = o.like(qkv.shape);
       const ops::AttentionBackward args{.q = forward.q,
                                         .k = forward.k,
                                         .v = forward.v,
@@ -171,6 +175,7 @@ void add_attention(const std::string& name, bool causal) {
                                         .d_k = part(d_qkv, 1),
                                         .d_v = part(d_qkv, 2),
                                         .heads = kHeads,
+                                        .kv_heads = kv_heads,
                                         .causal = causal,
                                         .scale = scale,
                                         .dropout = dropout};
@@ -323,8 +328,9 @@ int main(int argc, char** argv) {
   add_linear("projection", kWidth, kWidth);
   add_linear("feed_forward_up", kWidth, kFeedForward);
   add_linear("output", kWidth, kVocabulary);
-  add_attention("self", /*causal=*/false);
-  add_attention("causal", /*causal=*/true);
+  add_attention("self", /*causal=*/false, kHeads);
+  add_attention("causal", /*causal=*/true, kHeads);
+  add_attention("grouped", /*causal=*/true, kHeads / 4);
   add_normalization();
   add_pointwise();
   add_loss();

@@ -33,7 +33,7 @@ Side random_side(RandomArguments& r, int64_t sentences) {
 
 struct Arguments {
   Side q, k;
-  int64_t heads, width;
+  int64_t heads, kv_heads, width, kv_width;
   weft::ops::AttentionForward forward;
 
   explicit Arguments(RandomArguments& r) {
@@ -41,15 +41,18 @@ struct Arguments {
     const int64_t head_size = r.one_of<int64_t>({3, 8, 16, 17, 32, 64, 80, 128});
     const bool is_self = r.coin();
     q = random_side(r, sentences), k = is_self ? q : random_side(r, sentences);
-    heads = r.from(1, 3), width = heads * head_size;
+    const int64_t group = r.one_of<int64_t>({1, 1, 2, 3});
+    kv_heads = r.from(1, 3), heads = kv_heads * group;
+    width = heads * head_size, kv_width = kv_heads * head_size;
     forward = {.q = r.matrix(q.rows, width),
-               .k = r.matrix(k.rows, width),
-               .v = r.matrix(k.rows, width),
+               .k = r.matrix(k.rows, kv_width),
+               .v = r.matrix(k.rows, kv_width),
                .q_rows = q.ranges,
                .k_rows = k.ranges,
                .y = r.matrix(q.rows, width),
                .lse = r.floats({heads, q.rows}),
                .heads = heads,
+               .kv_heads = kv_heads,
                .causal = is_self && r.coin(),
                .scale = 2 / std::sqrt(static_cast<float>(head_size))};
   }
@@ -78,9 +81,10 @@ void compare_attention_backward(RandomArguments& r, OpComparison& devices) {
                        .lse = f.lse,
                        .d_y = r.matrix(a.q.rows, a.width),
                        .d_q = r.matrix(a.q.rows, a.width),
-                       .d_k = r.matrix(a.k.rows, a.width),
-                       .d_v = r.matrix(a.k.rows, a.width),
+                       .d_k = r.matrix(a.k.rows, a.kv_width),
+                       .d_v = r.matrix(a.k.rows, a.kv_width),
                        .heads = a.heads,
+                       .kv_heads = a.kv_heads,
                        .causal = f.causal,
                        .scale = f.scale,
                        .dropout = f.dropout},
@@ -99,6 +103,7 @@ void compare_attention_weights(RandomArguments& r, OpComparison& devices) {
                        .k_rows = a.forward.k_rows,
                        .lse = a.forward.lse,
                        .heads = a.heads,
+                       .kv_heads = a.kv_heads,
                        .first_head = first,
                        .num_heads = r.from(0, a.heads - first),
                        .scale = a.forward.scale,

@@ -165,16 +165,16 @@ TEST_P(Storage, EmbeddingAndPositions) {
 TEST_P(Storage, AttentionOfEveryTile) {
   cpu::runtime(w_.ctx).use_tiles(false);  // AMX rounds more; attention_tiles_test.cpp
   struct Case {
-    int64_t heads, size;
+    int64_t heads, kv_heads, size;
     bool causal;
   };
-  for (const auto& [heads, size, causal] : {Case{1, 1, true}, {2, 16, false}, {2, 16, true}, {1, 17, true}}) {
-    SCOPED_TRACE(fmt::format("heads {} size {} causal {}", heads, size, causal));
-    const int64_t rows = 75, width = heads * size;  // a sentence of three tiles, one of one token, unused rows
-    const Pair q = random({rows, width}), k = random({rows, width}), v = random({rows, width}),
-               d_y = random({rows, width});
-    const Pair y = outputs({rows, width}), d_q = outputs({rows, width}), d_k = outputs({rows, width}),
-               d_v = outputs({rows, width});
+  for (const auto& [heads, kv_heads, size, causal] :
+       {Case{1, 1, 1, true}, {2, 2, 16, false}, {2, 2, 16, true}, {1, 1, 17, true}, {4, 2, 16, true}}) {
+    SCOPED_TRACE(fmt::format("heads {} of {} size {} causal {}", heads, kv_heads, size, causal));
+    const int64_t rows = 75;  // a sentence of three tiles, one of one token, unused rows
+    const Shape queries{rows, heads * size}, keys{rows, kv_heads * size};
+    const Pair q = random(queries), k = random(keys), v = random(keys), d_y = random(queries);
+    const Pair y = outputs(queries), d_q = outputs(queries), d_k = outputs(keys), d_v = outputs(keys);
     const Tensor lse = w_.nans({heads, rows});
     const ops::SequenceRanges ranges{w_.ints({0, 70, 71}), w_.ints({70, 71, 73})};
     const Dropout dropout{.rate = 0.2f, .seed = 1, .purpose = 3, .row_stride = rows, .scalars = &kTestScalars};
@@ -188,6 +188,7 @@ TEST_P(Storage, AttentionOfEveryTile) {
                                       .y = of(y),
                                       .lse = lse,
                                       .heads = heads,
+                                      .kv_heads = kv_heads,
                                       .causal = causal,
                                       .scale = 0.5f,
                                       .dropout = dropout});
@@ -208,6 +209,7 @@ TEST_P(Storage, AttentionOfEveryTile) {
                                        .d_k = of(d_k),
                                        .d_v = of(d_v),
                                        .heads = heads,
+                                       .kv_heads = kv_heads,
                                        .causal = causal,
                                        .scale = 0.5f,
                                        .dropout = dropout});

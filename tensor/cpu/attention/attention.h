@@ -1,5 +1,5 @@
 // tensor/cpu/attention/attention.h: what attention's forward and backward share: rows, query tiles, scores, the loop
-// over heads.
+// over groups of heads.
 #pragma once
 
 #include <omp.h>
@@ -10,6 +10,7 @@
 #include "tensor/cpu/gemm/amx.h"
 #include "tensor/cpu/gemm/small_gemm.h"
 #include "tensor/cpu/runtime.h"
+#include "tensor/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
@@ -36,8 +37,8 @@ T* at(const Tensor& t, int64_t row, int64_t col) {
 }
 
 template <typename T>
-void zero_head(const Tensor& t, Rows rows, int64_t col, int64_t size) {
-  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill_n(at<T>(t, r, col), size, T{});
+void zero_columns(const Tensor& t, Rows rows, int64_t begin, int64_t end) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill(at<T>(t, r, begin), at<T>(t, r, end), T{});
 }
 
 // The keys that query `q` of a sentence sees.
@@ -58,10 +59,16 @@ struct QueryTile {
   int64_t keys() const { return visible(count - 1); }                                      // of all its queries
 };
 
-template <typename F>  // f(tile), from the first one on
-void for_each_tile(int64_t head, Rows q, Rows k, bool causal, const F& f) {
-  for (int64_t begin = 0; begin < q.count(); begin += kQueryTile)
-    f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
+// Query heads that share a head of k and v.
+struct HeadGroup {
+  int64_t kv_head, first, last;  // first <= head < last
+};
+
+template <typename F>  // f(tile), from the first head's first one on
+void for_each_tile(HeadGroup heads, Rows q, Rows k, bool causal, const F& f) {
+  for (int64_t head = heads.first; head < heads.last; ++head)
+    for (int64_t begin = 0; begin < q.count(); begin += kQueryTile)
+      f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
 // A tile's scores, or what becomes of them: rows `ld` apart, whose columns from `keys` to `padded` are made 0.
@@ -80,17 +87,19 @@ void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, con
 // Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
 void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row);
 
-// f(head, queries, keys, scratch memory) for each head of each sentence, on all threads.
+// f(group of heads, queries, keys, scratch memory) for each group of each sentence, on all threads.
 template <typename Arguments, typename F>
-void for_each_head(Runtime& run, const Arguments& a, const F& f) {
+void for_each_group(Runtime& run, const Arguments& a, const F& f) {
+  const int64_t size = group_size(a), num_groups = a.heads / size;
 #pragma omp parallel if (a.y.numel() >= kWorthThreads)
   {
     const TileConfig config(run.tiles_for(a.y.dtype));
     float* const scratch = run.scratch(omp_get_thread_num());
 #pragma omp for collapse(2) schedule(dynamic, 4)
     for (int64_t sentence = 0; sentence < a.q_rows.begin.numel(); ++sentence)
-      for (int64_t head = 0; head < a.heads; ++head)
-        f(head, rows_of(a.q_rows, sentence), rows_of(a.k_rows, sentence), scratch);
+      for (int64_t group = 0; group < num_groups; ++group)
+        f(HeadGroup{group, group * size, (group + 1) * size}, rows_of(a.q_rows, sentence), rows_of(a.k_rows, sentence),
+          scratch);
   }
 }
 

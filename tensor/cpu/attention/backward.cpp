@@ -1,7 +1,7 @@
 // tensor/cpu/attention/backward.cpp: gradients of attention; probabilities are computed again from the saved lse.
 //
 // With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
-// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q.
+// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q;  dK and dV are summed over a group's heads, in f32.
 #include "tensor/cpu/attention/products.h"
 
 namespace weft::cpu {
@@ -26,27 +26,28 @@ struct Workspace : Space<Products> {
 };
 
 template <typename Products>
-void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k, float* memory) {
+void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Rows k, float* memory) {
   using T = typename Products::Storage;
-  const int64_t size = a.q.cols() / a.heads, col = head * size, ld = Products::round_up_cols(k.count());
+  const int64_t size = a.q.cols() / a.heads, k_col = heads.kv_head * size, ld = Products::round_up_cols(k.count());
   const Workspace<Products> s(memory, k.count(), size);
-  const auto k_transposed = Products::transposed(Block<T>(a.k, k, col, size), s.k_transposed);
-  const auto v_transposed = Products::transposed(Block<T>(a.v, k, col, size), s.v_transposed);
-  const auto all_keys = Products::right(Block<T>(a.k, k, col, size), s.k);
+  const auto k_transposed = Products::transposed(Block<T>(a.k, k, k_col, size), s.k_transposed);
+  const auto v_transposed = Products::transposed(Block<T>(a.v, k, k_col, size), s.v_transposed);
+  const auto all_keys = Products::right(Block<T>(a.k, k, k_col, size), s.k);
   const int64_t seen = visible_keys(a.causal, q.count() - 1, k.count());
-  const Result<Products> d_k(Block<T>(a.d_k, {k.begin, k.begin + seen}, col, size), s.d_k);
-  const Result<Products> d_v(Block<T>(a.d_v, {k.begin, k.begin + seen}, col, size), s.d_v);
+  const Result<Products> d_k(Block<T>(a.d_k, {k.begin, k.begin + seen}, k_col, size), s.d_k);
+  const Result<Products> d_v(Block<T>(a.d_v, {k.begin, k.begin + seen}, k_col, size), s.d_v);
 
-  for_each_tile(head, q, k, a.causal, [&](const QueryTile& tile) {
+  for_each_tile(heads, q, k, a.causal, [&](const QueryTile& tile) {
     const int64_t rows = tile.count, keys = tile.keys(), padded = Products::round_up_cols(keys);
+    const int64_t col = tile.head * size;
     const Scores p{s.scores, ld, rows, keys, padded}, d_s{s.d_p, ld, rows, keys, padded};
     const auto queries = Products::both(Block<T>(a.q, tile.rows(), col, size), s.q, s.right_q);
     const auto d_y = Products::both(Block<T>(a.d_y, tile.rows(), col, size), s.d_y, s.right_d_y);
     Products::multiply(rows, round_up_to_lanes(keys), size, queries.left, k_transposed, p.data, ld);
     Products::multiply(rows, round_up_to_lanes(keys), size, d_y.left, v_transposed, d_s.data, ld);
     score_gradients(a, tile, p, d_s, s.factors);
-    // A causal sentence's first tile sees only the first keys; later tiles add to the others.
-    const bool add = tile.begin > 0;
+    // A causal sentence's first tile sees only the first keys; later tiles, and other heads, add to the others.
+    const bool add = tile.begin > 0 || tile.head > heads.first;
     if (!add) d_k.zero_from(keys), d_v.zero_from(keys);
     // All packed before the first product: loading a tile that was just stored would wait.
     const auto p_transposed = Products::left_transposed(p, s.p_transposed);
@@ -59,14 +60,14 @@ void backward_head(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k
     d_q.finish();
   });
   for (const auto* d : {&d_k, &d_v}) d->finish();
-  for (const Tensor* d : {&a.d_k, &a.d_v}) zero_head<T>(*d, {k.begin + seen, k.end}, col, size);
+  for (const Tensor* d : {&a.d_k, &a.d_v}) zero_columns<T>(*d, {k.begin + seen, k.end}, k_col, k_col + size);
 }
 
 template <typename T>
-void backward_of_nothing(const ops::AttentionBackward& a, int64_t head, Rows q, Rows k) {
-  const int64_t size = a.q.cols() / a.heads, col = head * size;
-  zero_head<T>(a.d_q, q, col, size);
-  for (const Tensor* d : {&a.d_k, &a.d_v}) zero_head<T>(*d, k, col, size);
+void backward_of_nothing(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Rows k) {
+  const int64_t size = a.q.cols() / a.heads, k_col = heads.kv_head * size;
+  zero_columns<T>(a.d_q, q, heads.first * size, heads.last * size);
+  for (const Tensor* d : {&a.d_k, &a.d_v}) zero_columns<T>(*d, k, k_col, k_col + size);
 }
 
 }  // namespace
@@ -85,9 +86,9 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   for (const Tensor* d : {&a.d_k, &a.d_v}) zero_uncovered(run, a.k_rows, *d, {});
   for_products(run, a.y.dtype, [&](auto products) {
     using Products = decltype(products);
-    for_each_head(run, a, [&](int64_t head, Rows q, Rows k, float* scratch) {
-      if (q.count() > 0 && k.count() > 0) return backward_head<Products>(a, head, q, k, scratch);
-      backward_of_nothing<typename Products::Storage>(a, head, q, k);
+    for_each_group(run, a, [&](HeadGroup heads, Rows q, Rows k, float* scratch) {
+      if (q.count() > 0 && k.count() > 0) return backward_group<Products>(a, heads, q, k, scratch);
+      backward_of_nothing<typename Products::Storage>(a, heads, q, k);
     });
   });
 }

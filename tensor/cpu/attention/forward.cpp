@@ -1,4 +1,5 @@
-// tensor/cpu/attention/forward.cpp: forward attention; a task is one head of one sentence, and owns what it writes.
+// tensor/cpu/attention/forward.cpp: forward attention; a task is the query heads of one head of k and v, in one
+// sentence, and owns what it writes.
 #include <limits>
 
 #include "tensor/cpu/attention/products.h"
@@ -39,15 +40,15 @@ struct Workspace : Space<Products> {
 };
 
 template <typename Products>
-void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, float* memory) {
+void forward_group(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows k, float* memory) {
   using T = typename Products::Storage;
-  const int64_t size = a.q.cols() / a.heads, col = head * size, ld = Products::round_up_cols(k.count());
+  const int64_t size = a.q.cols() / a.heads, k_col = heads.kv_head * size, ld = Products::round_up_cols(k.count());
   const Workspace<Products> s(memory, k.count(), size);
-  const auto k_transposed = Products::transposed(Block<T>(a.k, k, col, size), s.k_transposed);
-  const auto v = Products::right(Block<T>(a.v, k, col, size), s.v);
+  const auto k_transposed = Products::transposed(Block<T>(a.k, k, k_col, size), s.k_transposed);
+  const auto v = Products::right(Block<T>(a.v, k, k_col, size), s.v);
 
-  for_each_tile(head, q, k, a.causal, [&](const QueryTile& tile) {
-    const int64_t rows = tile.count, keys = tile.keys();
+  for_each_tile(heads, q, k, a.causal, [&](const QueryTile& tile) {
+    const int64_t rows = tile.count, keys = tile.keys(), col = tile.head * size;
     const Scores scores{s.scores, ld, rows, keys, Products::round_up_cols(keys)};
     const auto queries = Products::left(Block<T>(a.q, tile.rows(), col, size), s.q);
     Products::multiply(rows, round_up_to_lanes(keys), size, queries, k_transposed, scores.data, ld);
@@ -59,10 +60,12 @@ void forward_head(const ops::AttentionForward& a, int64_t head, Rows q, Rows k, 
 }
 
 template <typename T>
-void forward_without_keys(const ops::AttentionForward& a, int64_t head, Rows q) {
+void forward_without_keys(const ops::AttentionForward& a, HeadGroup heads, Rows q) {
   const int64_t size = a.q.cols() / a.heads;
-  zero_head<T>(a.y, q, head * size, size);
-  if (!a.lse.empty()) std::fill_n(at(a.lse, head, q.begin), q.count(), -std::numeric_limits<float>::infinity());
+  zero_columns<T>(a.y, q, heads.first * size, heads.last * size);
+  if (a.lse.empty()) return;
+  for (int64_t head = heads.first; head < heads.last; ++head)
+    std::fill_n(at(a.lse, head, q.begin), q.count(), -std::numeric_limits<float>::infinity());
 }
 
 }  // namespace
@@ -80,9 +83,9 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   zero_uncovered(run, a.q_rows, a.y, a.lse);
   for_products(run, a.y.dtype, [&](auto products) {
     using Products = decltype(products);
-    for_each_head(run, a, [&](int64_t head, Rows q, Rows k, float* scratch) {
-      if (k.count() > 0) return forward_head<Products>(a, head, q, k, scratch);
-      forward_without_keys<typename Products::Storage>(a, head, q);
+    for_each_group(run, a, [&](HeadGroup heads, Rows q, Rows k, float* scratch) {
+      if (k.count() > 0) return forward_group<Products>(a, heads, q, k, scratch);
+      forward_without_keys<typename Products::Storage>(a, heads, q);
     });
   });
 }

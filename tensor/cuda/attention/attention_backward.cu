@@ -35,6 +35,7 @@ struct Backward {
   const float *lse, *delta;     // [N, Rq]
   int64_t lse_stride;
   int num_queries;
+  int group;  // query heads of a head of k and v
   bool causal;
   float scale;
   Dropout dropout;
@@ -54,8 +55,7 @@ struct QueryStats {
 
   // `query` is the tile's first row or the chunk's first column; those from `end` on are not looked at.
   template <typename T>
-  __device__ QueryStats(const Backward<T>& a, int query, int end) {
-    const int64_t head = blockIdx.y;
+  __device__ QueryStats(const Backward<T>& a, int64_t head, int query, int end) {
     for (int n = 0; n < kCount; ++n) {
       const int i = query + (kOwner == Side::queries ? row_of(2 * n) : column_of(n / 2, n % 2));
       lse[n] = i < end ? a.lse[head * a.lse_stride + i] : 0.0f;
@@ -96,32 +96,37 @@ __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<k
   }
 }
 
-// The tile's rows of one sentence.
+// The tile's rows of one sentence. A tile of keys sums over the query heads of its group, one after the other.
 template <typename T, int kHead, Side kOwner>
 __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                                      BackwardTiles<T, kHead>& tiles) {
   const int head = static_cast<int>(blockIdx.y);
-  const int64_t mask_row = static_cast<int64_t>(head) * a.num_queries;
   const int own_begin = a.own_rows.begin[visit.sentence], other_begin = a.other_rows.begin[visit.sentence];
   const int num_others = a.other_rows.end[visit.sentence] - other_begin;
   // Under the causal mask the tile's last query sees keys up to its own, and its first key is seen from there on.
   constexpr bool queries = kOwner == Side::queries;
   const int end = a.causal && queries ? smaller(visit.end - own_begin, num_others) : num_others;
-  int begin = a.causal && !queries ? (visit.begin - own_begin) / kChunk * kChunk : 0;
+  const int least = a.causal && !queries ? (visit.begin - own_begin) / kChunk * kChunk : 0;
 
+  // One loop over heads and chunks: with two, ptxas uses so many registers that fewer blocks fit on a multiprocessor.
+  const int num_heads = queries ? 1 : a.group, num_chunks = (end - least + kChunk - 1) / kChunk;
+  int query_head = head * num_heads, begin = least;
   Accumulators<kHead> d_first, d_second;
-  for (; begin < end; begin += kChunk) {
+  for (int step = 0; step < num_heads * num_chunks; ++step, begin += kChunk) {
+    if (!queries && begin >= end) begin = least, ++query_head;
+    const int other_head = queries ? head / a.group : query_head;
     const int row = other_begin + begin, count = smaller(kChunk, end - begin);
     __syncwarp();
-    load_rows<kChunk, kHead>(a.other.first.at(head), row, count, tiles.other_first);
-    load_rows<kChunk, kHead>(a.other.second.at(head), row, count, tiles.other_second);
+    load_rows<kChunk, kHead>(a.other.first.at(other_head), row, count, tiles.other_first);
+    load_rows<kChunk, kHead>(a.other.second.at(other_head), row, count, tiles.other_second);
     __syncwarp();
     Accumulators<kChunk> p, d_s;
     Products<T>::template by_rows<kHead>(tiles.own_first, tiles.other_first, p);
     Products<T>::template by_rows<kHead>(tiles.own_second, tiles.other_second, d_s);
-    const QueryStats<kOwner> stats(a, queries ? first : row, queries ? a.num_rows : row + count);
+    const QueryStats<kOwner> stats(a, query_head, queries ? first : row, queries ? a.num_rows : row + count);
     Kept kept = Kept::all();
     if (dropout.rate > 0) {
+      const int64_t mask_row = static_cast<int64_t>(query_head) * a.num_queries;
       kept = queries ? kept_of_queries(dropout, mask_row + first, row) : kept_of_keys(dropout, mask_row + row, first);
     }
     score_gradients({first - own_begin, begin, count, a.causal}, stats, a.scale, kept,
@@ -176,11 +181,11 @@ __global__ void __launch_bounds__(kDeltaThreads)
 }
 
 template <typename T, Side kOwner>
-void launch_owners(Context& ctx, const ops::AttentionBackward& op, const Backward<T>& a) {
+void launch_owners(Context& ctx, const ops::AttentionBackward& op, int64_t heads, const Backward<T>& a) {
   for_head_size(op.q.cols() / op.heads, [&](auto head) {
     constexpr int kHead = decltype(head)::value;
     launch_tiles<BackwardTiles<T, kHead>>(ctx, "attention_backward", attention_backward_kernel<T, kHead, kOwner>,
-                                          a.num_rows, kTileRows, op.heads, a);
+                                          a.num_rows, kTileRows, heads, a);
   });
 }
 
@@ -190,14 +195,16 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   measure(ctx, a);
   float* const delta = runtime(ctx).scratch<float>(Runtime::kAttention);
   const int num_queries = static_cast<int>(a.q.rows());
+  const int64_t group = group_size(a), kv_heads = a.heads / group;
   for_storage(a.q.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto input = [&](const Tensor& t) { return first_head<const T>(t, a.heads); };
+    const auto of_queries = [&](const Tensor& t) { return first_head<const T>(t, a.heads); };
+    const auto of_keys = [&](const Tensor& t) { return first_head<const T>(t, kv_heads); };
     launch(ctx, "attention_delta", attention_delta_kernel<T>,
-           blocks_for(a.q.rows() * a.heads * kDeltaLanes, kDeltaThreads), kDeltaThreads, 0, input(a.y), input(a.d_y),
-           num_queries, static_cast<int>(a.heads), delta);
+           blocks_for(a.q.rows() * a.heads * kDeltaLanes, kDeltaThreads), kDeltaThreads, 0, of_queries(a.y),
+           of_queries(a.d_y), num_queries, static_cast<int>(a.heads), delta);
 
-    const Pair<T> queries{input(a.q), input(a.d_y)}, keys{input(a.k), input(a.v)};
+    const Pair<T> queries{of_queries(a.q), of_queries(a.d_y)}, keys{of_keys(a.k), of_keys(a.v)};
     Backward<T> owners{.own = queries,
                        .other = keys,
                        .d_first = first_head<T>(a.d_q, a.heads),
@@ -210,16 +217,17 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
                        .delta = delta,
                        .lse_stride = a.lse.row_stride,
                        .num_queries = num_queries,
+                       .group = static_cast<int>(group),
                        .causal = a.causal,
                        .scale = a.scale,
                        .dropout = a.dropout};
-    launch_owners<T, Side::queries>(ctx, a, owners);
+    launch_owners<T, Side::queries>(ctx, a, a.heads, owners);
 
     owners.own = keys, owners.other = queries;
-    owners.d_first = first_head<T>(a.d_k, a.heads), owners.d_second = first_head<T>(a.d_v, a.heads);
+    owners.d_first = first_head<T>(a.d_k, kv_heads), owners.d_second = first_head<T>(a.d_v, kv_heads);
     std::swap(owners.own_rows, owners.other_rows);
     owners.num_rows = static_cast<int>(a.k.rows());
-    launch_owners<T, Side::keys>(ctx, a, owners);
+    launch_owners<T, Side::keys>(ctx, a, kv_heads, owners);
   });
 }
 

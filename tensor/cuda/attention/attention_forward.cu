@@ -19,6 +19,7 @@ struct Forward {
   int64_t lse_stride;
   SentenceRows q_rows, k_rows;
   int num_sentences, num_queries, tile_rows;
+  int group;  // query heads of a head of k and v
   bool causal;
   float scale;
   Dropout dropout;
@@ -72,7 +73,7 @@ struct OnlineSoftmax {
 template <typename T, int kHead>
 __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                               ForwardTiles<T, kHead>& tiles) {
-  const int head = static_cast<int>(blockIdx.y);
+  const int head = static_cast<int>(blockIdx.y), k_head = head / a.group;
   const int q_begin = a.q_rows.begin[visit.sentence], k_begin = a.k_rows.begin[visit.sentence];
   const int num_keys = a.k_rows.end[visit.sentence] - k_begin;
   const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // by any of the rows
@@ -81,8 +82,8 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
   for (int key = 0; key < seen; key += kChunk) {
     const int count = smaller(kChunk, seen - key);
     __syncwarp();
-    load_rows<kChunk, kHead>(a.k.at(head), k_begin + key, count, tiles.k);
-    load_rows<kChunk, kHead>(a.v.at(head), k_begin + key, count, tiles.v);
+    load_rows<kChunk, kHead>(a.k.at(k_head), k_begin + key, count, tiles.k);
+    load_rows<kChunk, kHead>(a.v.at(k_head), k_begin + key, count, tiles.v);
     __syncwarp();
     Accumulators<kChunk> p;
     Products<T>::template by_rows<kHead>(tiles.q, tiles.k, p);
@@ -134,11 +135,12 @@ __global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T
 
 void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   require_head_size(a.q.cols() / a.heads);
+  const int64_t group = group_size(a);
   for_storage(a.q.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Forward<T> parameters{.q = first_head<const T>(a.q, a.heads),
-                                .k = first_head<const T>(a.k, a.heads),
-                                .v = first_head<const T>(a.v, a.heads),
+                                .k = first_head<const T>(a.k, a.heads / group),
+                                .v = first_head<const T>(a.v, a.heads / group),
                                 .y = first_head<T>(a.y, a.heads),
                                 .lse = a.lse.empty() ? nullptr : a.lse.ptr<float>(),
                                 .lse_stride = a.lse.empty() ? 0 : a.lse.row_stride,
@@ -148,6 +150,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
                                 .num_queries = static_cast<int>(a.q.rows()),
                                 // Decoding's queries are each a sentence of their own: none waits for another.
                                 .tile_rows = a.q_rows.longest == 1 ? 1 : kTileRows,
+                                .group = static_cast<int>(group),
                                 .causal = a.causal,
                                 .scale = a.scale,
                                 .dropout = a.dropout};

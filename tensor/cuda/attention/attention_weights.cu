@@ -17,7 +17,7 @@ struct Weights {
   int num_sentences, num_queries;
   const float* lse;  // [N, Rq]
   int64_t lse_stride;
-  int first_head, num_heads;
+  int first_head, num_heads, group;
   float scale, factor;
   float* y;  // [Rq, num_columns]
   int64_t y_stride, num_columns;
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kWarp* kQueriesPerBlock) attention_weights_ker
       const float lse = a.lse[head * a.lse_stride + query];
       const T* const q = a.q.at(head).data + query * a.q.stride;
       for (int key = lane_id(); key < num_keys && key < a.num_columns; key += kWarp) {
-        const T* const k = a.k.at(head).data + (k_begin + key) * a.k.stride;
+        const T* const k = a.k.at(head / a.group).data + (k_begin + key) * a.k.stride;
         float score = 0;
         for (int c = 0; c < a.q.size; ++c) score = fmaf(to_float(q[c]), to_float(k[c]), score);
         a.y[query * a.y_stride + key] += a.factor * exp_of(a.scale * score - lse);
@@ -45,10 +45,11 @@ __global__ void __launch_bounds__(kWarp* kQueriesPerBlock) attention_weights_ker
 }  // namespace
 
 void attention_weights(Context& ctx, const ops::AttentionWeights& a) {
+  const int64_t group = group_size(a);
   for_storage(a.q.dtype, [&](auto zero) {
     using T = decltype(zero);
     const Weights<T> parameters{.q = first_head<const T>(a.q, a.heads),
-                                .k = first_head<const T>(a.k, a.heads),
+                                .k = first_head<const T>(a.k, a.heads / group),
                                 .q_rows = SentenceRows(a.q_rows),
                                 .k_rows = SentenceRows(a.k_rows),
                                 .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
@@ -57,6 +58,7 @@ void attention_weights(Context& ctx, const ops::AttentionWeights& a) {
                                 .lse_stride = a.lse.row_stride,
                                 .first_head = static_cast<int>(a.first_head),
                                 .num_heads = static_cast<int>(a.num_heads),
+                                .group = static_cast<int>(group),
                                 .scale = a.scale,
                                 .factor = a.factor,
                                 .y = a.y.ptr<float>(),

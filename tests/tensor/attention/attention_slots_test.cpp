@@ -6,13 +6,13 @@
 namespace weft::testing {
 namespace {
 
-constexpr int64_t kHeads = 2, kSize = 24, kWidth = kHeads * kSize, kSlots = 37, kCacheRows = 150;
+constexpr int64_t kHeads = 4, kSize = 24, kWidth = kHeads * kSize, kSlots = 37, kCacheRows = 150;
 
 struct Stored {  // random values in a matrix of a storage type
   Buffer buffer;
   Tensor tensor;
-  Stored(Workspace& w, DType storage, int64_t rows)
-      : buffer(static_cast<size_t>(rows * kWidth) * size_of(storage)), tensor(buffer.tensor({rows, kWidth}, storage)) {
+  Stored(Workspace& w, DType storage, int64_t rows, int64_t cols = kWidth)
+      : buffer(static_cast<size_t>(rows * cols) * size_of(storage)), tensor(buffer.tensor({rows, cols}, storage)) {
     const Tensor x = w.random(tensor.shape);
     for_storage(storage, [&](auto zero) {
       using T = decltype(zero);
@@ -43,18 +43,20 @@ class AttentionSlots : public ::testing::TestWithParam<DType> {
   Workspace w;
   Stored q{w, GetParam(), kSlots}, k{w, GetParam(), kCacheRows}, v{w, GetParam(), kCacheRows}, y{w, GetParam(), kSlots};
 
-  void attend(int64_t longest) {
+  void attend(int64_t longest) { attend(longest, k.tensor, v.tensor, kHeads); }
+  void attend(int64_t longest, const Tensor& keys, const Tensor& values, int64_t kv_heads) {
     std::vector<int32_t> q_begin, q_end, k_begin, k_end;
     for (const Slot& s : slots()) {
       q_begin.push_back(s.query), q_end.push_back(s.end), k_begin.push_back(s.k_begin), k_end.push_back(s.k_end);
     }
     ops::attention_forward(w.ctx, {.q = q.tensor,
-                                   .k = k.tensor,
-                                   .v = v.tensor,
+                                   .k = keys,
+                                   .v = values,
                                    .q_rows = {w.ints(q_begin), w.ints(q_end), longest},
                                    .k_rows = {w.ints(k_begin), w.ints(k_end)},
                                    .y = y.tensor,
                                    .heads = kHeads,
+                                   .kv_heads = kv_heads,
                                    .scale = 0.9f});
   }
   std::string alone(const Slot& s) {
@@ -88,6 +90,25 @@ TEST_P(AttentionSlots, ThatAreIdleHaveZeros) {
       if (s.end > s.query) continue;
       EXPECT_TRUE(y.row(s.query) == std::string(y.row(s.query).size(), '\0')) << "query " << s.query;
     }
+  }
+}
+
+TEST_P(AttentionSlots, OfGroupedHeadsHaveWhatCopiesOfTheirKeysGiveBitByBit) {
+  constexpr int64_t kKvHeads = 2, kGroup = kHeads / kKvHeads;
+  const Stored few_k(w, GetParam(), kCacheRows, kKvHeads * kSize), few_v(w, GetParam(), kCacheRows, kKvHeads * kSize);
+  for (const auto& [few, all] : {std::pair{&few_k.tensor, &k.tensor}, {&few_v.tensor, &v.tensor}}) {
+    for (int64_t row = 0; row < kCacheRows; ++row) {
+      for (int64_t head = 0; head < kHeads; ++head) {
+        const Tensor from = few->slice_rows(row, 1).slice_cols(head / kGroup * kSize, kSize);
+        std::memcpy(all->slice_rows(row, 1).slice_cols(head * kSize, kSize).data, from.data, from.bytes());
+      }
+    }
+  }
+  for (int64_t longest : {0, 1}) {
+    attend(longest);
+    const std::string want(static_cast<const char*>(y.tensor.data), y.tensor.bytes());
+    attend(longest, few_k.tensor, few_v.tensor, kKvHeads);
+    EXPECT_TRUE(std::string(static_cast<const char*>(y.tensor.data), y.tensor.bytes()) == want) << longest;
   }
 }
 

@@ -2,6 +2,7 @@
 // ranges.
 #include <limits>
 
+#include "tensor/error.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -15,6 +16,11 @@ struct Case {
   Ranges q, k;
   bool causal = false;
   bool dropout = false;
+  int64_t kv_heads = 0;
+
+  int64_t width() const { return heads * head_size; }
+  int64_t group() const { return kv_heads > 0 ? heads / kv_heads : 1; }
+  int64_t kv_width() const { return width() / group(); }
 };
 
 Ranges consecutive(int32_t count, int32_t rows) {
@@ -45,6 +51,10 @@ const std::vector<Case>& cases() {
       {"no sentence", 3, 2, 1, 2, {}, {}},
       {"more sentences than a GPU's warp has lanes", 70, 70, 1, 2, consecutive(35, 2), consecutive(35, 2)},
       {"scattered keys", 3, 30, 2, 3, {{0, 1}, {1, 2}, {2, 3}}, {{20, 28}, {0, 3}, {10, 15}}},
+      {"as many heads of keys", 5, 5, 3, 2, {{0, 5}}, {{0, 5}}, false, false, 3},
+      {"two heads a head of keys", 9, 9, 4, 3, {{1, 7}, {7, 8}}, {{1, 7}, {7, 8}}, true, true, 2},
+      {"one head of keys, several tiles", 36, 36, 3, 2, {{0, 34}}, {{0, 34}}, true, true, 1},
+      {"one head of keys, cross", 6, 20, 2, 17, {{0, 2}, {2, 2}, {3, 6}}, {{0, 0}, {0, 2}, {2, 19}}, false, true, 1},
   };
   return all;
 }
@@ -57,14 +67,13 @@ struct Inputs {
   float scale;
 
   explicit Inputs(const Case& c) : scale(0.8f) {
-    const int64_t width = c.heads * c.head_size;
-    q = w.random_slice(c.q_rows, width);
-    const Tensor fused = w.random({c.k_rows, 2 * width});
-    k = fused.slice_cols(0, width);
-    v = fused.slice_cols(width, width);
-    y = w.nan_slice(c.q_rows, width);
+    q = w.random_slice(c.q_rows, c.width());
+    const Tensor fused = w.random({c.k_rows, 2 * c.kv_width()});
+    k = fused.slice_cols(0, c.kv_width());
+    v = fused.slice_cols(c.kv_width(), c.kv_width());
+    y = w.nan_slice(c.q_rows, c.width());
     lse = w.nans({c.heads, c.q_rows});
-    d_y = w.random_slice(c.q_rows, width);
+    d_y = w.random_slice(c.q_rows, c.width());
     q_rows = ranges(c.q);
     k_rows = ranges(c.k);
     if (c.dropout)
@@ -87,6 +96,25 @@ struct Inputs {
             .y = y,
             .lse = lse,
             .heads = c.heads,
+            .kv_heads = c.kv_heads,
+            .causal = c.causal,
+            .scale = scale,
+            .dropout = dropout};
+  }
+  ops::AttentionBackward backward(const Case& c, const Tensor& d_q, const Tensor& d_k, const Tensor& d_v) const {
+    return {.q = q,
+            .k = k,
+            .v = v,
+            .q_rows = q_rows,
+            .k_rows = k_rows,
+            .y = y,
+            .lse = lse,
+            .d_y = d_y,
+            .d_q = d_q,
+            .d_k = d_k,
+            .d_v = d_v,
+            .heads = c.heads,
+            .kv_heads = c.kv_heads,
             .causal = c.causal,
             .scale = scale,
             .dropout = dropout};
@@ -94,29 +122,32 @@ struct Inputs {
 };
 
 Doubles reference(const Case& c, const Inputs& s, const Doubles& q, const Doubles& k, const Doubles& v) {
-  const auto width = c.heads * c.head_size;
-  Doubles y(static_cast<size_t>(c.q_rows * width), 0.0);
-  const auto at = [&](const Doubles& m, int64_t row, int64_t col) { return m[static_cast<size_t>(row * width + col)]; };
+  Doubles y(static_cast<size_t>(c.q_rows * c.width()), 0.0);
   for (size_t sentence = 0; sentence < c.q.size(); ++sentence) {
     const auto [q_begin, q_end] = c.q[sentence];
     const auto [k_begin, k_end] = c.k[sentence];
     for (int64_t head = 0; head < c.heads; ++head) {
+      const int64_t kv_head = head / c.group();
+      const auto of_query = [&](int64_t i, int64_t d) {
+        return static_cast<size_t>(i * c.width() + head * c.head_size + d);
+      };
+      const auto of_key = [&](int64_t j, int64_t d) {
+        return static_cast<size_t>(j * c.kv_width() + kv_head * c.head_size + d);
+      };
       for (int64_t i = q_begin; i < q_end; ++i) {
         const int64_t end = c.causal ? std::min<int64_t>(k_end, k_begin + i - q_begin + 1) : k_end;
         double sum = 0;
         Doubles p;
         for (int64_t j = k_begin; j < end; ++j) {
           double score = 0;
-          for (int64_t d = head * c.head_size; d < (head + 1) * c.head_size; ++d) score += at(q, i, d) * at(k, j, d);
+          for (int64_t d = 0; d < c.head_size; ++d) score += q[of_query(i, d)] * k[of_key(j, d)];
           p.push_back(std::exp(s.scale * score));
           sum += p.back();
         }
         for (int64_t j = k_begin; j < end; ++j) {
           const double weight =
               p[static_cast<size_t>(j - k_begin)] / sum * dropout_factor(s.dropout, head * c.q_rows + i, j);
-          for (int64_t d = head * c.head_size; d < (head + 1) * c.head_size; ++d) {
-            y[static_cast<size_t>(i * width + d)] += weight * at(v, j, d);
-          }
+          for (int64_t d = 0; d < c.head_size; ++d) y[of_query(i, d)] += weight * v[of_key(j, d)];
         }
       }
     }
@@ -143,24 +174,9 @@ TEST(Attention, BackwardMatchesFiniteDifferences) {
     SCOPED_TRACE(c.name);
     Inputs s(c);
     ops::attention_forward(s.w.ctx, s.forward(c));
-    const int64_t width = c.heads * c.head_size;
-    const Tensor d_q = s.w.nan_slice(c.q_rows, width), d_kv = s.w.nans({c.k_rows, 2 * width});
-    const Tensor d_k = d_kv.slice_cols(0, width), d_v = d_kv.slice_cols(width, width);
-    ops::attention_backward(s.w.ctx, {.q = s.q,
-                                      .k = s.k,
-                                      .v = s.v,
-                                      .q_rows = s.q_rows,
-                                      .k_rows = s.k_rows,
-                                      .y = s.y,
-                                      .lse = s.lse,
-                                      .d_y = s.d_y,
-                                      .d_q = d_q,
-                                      .d_k = d_k,
-                                      .d_v = d_v,
-                                      .heads = c.heads,
-                                      .causal = c.causal,
-                                      .scale = s.scale,
-                                      .dropout = s.dropout});
+    const Tensor d_q = s.w.nan_slice(c.q_rows, c.width()), d_kv = s.w.nans({c.k_rows, 2 * c.kv_width()});
+    const Tensor d_k = d_kv.slice_cols(0, c.kv_width()), d_v = d_kv.slice_cols(c.kv_width(), c.kv_width());
+    ops::attention_backward(s.w.ctx, s.backward(c, d_q, d_k, d_v));
     const Doubles q = to_doubles(s.q), k = to_doubles(s.k), v = to_doubles(s.v), g = to_doubles(s.d_y);
     const auto loss = [&](const Doubles& a, const Doubles& b, const Doubles& e) {
       return weighted_sum(reference(c, s, a, b, e), g);
@@ -240,29 +256,33 @@ TEST(Attention, OneQueryAtATimeIsTheCausalRowBitByBit) {
 }
 
 TEST(Attention, IsTheSameOnAnyNumberOfThreads) {
-  const Case c{"threads", 360, 360, 3, 8, {{0, 120}, {120, 121}, {122, 358}}, {{0, 120}, {120, 121}, {122, 358}},
-               true,      true};
-  expect_same_on_any_threads([&](Workspace&) {
+  const Ranges sentences{{0, 120}, {120, 121}, {122, 358}};
+  for (int64_t kv_heads : {4, 2}) {
+    const Case c{"threads", 360, 360, 4, 8, sentences, sentences, true, true, kv_heads};
+    expect_same_on_any_threads([&](Workspace&) {
+      Inputs s(c);
+      ops::attention_forward(s.w.ctx, s.forward(c));
+      const Tensor d_q = s.w.nans({360, 32}), d_k = s.w.nans(s.k.shape), d_v = s.w.nans(s.v.shape);
+      ops::attention_backward(s.w.ctx, s.backward(c, d_q, d_k, d_v));
+      return bytes_of(s.y) + bytes_of(d_q) + bytes_of(d_k) + bytes_of(d_v);
+    });
+  }
+}
+
+TEST(Attention, RefusesHeadsOfKeysThatDoNotDivideTheHeads) {
+  Case c = cases()[1];
+  c.heads = 4;
+  for (int64_t kv_heads : {-1, 3, 8}) {
     Inputs s(c);
-    ops::attention_forward(s.w.ctx, s.forward(c));
-    const Tensor d_q = s.w.nans({360, 24}), d_k = s.w.nans({360, 24}), d_v = s.w.nans({360, 24});
-    ops::attention_backward(s.w.ctx, {.q = s.q,
-                                      .k = s.k,
-                                      .v = s.v,
-                                      .q_rows = s.q_rows,
-                                      .k_rows = s.k_rows,
-                                      .y = s.y,
-                                      .lse = s.lse,
-                                      .d_y = s.d_y,
-                                      .d_q = d_q,
-                                      .d_k = d_k,
-                                      .d_v = d_v,
-                                      .heads = 3,
-                                      .causal = true,
-                                      .scale = s.scale,
-                                      .dropout = s.dropout});
-    return bytes_of(s.y) + bytes_of(d_q) + bytes_of(d_k) + bytes_of(d_v);
-  });
+    auto a = s.forward(c);
+    a.kv_heads = kv_heads;
+    try {
+      ops::attention_forward(s.w.ctx, a);
+      ADD_FAILURE() << "attended with " << kv_heads;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("do not divide by the heads of k and v"), std::string::npos) << e.what();
+    }
+  }
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ struct Case {
   bool causal;
   Ranges q, k;
   float rate = 0;
+  int64_t group = 1;  // heads for each head of keys
+
+  int64_t kv_heads() const { return heads / group; }
 };
 
 // A sentence of one token, of a tile less one, of a tile, of a tile and one; unused rows around and between.
@@ -40,6 +43,8 @@ const std::vector<Case>& cases() {
       {"cross, keys longer", 2, 24, false, {{0, 5}, {5, 21}}, {{0, 49}, {50, 170}}, 0.2f},
       {"cross, queries longer", 2, 64, false, {{0, 49}, {50, 170}}, {{0, 5}, {5, 21}}, 0.2f},
       {"long", 1, 16, true, {{0, 301}}, {{0, 301}}, 0.1f},
+      {"two heads a head of keys, causal", 4, 24, true, kSentences, kSentences, 0.1f, 2},
+      {"one head of keys, cross", 3, 64, false, {{0, 5}, {5, 49}}, {{0, 49}, {50, 98}}, 0, 3},
   };
   return all;
 }
@@ -83,7 +88,7 @@ struct Problem {
   Problem(DType storage, const Case& of)
       : c(of),
         q(storage, {rows_of(c.q), c.heads * c.size}),
-        kv(storage, {rows_of(c.k), 2 * c.heads * c.size}),
+        kv(storage, {rows_of(c.k), 2 * c.kv_heads() * c.size}),
         y(storage, q.tensor.shape),
         d_y(storage, q.tensor.shape),
         d_q(storage, q.tensor.shape),
@@ -98,11 +103,11 @@ struct Problem {
     kv.fill(w, c.k);
     d_y.fill(w, c.q);
   }
-  int64_t width() const { return c.heads * c.size; }
-  Tensor k() const { return kv.tensor.slice_cols(0, width()); }
-  Tensor v() const { return kv.tensor.slice_cols(width(), width()); }
-  Tensor d_k() const { return d_kv.tensor.slice_cols(0, width()); }
-  Tensor d_v() const { return d_kv.tensor.slice_cols(width(), width()); }
+  int64_t kv_width() const { return c.kv_heads() * c.size; }
+  Tensor k() const { return kv.tensor.slice_cols(0, kv_width()); }
+  Tensor v() const { return kv.tensor.slice_cols(kv_width(), kv_width()); }
+  Tensor d_k() const { return d_kv.tensor.slice_cols(0, kv_width()); }
+  Tensor d_v() const { return d_kv.tensor.slice_cols(kv_width(), kv_width()); }
 
   ops::SequenceRanges ranges(const Ranges& ranges) {
     std::vector<int32_t> begin, end;
@@ -118,6 +123,7 @@ struct Problem {
             .y = y.tensor,
             .lse = lse,
             .heads = c.heads,
+            .kv_heads = c.kv_heads(),
             .causal = c.causal,
             .scale = scale,
             .dropout = dropout};
@@ -136,6 +142,7 @@ struct Problem {
                                     .d_k = d_k(),
                                     .d_v = d_v(),
                                     .heads = c.heads,
+                                    .kv_heads = c.kv_heads(),
                                     .causal = c.causal,
                                     .scale = scale,
                                     .dropout = dropout});
@@ -149,15 +156,16 @@ Doubles head_of(const Tensor& t, std::pair<int32_t, int32_t> rows, int64_t col, 
   return out;
 }
 
-struct HeadReference {  // of a head of a sentence
+struct HeadReference {  // of a head of a sentence; d_k and d_v are what this head contributes
   Doubles lse, y, d_q, d_k, d_v;
 };
 
 HeadReference reference(const Problem& run, size_t sentence, int64_t head) {
   const auto q_rows = run.c.q[sentence], k_rows = run.c.k[sentence];
-  const int64_t size = run.c.size, col = head * size, keys = k_rows.second - k_rows.first;
-  const Doubles q = head_of(run.q.tensor, q_rows, col, size), k = head_of(run.k(), k_rows, col, size),
-                v = head_of(run.v(), k_rows, col, size), d_y = head_of(run.d_y.tensor, q_rows, col, size);
+  const int64_t size = run.c.size, keys = k_rows.second - k_rows.first;
+  const int64_t col = head * size, k_col = head / run.c.group * size;
+  const Doubles q = head_of(run.q.tensor, q_rows, col, size), k = head_of(run.k(), k_rows, k_col, size),
+                v = head_of(run.v(), k_rows, k_col, size), d_y = head_of(run.d_y.tensor, q_rows, col, size);
   const auto dot = [&](const Doubles& a, int64_t i, const Doubles& b, int64_t j) {
     double sum = 0;
     for (int64_t d = 0; d < size; ++d)
@@ -204,19 +212,25 @@ TEST_P(AttentionTiles, MatchTheDefinition) {
     run.forward();
     run.backward();
     for (size_t sentence = 0; sentence < c.q.size(); ++sentence) {
+      Doubles d_k, d_v;
       for (int64_t head = 0; head < c.heads; ++head) {
         SCOPED_TRACE(fmt::format("sentence {} head {}", sentence, head));
         const HeadReference want = reference(run, sentence, head);
-        const auto close = [&](const Tensor& got, const Ranges& rows, const Doubles& doubles, double tol,
+        const auto close = [&](const Tensor& got, int64_t at, const Ranges& rows, const Doubles& doubles, double tol,
                                const char* what) {
           // A softmax over one key has no gradient but what rounding leaves of two terms, each as large as others'
           // rows.
-          expect_close_in_norm(head_of(got, rows[sentence], head * c.size, c.size), doubles, tol, 2, what);
+          expect_close_in_norm(head_of(got, rows[sentence], at * c.size, c.size), doubles, tol, 2, what);
         };
-        close(run.y.tensor, c.q, want.y, forward_tolerance(GetParam()), "y");
-        close(run.d_q.tensor, c.q, want.d_q, backward_tolerance(GetParam()), "d_q");
-        close(run.d_k(), c.k, want.d_k, backward_tolerance(GetParam()), "d_k");
-        close(run.d_v(), c.k, want.d_v, backward_tolerance(GetParam()), "d_v");
+        close(run.y.tensor, head, c.q, want.y, forward_tolerance(GetParam()), "y");
+        close(run.d_q.tensor, head, c.q, want.d_q, backward_tolerance(GetParam()), "d_q");
+        if (head % c.group == 0) d_k.assign(want.d_k.size(), 0), d_v.assign(want.d_v.size(), 0);
+        std::ranges::transform(d_k, want.d_k, d_k.begin(), std::plus());
+        std::ranges::transform(d_v, want.d_v, d_v.begin(), std::plus());
+        if ((head + 1) % c.group == 0) {
+          close(run.d_k(), head / c.group, c.k, d_k, backward_tolerance(GetParam()), "d_k");
+          close(run.d_v(), head / c.group, c.k, d_v, backward_tolerance(GetParam()), "d_v");
+        }
         const float* lse = run.lse.ptr<float>() + head * run.lse.row_stride + c.q[sentence].first;
         for (size_t i = 0; i < want.lse.size(); ++i) EXPECT_NEAR(lse[i], want.lse[i], tolerance(c.size, 4)) << i;
       }

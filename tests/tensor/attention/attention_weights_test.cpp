@@ -8,7 +8,7 @@ namespace weft::testing {
 namespace {
 
 struct WeightsCase {
-  int64_t q_rows = 12, k_rows = 15, heads = 3, head_size = 5, columns = 7;
+  int64_t q_rows = 12, k_rows = 15, heads = 4, head_size = 5, columns = 7;
   std::vector<int32_t> q_begin{1, 4, 4, 9}, q_end{4, 4, 9, 11}, k_begin{0, 6, 7, 15}, k_end{6, 7, 14, 15};
 };
 
@@ -19,15 +19,16 @@ struct WeightsInputs {
   ops::AttentionWeights op;
 
   // Forward leaves the log-sum-exp; what it writes to y is not looked at.
-  WeightsInputs() {
-    const int64_t width = c.heads * c.head_size;
-    q = w.random_slice(c.q_rows, width), k = w.random_slice(c.k_rows, width), y = w.zeros({c.q_rows, c.columns});
+  explicit WeightsInputs(int64_t kv_heads = 0) {
+    const int64_t width = c.heads * c.head_size, kv_width = (kv_heads > 0 ? kv_heads : c.heads) * c.head_size;
+    q = w.random_slice(c.q_rows, width), k = w.random_slice(c.k_rows, kv_width), y = w.zeros({c.q_rows, c.columns});
     op = {.q = q,
           .k = k,
           .q_rows = {w.ints(c.q_begin), w.ints(c.q_end)},
           .k_rows = {w.ints(c.k_begin), w.ints(c.k_end)},
           .lse = w.nans({c.heads, c.q_rows}),
           .heads = c.heads,
+          .kv_heads = kv_heads,
           .num_heads = c.heads,
           .scale = 1.3f,
           .y = y};
@@ -39,6 +40,7 @@ struct WeightsInputs {
                                    .y = w.nans({c.q_rows, width}),
                                    .lse = op.lse,
                                    .heads = c.heads,
+                                   .kv_heads = kv_heads,
                                    .scale = op.scale});
   }
 
@@ -54,7 +56,9 @@ struct WeightsInputs {
           double sum = 0;
           for (int64_t j = c.k_begin[sentence]; j < c.k_end[sentence]; ++j) {
             double score = 0;
-            for (int64_t d = head * c.head_size; d < (head + 1) * c.head_size; ++d) score += at(q, i, d) * at(k, j, d);
+            const int64_t k_head = op.kv_heads > 0 ? head / (c.heads / op.kv_heads) : head;
+            for (int64_t d = 0; d < c.head_size; ++d)
+              score += at(q, i, head * c.head_size + d) * at(k, j, k_head * c.head_size + d);
             p.push_back(std::exp(1.3 * score));
             sum += p.back();
           }
@@ -65,11 +69,13 @@ struct WeightsInputs {
 };
 
 TEST(AttentionWeights, AreTheSoftmaxOfEachHead) {
-  for (int64_t head = 0; head < 3; ++head) {
-    WeightsInputs s;
-    s.op.first_head = head, s.op.num_heads = 1;
-    ops::attention_weights(s.w.ctx, s.op);
-    expect_close(s.y, s.softmax(head, 1, 1), tolerance(s.c.head_size));
+  for (int64_t kv_heads : {0, 1, 2}) {
+    for (int64_t head = 0; head < 4; ++head) {
+      WeightsInputs s(kv_heads);
+      s.op.first_head = head, s.op.num_heads = 1;
+      ops::attention_weights(s.w.ctx, s.op);
+      expect_close(s.y, s.softmax(head, 1, 1), tolerance(s.c.head_size));
+    }
   }
 }
 
