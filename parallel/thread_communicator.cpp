@@ -44,9 +44,9 @@ struct World {  // shared by all groups: one lock, so that a failure wakes every
   std::vector<bool> departed;  // whose body has returned
 };
 
-class Group {
+class ThreadGroup {
  public:
-  Group(World& world, std::vector<int> members) : world_(world), members_(std::move(members)) {}
+  ThreadGroup(World& world, std::vector<int> members) : world_(world), members_(std::move(members)) {}
   int size() const { return static_cast<int>(members_.size()); }
 
   void deposit(int rank, int64_t round, const char* call, const void* data, size_t bytes) {
@@ -74,13 +74,13 @@ class Group {
   }
 
   // The group of `world_ranks` that the split in `round` makes; its first member to ask creates it.
-  std::shared_ptr<Group> child(int64_t round, int color, const std::vector<int>& ranks) {
+  std::shared_ptr<ThreadGroup> child(int64_t round, int color, const std::vector<int>& ranks) {
     const std::lock_guard lock(world_.mutex);
-    std::shared_ptr<Group>& group = children_[{round, color}];
+    std::shared_ptr<ThreadGroup>& group = children_[{round, color}];
     if (!group) {
       std::vector<int> members;
       for (int r : ranks) members.push_back(members_[static_cast<size_t>(r)]);
-      group = std::make_shared<Group>(world_, std::move(members));
+      group = std::make_shared<ThreadGroup>(world_, std::move(members));
     }
     return group;
   }
@@ -110,7 +110,7 @@ class Group {
   World& world_;
   std::vector<int> members_;  // world ranks
   std::map<int64_t, Round> rounds_;
-  std::map<std::pair<int64_t, int>, std::shared_ptr<Group>> children_;
+  std::map<std::pair<int64_t, int>, std::shared_ptr<ThreadGroup>> children_;
 };
 
 void reduce(const Deposits& deposits, ReduceOp op, const Tensor& x, size_t byte_offset = 0) {
@@ -121,20 +121,20 @@ void reduce(const Deposits& deposits, ReduceOp op, const Tensor& x, size_t byte_
 
 class ThreadWork : public PendingWork {
  public:
-  ThreadWork(std::shared_ptr<Group> group, int64_t round, const Tensor& x)
+  ThreadWork(std::shared_ptr<ThreadGroup> group, int64_t round, const Tensor& x)
       : group_(std::move(group)), round_(round), x_(x) {}
   void poll() override {}
   void wait() override { reduce(group_->collect(round_), ReduceOp::sum, x_); }
 
  private:
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<ThreadGroup> group_;
   int64_t round_;
   Tensor x_;
 };
 
 class ThreadCommunicator : public Communicator {
  public:
-  ThreadCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
+  ThreadCommunicator(std::shared_ptr<ThreadGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
 
@@ -194,7 +194,7 @@ class ThreadCommunicator : public Communicator {
     return group_->collect(round_++);
   }
 
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<ThreadGroup> group_;
   int rank_;
   int64_t round_ = 0;  // collectives started by this rank; equal on all, as all make the same calls in the same order
 };
@@ -205,7 +205,7 @@ void run_thread_ranks(int size, const std::function<void(Communicator&)>& body) 
   World world(size);
   std::vector<int> members(static_cast<size_t>(size));
   std::iota(members.begin(), members.end(), 0);
-  const auto group = std::make_shared<Group>(world, members);
+  const auto group = std::make_shared<ThreadGroup>(world, members);
   const auto run = [&](int rank) {
     try {
       ThreadCommunicator communicator(group, rank);

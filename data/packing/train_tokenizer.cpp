@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMaxLine = 4192;  // SentencePiece's max_sentence_length
+constexpr size_t kMaxSentenceBytes = 4192;  // SentencePiece's max_sentence_length
 constexpr uint32_t kSamplePurpose = purpose_of("data.training_lines");
 
 class LineIterator : public sentencepiece::SentenceIterator {
@@ -44,7 +44,7 @@ class LineIterator : public sentencepiece::SentenceIterator {
 }  // namespace
 
 void LineSampler::add(std::string_view line) {
-  if (line.empty() || line.size() > kMaxLine) return;
+  if (line.empty() || line.size() > kMaxSentenceBytes) return;
   const uint64_t index = static_cast<uint64_t>(num_seen_++);
   if (static_cast<int64_t>(lines_.size()) < capacity_) {
     lines_.emplace_back(line);
@@ -66,7 +66,7 @@ std::string train_tokenizer(const std::vector<std::string>& lines, const Tokeniz
                                                   {"character_coverage", std::to_string(training.character_coverage)},
                                                   {"byte_fallback", "true"},
                                                   {"normalization_rule_name", "nmt_nfkc"},
-                                                  {"max_sentence_length", std::to_string(kMaxLine)},
+                                                  {"max_sentence_length", std::to_string(kMaxSentenceBytes)},
                                                   {"unk_id", std::to_string(SpecialIds::unk)},
                                                   {"bos_id", std::to_string(SpecialIds::bos)},
                                                   {"eos_id", std::to_string(SpecialIds::eos)},

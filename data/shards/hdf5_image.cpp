@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr hsize_t kChunk = 16384;             // elements: a page of pairs touches one or two chunks
+constexpr hsize_t kChunkElements = 16384;     // elements: a page of pairs touches one or two chunks
 constexpr size_t kMemoryIncrement = 1 << 20;  // by which the in-memory file grows
 const std::string kName = "a shard in memory";
 
@@ -47,7 +47,7 @@ struct Hdf5Image::Impl {
   void add_dataset(const char* name, hsize_t size, hid_t memory_type, hid_t file_type, bool compress,
                    const void* values) {
     const Hdf5Lock lock;
-    const hsize_t chunk = std::min(size, kChunk);
+    const hsize_t chunk = std::min(size, kChunkElements);
     const Hdf5Handle space = check_hdf5(H5Screate_simple(1, &size, nullptr), H5Sclose, kName, "make a dataset");
     const Hdf5Handle list = check_hdf5(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, kName, "make a dataset");
     check_hdf5(H5Pset_chunk(list, 1, &chunk), kName, "set chunks");

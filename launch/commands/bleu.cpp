@@ -17,14 +17,14 @@
 namespace weft {
 namespace {
 
-struct TestSet {
+struct ScoredTexts {
   std::vector<std::string> names;                    // of the hypotheses
   std::vector<std::vector<std::string>> hypotheses;  // [system][segment]
   std::vector<std::vector<std::string>> references;  // [reference][segment]
 };
 
-TestSet read(const BleuRequest& r) {
-  TestSet set{.names = r.hypothesis_files};
+ScoredTexts read(const BleuRequest& r) {
+  ScoredTexts set{.names = r.hypothesis_files};
   if (set.names.empty()) set.names.push_back(kStandardInput);
   for (const std::string& file : set.names) set.hypotheses.push_back(read_scored_file(file));
   for (const std::string& file : r.reference_files) {
@@ -53,7 +53,7 @@ Metric make_metric(const std::string& name, const BleuRequest& r) {
   return ter_metric(r.ter, num_references);
 }
 
-SystemStats score_segments(const Metric& metric, const TestSet& set, bool quiet) {
+SystemStats score_segments(const Metric& metric, const ScoredTexts& set, bool quiet) {
   const size_t num_segments = set.references[0].size();
   ProgressBar bar("scoring " + metric.name, static_cast<int64_t>(set.names.size() * num_segments),
                   patient_output(quiet));
@@ -85,7 +85,7 @@ std::vector<SystemResult> test(const Metric& metric, const SystemStats& stats, c
 int run_bleu(const CommandContext& context) {
   BleuRequest r;
   if (!parse_bleu_options(context.args, r)) return 0;
-  const TestSet set = read(r);
+  const ScoredTexts set = read(r);
   BleuReport report{.systems = set.names,
                     .num_segments = std::ssize(set.references[0]),
                     .num_trials = r.paired_bs ? r.paired_bs_n : r.paired_ar_n,

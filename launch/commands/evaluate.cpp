@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-struct Request {
+struct EvaluateRequest {
   ModelRequest model;
   std::string output;
   std::vector<std::string> sources, references, names;
@@ -36,7 +36,7 @@ struct TestSet {
   int64_t num_cut = 0;  // sources that were too long for the model
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
   Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
   r.model.add_to(options);
   options.add("source", r.sources, "what to translate, one sentence a line; several sets: several times");
@@ -56,7 +56,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   return true;
 }
 
-std::vector<std::string> names_of_sets(const Request& r) {
+std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
   std::vector<std::string> names = r.names;
   if (names.empty())
     for (const std::string& source : r.sources) names.push_back(std::filesystem::path(source).filename().string());
@@ -71,7 +71,7 @@ std::vector<std::string> names_of_sets(const Request& r) {
 std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
 
 // A translation must not take the place of the text it is scored by, nor of what it translates.
-void refuse_output_over_input(const Request& r, const std::vector<std::string>& names) {
+void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::string>& names) {
   if (r.output.empty()) return;
   for (const std::string& name : names) {
     const std::string output = output_file(r.output, name);
@@ -87,7 +87,7 @@ void refuse_output_over_input(const Request& r, const std::vector<std::string>& 
   }
 }
 
-std::vector<TestSet> read_sets(Communicator& world, const Request& r, const std::vector<std::string>& names) {
+std::vector<TestSet> read_sets(Communicator& world, const EvaluateRequest& r, const std::vector<std::string>& names) {
   std::vector<TestSet> sets;
   for (size_t i = 0; i < r.sources.size(); ++i) {
     TestSet set{.name = names[i]};
@@ -173,7 +173,7 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
 }  // namespace
 
 int run_evaluate(const CommandContext& context) {
-  Request request;
+  EvaluateRequest request;
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();

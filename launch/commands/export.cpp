@@ -18,13 +18,13 @@
 namespace weft {
 namespace {
 
-struct Request {
+struct ExportRequest {
   std::string checkpoint, output;
   ExchangeFormat format = ExchangeFormat::pytorch;
   bool force = false;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   Options options("export --checkpoint PATH --output FILE.safetensors [options]");
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
@@ -62,7 +62,7 @@ void print_settings(const ModelConfig& c) {
 }  // namespace
 
 int run_export(const CommandContext& context) {
-  Request request;
+  ExportRequest request;
   if (!parse(context.args, request)) return 0;
   const auto alone = make_single_communicator();
   const std::string folder = resolve_checkpoint(request.checkpoint);

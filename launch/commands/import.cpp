@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Request {
+struct ImportRequest {
   std::string weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
   ExchangeFormat format = ExchangeFormat::pytorch;
@@ -39,7 +39,7 @@ bool is_free(const std::string& path) {
                                [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
 }
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options("import --weights FILE.safetensors --config FILE.cfg --tokenizer MODEL --output DIR [options]");
   options.add("weights", r.weights, "the file to read");
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
@@ -57,7 +57,7 @@ bool parse(const std::vector<std::string>& args, Request& r) {
   return true;
 }
 
-std::map<std::string, std::string> tokenizer_files(const Request& r) {
+std::map<std::string, std::string> tokenizer_files(const ImportRequest& r) {
   if (!r.tokenizer.empty()) return {{"tokenizer.model", r.tokenizer}};
   return {{"source.model", r.source_tokenizer}, {"target.model", r.target_tokenizer}};
 }
@@ -72,7 +72,7 @@ void take_vocabulary(int64_t& configured, const char* option, const std::string&
   configured = entries;
 }
 
-RunConfig read_config(const Request& r) {
+RunConfig read_config(const ImportRequest& r) {
   RunConfig config;
   apply_cfg_file(r.config, config);
   const bool joint = !r.tokenizer.empty();
@@ -89,7 +89,7 @@ RunConfig read_config(const Request& r) {
   return config;
 }
 
-std::string save(const Request& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
+std::string save(const ImportRequest& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
   Context host;
   const auto alone = make_single_communicator();
   const Mesh mesh(*alone, config.parallel);
@@ -102,7 +102,7 @@ std::string save(const Request& r, const RunConfig& config, const ParamStore& pa
 }  // namespace
 
 int run_import(const CommandContext& context) {
-  Request request;
+  ImportRequest request;
   if (!parse(context.args, request)) return 0;
   const RunConfig config = read_config(request);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and places; the values are the file's

@@ -22,19 +22,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Request {
+struct InspectRequest {
   std::vector<std::string> paths;
   int64_t pairs = 0, vocabulary = 0;
   bool chart = false;
 };
 
-// What lies at a path, how it is called in a message, the one option of Request that fits, and how it is shown.
+// What lies at a path, how it is called in a message, the one option of InspectRequest that fits, and how it is shown.
 struct Thing {
   const char *name, *option;
-  std::function<void(const Request&)> show;
+  std::function<void(const InspectRequest&)> show;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r, Options& options) {
+bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& options) {
   options.positional("PATH", r.paths,
                      "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
   options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
@@ -49,7 +49,7 @@ bool parse(const std::vector<std::string>& args, Request& r, Options& options) {
 }
 
 Thing corpus_in(const std::string& folder) {
-  return {"a packed corpus", "pairs", [=](const Request& r) { inspect_corpus(folder, r.pairs); }};
+  return {"a packed corpus", "pairs", [=](const InspectRequest& r) { inspect_corpus(folder, r.pairs); }};
 }
 
 Thing thing_of_file(const fs::path& path) {
@@ -58,8 +58,9 @@ Thing thing_of_file(const fs::path& path) {
   if (path.filename() == kManifestFile) return corpus_in(folder.string());
   if (path.extension() == ".cfg")
     return {"a configuration", "vocabulary",
-            [=](const Request& r) { inspect_model(file, {.vocabulary = r.vocabulary}); }};
-  if (path.extension() == ".h5") return {"a shard", "pairs", [=](const Request& r) { inspect_shard(file, r.pairs); }};
+            [=](const InspectRequest& r) { inspect_model(file, {.vocabulary = r.vocabulary}); }};
+  if (path.extension() == ".h5")
+    return {"a shard", "pairs", [=](const InspectRequest& r) { inspect_shard(file, r.pairs); }};
   fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", file));
 }
 
@@ -68,9 +69,10 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", "chart", [=](const Request& r) { inspect_run(folder, r.chart); }};
-  return {"a checkpoint", "",
-          [folder = is_step ? folder : resolve_checkpoint(folder)](const Request&) { inspect_checkpoint(folder); }};
+    return {"a run", "chart", [=](const InspectRequest& r) { inspect_run(folder, r.chart); }};
+  return {"a checkpoint", "", [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
+            inspect_checkpoint(folder);
+          }};
 }
 
 Thing thing_at(const std::string& path) {
@@ -101,7 +103,7 @@ int run_inspect(const CommandContext& context) {
     if (context.args[0] == "model") return run_inspect_model(rest);
     if (context.args[0] == "positions") return run_inspect_positions(rest);
   }
-  Request request;
+  InspectRequest request;
   Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
   if (!parse(context.args, request, options)) return 0;
   std::vector<Thing> things;

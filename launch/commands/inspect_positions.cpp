@@ -20,7 +20,7 @@ constexpr int64_t kImageWidth = 1100;    // of the cells, about
 constexpr int64_t kMaxPositions = 2000;  // of a drawing
 constexpr int64_t kMaxOffset = 1'000'000;
 
-struct Request {
+struct PositionsRequest {
   std::vector<std::string> paths;
   std::string output;
   int64_t count = 64;
@@ -45,7 +45,7 @@ void check_used(const Options& options, Positions positions) {
 }
 
 // `found`: the configuration at PATH is in `r`, which is complete now.
-bool parse(const std::vector<std::string>& args, Request& r, bool found) {
+bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found) {
   Options options("inspect positions [PATH] [options] > FILE.svg");
   r.paths.clear();
   options.positional("PATH", r.paths, "a .cfg file, or a run's or checkpoint's folder; none: the paper's base model");
@@ -69,7 +69,7 @@ bool parse(const std::vector<std::string>& args, Request& r, bool found) {
   return true;
 }
 
-std::vector<float> sinusoids(const Request& r) {
+std::vector<float> sinusoids(const PositionsRequest& r) {
   ParamStore none(0, 1);
   const PositionTables tables(none, r.model, r.count);
   const float* rows = tables.source().rows().ptr<float>();
@@ -77,7 +77,7 @@ std::vector<float> sinusoids(const Request& r) {
 }
 
 // The first rows of a learned table; `r` takes its size.
-std::vector<float> learned(const std::string& checkpoint, Request& r) {
+std::vector<float> learned(const std::string& checkpoint, PositionsRequest& r) {
   if (checkpoint.empty())
     fail(ErrorKind::usage, "learned positions are in a checkpoint: give the folder of one that has them");
   const SafetensorsFile file(checkpoint + "/model.safetensors");
@@ -110,7 +110,7 @@ int64_t tick_step(int64_t count) {  // 1, 2, 4, 8, ...: about 16 labels
   return step;
 }
 
-std::string draw(const Request& r, std::vector<float> values) {
+std::string draw(const PositionsRequest& r, std::vector<float> values) {
   const bool is_learned = r.model.positions == Positions::learned;
   double most = is_learned ? 0 : 1;
   for (const float v : values)
@@ -135,7 +135,7 @@ std::string draw(const Request& r, std::vector<float> values) {
 }  // namespace
 
 int run_inspect_positions(const std::vector<std::string>& args) {
-  Request request;
+  PositionsRequest request;
   if (!parse(args, request, /*found=*/false)) return 0;
   FoundConfig found;
   if (!request.paths.empty()) {

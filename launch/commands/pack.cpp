@@ -30,12 +30,12 @@ Line i of --source and line i of --target are a pair; files are UTF-8, plain or 
             --no-shuffle --max-length 1000
 )";
 
-struct Request {
+struct PackRequest {
   PackOptions pack;
   bool no_shuffle = false, quiet = false;
 };
 
-bool parse(const std::vector<std::string>& args, Request& request) {
+bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
   Options options("pack --source FILE --target FILE --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
@@ -126,7 +126,7 @@ void print_summary(const PackSummary& summary, const PackOptions& options, doubl
 }  // namespace
 
 int run_pack(const CommandContext& context) {
-  Request request;
+  PackRequest request;
   if (!parse(context.args, request)) return 0;
   const auto begin = std::chrono::steady_clock::now();
   PackSummary summary;

@@ -21,13 +21,13 @@ namespace {
 
 constexpr size_t kChunkPairs = 10'000;
 
-struct Request {
+struct ScoreRequest {
   ModelRequest model;
   std::string source, target;
   bool json = false;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   Options options("score --checkpoint PATH --source FILE --target FILE [options]");
   r.model.add_to(options);
   options.add("source", r.source, "source sentences, one a line, plain or gzip");
@@ -71,7 +71,7 @@ std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& 
 }
 
 // Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
-void check_pairs(LoadedModel& model, const Request& r) {
+void check_pairs(LoadedModel& model, const ScoreRequest& r) {
   const int64_t longest = longest_scored_pieces(model.replica().model());
   ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
@@ -113,7 +113,7 @@ void write(const std::vector<PairScore>& scores, int64_t pairs_before, bool json
 }  // namespace
 
 int run_score(const CommandContext& context) {
-  Request request;
+  ScoreRequest request;
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();

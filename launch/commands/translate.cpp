@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kChunkLines = 2000;
 
-struct Request {
+struct TranslateRequest {
   ModelRequest model;
   DecodeConfig decode;
   int64_t batch = 0;
@@ -34,7 +34,7 @@ struct Request {
   AlignmentRequest alignment;
 };
 
-bool parse(const std::vector<std::string>& args, Request& r) {
+bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
   Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
   r.model.add_to(options);
   add_decode_options(options, r.decode);
@@ -60,7 +60,7 @@ std::vector<std::string> read_chunk(int64_t lines_before) {
   return lines;
 }
 
-void write(const NBest& nbest, int64_t index, const Request& r) {
+void write(const NBest& nbest, int64_t index, const TranslateRequest& r) {
   if (r.decode.nbest > 1) {
     for (const Translation& t : nbest) fmt::print("{} ||| {} ||| {:.6f}\n", index, t.text, t.score);
   } else if (r.scores) {
@@ -100,7 +100,7 @@ class AlignmentKeeper {
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // of rank 0
 };
 
-void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const Request& r) {
+void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
   ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   int64_t done = 0;
@@ -123,7 +123,7 @@ void translate_all(Communicator& world, Translator& translator, AlignmentKeeper*
 }  // namespace
 
 int run_translate(const CommandContext& context) {
-  Request request;
+  TranslateRequest request;
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   all_or_none(world, [&] {

@@ -20,7 +20,7 @@ using testing::SyntheticCorpus;
 
 constexpr uint64_t kSeed = 11;
 
-BatchConfig small_config() {
+BatchConfig four_blocks() {
   BatchConfig config;
   config.rows = 96;
   config.blocks = 4;
@@ -56,13 +56,13 @@ void expect_equal(const Block& block, const Block& expected) {
 
 TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
   const SyntheticCorpus corpus(synthetic_lengths(300, 1), 90);
-  const BatchConfig config = resolved(corpus, small_config());
+  const BatchConfig config = resolved(corpus, four_blocks());
   for (const int dp : {1, 2, 4}) {
     Corpus lengths(corpus.folder());
     BlockPlan plan(lengths, config, kSeed);
     std::vector<std::unique_ptr<Loader>> ranks;
     for (int rank = 0; rank < dp; ++rank)
-      ranks.push_back(std::make_unique<Loader>(corpus.folder(), small_config(), kSeed, rank, dp));
+      ranks.push_back(std::make_unique<Loader>(corpus.folder(), four_blocks(), kSeed, rank, dp));
     while (plan.cursor().epoch < 2) {
       const int64_t epoch = plan.cursor().epoch;
       int64_t index = 0, source_tokens = 0, target_tokens = 0;
@@ -89,7 +89,7 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
 
 TEST(Loader, GoesOnFromTheCursorAfterAnyStep) {
   const SyntheticCorpus corpus(synthetic_lengths(200, 2));
-  Loader undisturbed(corpus.folder(), small_config(), kSeed, 0, 1);
+  Loader undisturbed(corpus.folder(), four_blocks(), kSeed, 0, 1);
   std::vector<Cursor> cursors = {undisturbed.cursor()};
   std::vector<Step> steps;
   while (undisturbed.cursor().epoch < 3) {
@@ -98,7 +98,7 @@ TEST(Loader, GoesOnFromTheCursorAfterAnyStep) {
   }
   for (size_t i = 0; i < steps.size(); ++i) {
     const int dp = 1 << (i % 3);  // also on another grid than the cursor's
-    Loader resumed(corpus.folder(), small_config(), kSeed, 0, dp, cursors[i]);
+    Loader resumed(corpus.folder(), four_blocks(), kSeed, 0, dp, cursors[i]);
     EXPECT_EQ(resumed.cursor(), cursors[i]);
     for (size_t j = i; j < std::min(i + 3, steps.size()); ++j) {
       const Step step = resumed.next();
@@ -114,7 +114,7 @@ TEST(Loader, CountsPairsPassedOverUpToTheStepItGave) {
   std::vector<PairLength> lengths = synthetic_lengths(200, 3);
   lengths[7] = lengths[80] = {5, 96};
   const SyntheticCorpus corpus(lengths);
-  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   EXPECT_EQ(loader.dropped(), 0);
   while (loader.cursor().epoch < 1) loader.next();
   EXPECT_GE(loader.dropped(), 2);
@@ -123,14 +123,14 @@ TEST(Loader, CountsPairsPassedOverUpToTheStepItGave) {
 
 TEST(Loader, StopsWhenNobodyAsksForASecondStep) {
   const SyntheticCorpus corpus(synthetic_lengths(200, 4));
-  for (int i = 0; i < 20; ++i) Loader(corpus.folder(), small_config(), kSeed, 0, 1);
-  Loader(corpus.folder(), small_config(), kSeed, 0, 1).next();
+  for (int i = 0; i < 20; ++i) Loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
+  Loader(corpus.folder(), four_blocks(), kSeed, 0, 1).next();
 }
 
 TEST(Loader, HandsAnErrorOfTheReadingThreadToNextEachTime) {
   const SyntheticCorpus corpus(synthetic_lengths(300, 5), 100);
   std::ofstream(corpus.shard_file(1), std::ios::app) << "damage";
-  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   EXPECT_THROW(while (true) loader.next(), Error);
   const Error error = testing::error_of([&] { loader.next(); });
   EXPECT_EQ(error.kind(), ErrorKind::data);
@@ -141,13 +141,13 @@ TEST(Loader, HandsAnErrorOfTheReadingThreadToNextEachTime) {
 
 TEST(Loader, RefusesBlocksThatTheRanksCannotShare) {
   const SyntheticCorpus corpus(synthetic_lengths(50, 6));
-  testing::expect_error([&] { Loader(corpus.folder(), small_config(), kSeed, 0, 3); }, ErrorKind::usage,
+  testing::expect_error([&] { Loader(corpus.folder(), four_blocks(), kSeed, 0, 3); }, ErrorKind::usage,
                         {"batch.blocks is 4"});
 }
 
 TEST(Loader, GoesRoundACorpusOfTwoPairs) {
   const SyntheticCorpus corpus({{12, 12}, {12, 12}});
-  Loader loader(corpus.folder(), small_config(), kSeed, 0, 1);
+  Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   for (int i = 0; i < 30; ++i) {
     const Step step = loader.next();
     for (const Block& block : step.blocks) EXPECT_EQ(block.num_sentences(), 7);
@@ -164,7 +164,7 @@ TEST(SourceRows, FollowTheRatioOfTheCorpus) {
 
 TEST(LoadAllBlocks, GivesEachPairOnceInTheCorpusOrder) {
   const SyntheticCorpus corpus(synthetic_lengths(100, 7), 30);
-  const BatchConfig config = resolved(corpus, small_config());
+  const BatchConfig config = resolved(corpus, four_blocks());
   const std::vector<Block> blocks = load_all_blocks(corpus.folder(), config, 0, 1);
   int64_t next = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -178,10 +178,10 @@ TEST(LoadAllBlocks, GivesEachPairOnceInTheCorpusOrder) {
 
 TEST(LoadAllBlocks, DealsBlocksToTheRanksInTurn) {
   const SyntheticCorpus corpus(synthetic_lengths(100, 7));
-  const std::vector<Block> all = load_all_blocks(corpus.folder(), small_config(), 0, 1);
+  const std::vector<Block> all = load_all_blocks(corpus.folder(), four_blocks(), 0, 1);
   size_t num_blocks = 0;
   for (int rank = 0; rank < 3; ++rank)
-    for (const Block& block : load_all_blocks(corpus.folder(), small_config(), rank, 3)) {
+    for (const Block& block : load_all_blocks(corpus.folder(), four_blocks(), rank, 3)) {
       EXPECT_EQ(block.index % 3, rank);
       expect_equal(block, all.at(static_cast<size_t>(block.index)));
       ++num_blocks;
@@ -193,7 +193,7 @@ TEST(LoadAllBlocks, RefusesToLeaveAPairOut) {
   std::vector<PairLength> lengths = synthetic_lengths(100, 8);
   lengths[40] = {5, 96};
   const SyntheticCorpus corpus(lengths);
-  testing::expect_error([&] { load_all_blocks(corpus.folder(), small_config(), 0, 1); }, ErrorKind::data,
+  testing::expect_error([&] { load_all_blocks(corpus.folder(), four_blocks(), 0, 1); }, ErrorKind::data,
                         {"1 of 100 pairs do not fit", "raise batch.rows"});
 }
 

@@ -140,7 +140,7 @@ void compare_init(RandomArguments& r, OpComparison& devices) {
                        .purpose = 7});
 }
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kElementwiseCases[] = {
     {"fill", compare_fill},
     {"add", compare_add},
     {"cast", compare_cast},
@@ -160,7 +160,7 @@ constexpr OpCase kCases[] = {
 
 class ElementwiseOps : public ::testing::TestWithParam<OpCase> {};
 TEST_P(ElementwiseOps, AreTheSameOnBothDevices) { compare_on_many_arguments(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Random, ElementwiseOps, ::testing::ValuesIn(kCases), name_of);
+INSTANTIATE_TEST_SUITE_P(Random, ElementwiseOps, ::testing::ValuesIn(kElementwiseCases), name_of);
 
 }  // namespace
 }  // namespace weft::testing

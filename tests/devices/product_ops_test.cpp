@@ -143,7 +143,7 @@ void compare_top_k(RandomArguments& r, OpComparison& devices) {
                       {.sums = 0, .units = 0});
 }
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kProductCases[] = {
     {"gemm", compare_gemm},
     {"column_sum", compare_column_sum},
     {"sum", compare_sum},
@@ -161,7 +161,7 @@ constexpr OpCase kCases[] = {
 
 class ProductOps : public ::testing::TestWithParam<OpCase> {};
 TEST_P(ProductOps, AreTheSameOnBothDevices) { compare_on_many_arguments(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Random, ProductOps, ::testing::ValuesIn(kCases), name_of);
+INSTANTIATE_TEST_SUITE_P(Random, ProductOps, ::testing::ValuesIn(kProductCases), name_of);
 
 }  // namespace
 }  // namespace weft::testing

@@ -7,8 +7,6 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 struct Rows {  // begin and end of each sentence's rows
   std::vector<int32_t> begin, end;
   SequenceRanges ranges(Pass& p) const { return {.begin = upload(p, begin), .end = upload(p, end)}; }

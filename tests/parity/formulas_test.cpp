@@ -9,15 +9,15 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kTolerance = 1e-12;
+constexpr double kRounding = 1e-12;
 
 TEST(PytorchFormulas, GeluAndItsDerivative) {
   const ReferenceFile file("pytorch_formulas.h5", "gelu");
   std::vector<double> y, derivative;
   using Gelu = ActivationFunction<Activation::gelu>;
   for (double x : file.numbers("x")) y.push_back(Gelu::value(x)), derivative.push_back(Gelu::derivative(x));
-  expect_close_in_norm(y, file.numbers("y"), kTolerance, 0, "gelu");
-  expect_close_in_norm(derivative, file.numbers("derivative"), kTolerance, 0, "gelu's derivative");
+  expect_close_in_norm(y, file.numbers("y"), kRounding, 0, "gelu");
+  expect_close_in_norm(derivative, file.numbers("derivative"), kRounding, 0, "gelu's derivative");
 }
 
 TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
@@ -40,9 +40,9 @@ TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
       gradient.push_back(cross_entropy_gradient(logits[r * vocabulary + v], row.max, 1 / row.sum_exp,
                                                 v == target ? smoothing.on_target : smoothing.elsewhere));
   }
-  expect_close_in_norm(loss, file.numbers("loss"), kTolerance, 0, "loss");
-  expect_close_in_norm(nll, file.numbers("nll"), kTolerance, 0, "nll");
-  expect_close_in_norm(gradient, file.numbers("gradient"), kTolerance, 0, "gradient");
+  expect_close_in_norm(loss, file.numbers("loss"), kRounding, 0, "loss");
+  expect_close_in_norm(nll, file.numbers("nll"), kRounding, 0, "nll");
+  expect_close_in_norm(gradient, file.numbers("gradient"), kRounding, 0, "gradient");
 }
 
 // AdamFactors are f32: the constants of the file are f32 values, but the bias corrections of later steps are not.
@@ -69,7 +69,7 @@ TEST(PytorchFormulas, AdamWithDecoupledDecay) {
       change.push_back(param[i] - before);
       want.push_back(params[step * n + i] - params[(step - 1) * n + i]);
     }
-    expect_close_in_norm(change, want, step == 1 ? kTolerance : 1e-6, 0,
+    expect_close_in_norm(change, want, step == 1 ? kRounding : 1e-6, 0,
                          ("change of step " + std::to_string(step)).c_str());
   }
 }

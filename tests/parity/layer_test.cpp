@@ -11,8 +11,6 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 class PytorchLayer : public ::testing::TestWithParam<const char*> {
  protected:
   PytorchLayer()

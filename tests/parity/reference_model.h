@@ -14,6 +14,8 @@
 
 namespace weft::testing {
 
+inline constexpr double kTolerance = 1e-5;  // of f32 against PyTorch
+
 inline void require_reference(bool ok, const std::string& what) {
   if (!ok) fail(ErrorKind::internal, "tests/reference does not hold what the test expects: " + what);
 }

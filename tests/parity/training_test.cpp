@@ -11,8 +11,6 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 struct Training {
   Doubles losses, grad_norms;
   std::map<std::string, std::vector<float>> weights;

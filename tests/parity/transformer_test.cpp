@@ -10,8 +10,6 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 class PytorchTransformer : public ::testing::TestWithParam<ReferenceCase> {};
 
 // The mean loss of a target token, its gradients gathered; dp rank r has the r-th part of the sentences as its block.

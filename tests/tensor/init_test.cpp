@@ -4,9 +4,9 @@
 namespace weft::testing {
 namespace {
 
-using Kind = ops::Init::Kind;
+using InitKind = ops::Init::Kind;
 
-ops::Init whole(const Tensor& x, int64_t outer, int64_t dim, int64_t inner, Kind kind, float value) {
+ops::Init whole(const Tensor& x, int64_t outer, int64_t dim, int64_t inner, InitKind kind, float value) {
   return {.x = x,
           .outer = outer,
           .dim = dim,
@@ -20,7 +20,7 @@ ops::Init whole(const Tensor& x, int64_t outer, int64_t dim, int64_t inner, Kind
 
 TEST(Init, OfAShardIsASliceOfTheWhole) {
   Workspace w;
-  for (const Kind kind : {Kind::constant, Kind::uniform, Kind::normal}) {
+  for (const InitKind kind : {InitKind::constant, InitKind::uniform, InitKind::normal}) {
     const Tensor all = w.nans({3, 10, 4}), part = w.nans({3, 6, 4});
     ops::init(w.ctx, whole(all, 3, 10, 4, kind, 0.5f));
     auto a = whole(part, 3, 6, 4, kind, 0.5f);
@@ -41,17 +41,17 @@ TEST(Init, HasTheMomentsItIsAskedFor) {
   Workspace w;
   constexpr int64_t kCount = 200000;
   const Tensor x = w.nans({kCount});
-  const auto moments = [&](Kind kind) {
+  const auto moments = [&](InitKind kind) {
     ops::init(w.ctx, whole(x, 1, kCount, 1, kind, 2.0f));
     double mean = 0, square = 0, fourth = 0;
     for (double v : to_doubles(x)) mean += v, square += v * v, fourth += v * v * v * v;
     return std::array{mean / kCount, square / kCount, fourth / kCount};
   };
-  const auto [mean, square, fourth] = moments(Kind::normal);
+  const auto [mean, square, fourth] = moments(InitKind::normal);
   EXPECT_NEAR(mean, 0, 0.03);
   EXPECT_NEAR(square, 4, 0.08);
   EXPECT_NEAR(fourth, 48, 3);
-  const auto [u_mean, u_square, u_fourth] = moments(Kind::uniform);
+  const auto [u_mean, u_square, u_fourth] = moments(InitKind::uniform);
   EXPECT_NEAR(u_mean, 0, 0.02);
   EXPECT_NEAR(u_square, 4.0 / 3, 0.02);
   EXPECT_NEAR(u_fourth, 16.0 / 5, 0.06);
@@ -61,7 +61,7 @@ TEST(Init, HasTheMomentsItIsAskedFor) {
 TEST(Init, DependsOnSeedAndPurpose) {
   Workspace w;
   const Tensor a = w.nans({50}), b = w.nans({50}), c = w.nans({50});
-  auto init = whole(a, 1, 50, 1, Kind::normal, 1);
+  auto init = whole(a, 1, 50, 1, InitKind::normal, 1);
   ops::init(w.ctx, init);
   init.x = b;
   init.seed = 4;
@@ -76,7 +76,7 @@ TEST(Init, DependsOnSeedAndPurpose) {
 TEST(Init, IsTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([](Workspace& w) {
     const Tensor x = w.nans({2, 300, 25});
-    ops::init(w.ctx, whole(x, 2, 300, 25, Kind::normal, 1));
+    ops::init(w.ctx, whole(x, 2, 300, 25, InitKind::normal, 1));
     return bytes_of(x);
   });
 }

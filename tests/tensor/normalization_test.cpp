@@ -5,7 +5,7 @@
 namespace weft::testing {
 namespace {
 
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 1}, {1, 8}, {5, 2}, {3, 7}, {2, 67}, {40, 19}};
+constexpr std::pair<int64_t, int64_t> kNormShapes[] = {{1, 1}, {5, 1}, {1, 8}, {5, 2}, {3, 7}, {2, 67}, {40, 19}};
 
 Doubles reference(const Doubles& x, const Doubles& gamma, const Doubles& beta, double eps,
                   NormKind kind = NormKind::layer) {
@@ -38,7 +38,7 @@ struct Norm {
 
 TEST(LayerNorm, ForwardMatchesTheDefinition) {
   Workspace w;
-  for (const auto& [rows, cols] : kShapes) {
+  for (const auto& [rows, cols] : kNormShapes) {
     const Norm n(w, rows, cols, 1e-2f);
     expect_close(n.y, reference(to_doubles(n.x), to_doubles(n.gamma), to_doubles(n.beta), 1e-2f), tolerance(cols));
   }
@@ -90,7 +90,7 @@ TEST(LayerNorm, KeepsSmallDifferencesBesideALargeMean) {
 
 TEST(LayerNorm, BackwardMatchesFiniteDifferences) {
   Workspace w;
-  for (const auto& [rows, cols] : kShapes) {
+  for (const auto& [rows, cols] : kNormShapes) {
     constexpr float kEps = 1e-2f;
     const Norm n(w, rows, cols, kEps);
     const Tensor d_y = w.random_slice(rows, cols), residual = w.random_slice(rows, cols), d_x = w.nan_slice(rows, cols);

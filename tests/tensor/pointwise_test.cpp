@@ -10,7 +10,7 @@
 namespace weft::testing {
 namespace {
 
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 1}, {1, 9}, {7, 33}, {3, 300}};
+constexpr std::pair<int64_t, int64_t> kPointwiseShapes[] = {{1, 1}, {5, 1}, {1, 9}, {7, 33}, {3, 300}};
 
 TEST(Fill, SetsSlicesAndWholes) {
   Workspace w;
@@ -32,7 +32,7 @@ TEST(Fill, SetsAllOfWhatGoesPastTheCaches) {
 
 TEST(Add, AddsSlicesAndWholes) {
   Workspace w;
-  for (const auto& [rows, cols] : kShapes) {
+  for (const auto& [rows, cols] : kPointwiseShapes) {
     const Tensor x = w.random_slice(rows, cols), y = w.random({rows, cols});
     Doubles want = to_doubles(y);
     const Doubles add = to_doubles(x);
@@ -47,7 +47,7 @@ TEST(Activation, ForwardAndBackwardMatchTheFormula) {
   for (const auto& [name, kind] : enum_names(Activation{})) {
     SCOPED_TRACE(name);
     for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
-      for (const auto& [rows, cols] : kShapes) {
+      for (const auto& [rows, cols] : kPointwiseShapes) {
         const Tensor x = w.random_slice(rows, cols), y = w.nan_slice(rows, cols);
         const Tensor d_y = w.random({rows, cols}), d_x = w.nans({rows, cols});
         ops::activation_forward(w.ctx, {.x = x, .y = y, .kind = kind, .dropout = dropout});
@@ -144,7 +144,7 @@ TEST(Activation, ReluGradientSeesTheSmallestAndTheLargestNumbers) {
 
 TEST(DropoutAdd, AddsBiasThenDropsThenAddsTheResidual) {
   Workspace w;
-  for (const auto& [rows, cols] : kShapes) {
+  for (const auto& [rows, cols] : kPointwiseShapes) {
     for (int variant = 0; variant < 8; ++variant) {
       const Dropout dropout = variant & 1 ? kTestDropout : Dropout{};
       const Tensor residual = variant & 2 ? w.random_slice(rows, cols) : Tensor();

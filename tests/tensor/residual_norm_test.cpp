@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kRowCounts[] = {1, 3, 17}, kWidths[] = {1, 7, 16, 100, 512};
 constexpr float kEps = 1e-2f;
 
-struct Case {
+struct NormCase {
   DType storage;
   int64_t rows, cols;
   bool dropped, biased, bypassed, sums_in_f32;
@@ -30,9 +30,9 @@ Doubles widened(Context& ctx, const Tensor& t) {
 
 class Bench {  // tensors of one case; matrices are column slices of wider ones full of NaN
  public:
-  Bench(Workspace& w, const Case& c) : w(w), c(c) {}
+  Bench(Workspace& w, const NormCase& c) : w(w), c(c) {}
   Workspace& w;
-  const Case c;
+  const NormCase c;
 
   Tensor random(bool f32 = false) {
     const Tensor t = space(f32);
@@ -84,7 +84,7 @@ struct Statistics {  // of each row of h
 
 template <typename Check>
 void on_every_case(bool backward, const Check& check) {
-  const auto run = [&](Workspace& w, const Case& c) {
+  const auto run = [&](Workspace& w, const NormCase& c) {
     if (::testing::Test::HasFatalFailure()) return;
     SCOPED_TRACE(c.str());
     Bench b(w, c);
@@ -106,7 +106,7 @@ void on_every_case(bool backward, const Check& check) {
 
 TEST(ResidualNorm, ForwardMatchesTheDefinition) {
   on_every_case(/*backward=*/false, [](Bench& b) {
-    const Case& c = b.c;
+    const NormCase& c = b.c;
     const auto cols = static_cast<size_t>(c.cols);
     const Tensor gamma = b.w.random({c.cols}), beta = b.w.random({c.cols});
     const ops::ResidualNormForward a{.residual = b.random(),
@@ -141,7 +141,7 @@ TEST(ResidualNorm, ForwardMatchesTheDefinition) {
 
 // Of one case: random inputs, and the statistics that forward would have saved.
 ops::ResidualNormBackward backward_of(Bench& b) {
-  const Case& c = b.c;
+  const NormCase& c = b.c;
   const ops::ResidualNormBackward a{.d_y = b.random(),
                                     .h = b.random(),
                                     .gamma = b.w.random({c.cols}),
@@ -163,7 +163,7 @@ ops::ResidualNormBackward backward_of(Bench& b) {
 
 TEST(ResidualNorm, BackwardMatchesTheDefinition) {
   on_every_case(/*backward=*/true, [](Bench& b) {
-    const Case& c = b.c;
+    const NormCase& c = b.c;
     const auto cols = static_cast<size_t>(c.cols);
     const ops::ResidualNormBackward a = backward_of(b);
     ops::residual_norm_backward(b.w.ctx, a);

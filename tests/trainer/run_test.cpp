@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const TextCorpus& corpus() {
+const TextCorpus& sixty_pairs() {
   static const TextCorpus text(/*num_pairs=*/60);
   return text;
 }
@@ -26,7 +26,7 @@ RunConfig run_config(const TemporaryFolder& folder) {
   RunConfig c;
   c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
   c.model.encoder_layers = c.model.decoder_layers = 1;
-  c.data.train = c.data.valid = corpus().folder();
+  c.data.train = c.data.valid = sixty_pairs().folder();
   c.batch.rows = 64, c.batch.blocks = 2;
   c.schedule.lr = 3e-3, c.schedule.warmup = 5;
   c.train.output = folder / "run";
@@ -63,7 +63,7 @@ std::string target(const RunConfig& c, const char* pointer) {
   return fs::read_symlink(c.train.output + "/checkpoints/" + pointer).string();
 }
 
-std::string refusal(const RunConfig& c) {
+std::string refusal_of_run(const RunConfig& c) {
   return refusal_of(ErrorKind::usage, [&] { run(c); });
 }
 
@@ -131,28 +131,28 @@ TEST(Run, RefusesToGoOnAsAnotherModelOfTheSameShapes) {
   RunConfig c = run_config(folder);
   run(c);
   c.model.activation = FeedForwardActivation::gelu;
-  EXPECT_NE(refusal(c).find("model.activation = relu, now it is gelu"), std::string::npos);
+  EXPECT_NE(refusal_of_run(c).find("model.activation = relu, now it is gelu"), std::string::npos);
 }
 
 TEST(Run, RefusesAFolderThatAnotherRunHolds) {
   const TemporaryFolder folder;
   const RunConfig c = run_config(folder);
   const RunFolder held(c.train.output, /*fresh=*/false);
-  EXPECT_NE(refusal(c).find("another run is using"), std::string::npos);
+  EXPECT_NE(refusal_of_run(c).find("another run is using"), std::string::npos);
 }
 
 TEST(Run, RefusesOptionsThatWouldDoNothing) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   c.data.valid = "", c.train.patience = 3;
-  EXPECT_NE(refusal(c).find("train.patience = 3 needs validations"), std::string::npos);
+  EXPECT_NE(refusal_of_run(c).find("train.patience = 3 needs validations"), std::string::npos);
 }
 
 TEST(Run, RefusesValuesOutOfRange) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   c.train.label_smoothing = 7;
-  EXPECT_EQ(refusal(c), "train.label_smoothing = 7 must be in [0, 1)");
+  EXPECT_EQ(refusal_of_run(c), "train.label_smoothing = 7 must be in [0, 1)");
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace weft {
 namespace {
 
-class Layout {
+class PytorchLayout {
  public:
-  Layout(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
+  PytorchLayout(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
   std::vector<PytorchTensor> build() {
     const int64_t D = config_.width;
@@ -114,7 +114,7 @@ void require_pytorch_model(const ModelConfig& c) {
 
 std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params) {
   require_pytorch_model(config);
-  return Layout(config, params).build();
+  return PytorchLayout(config, params).build();
 }
 
 }  // namespace weft

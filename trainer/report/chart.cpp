@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kLabelWidth = 8;
 
-struct Range {
+struct AxisRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void take(double v) {
     low = std::min(low, v);
@@ -102,7 +102,7 @@ std::string label(double value) {
   return std::abs(value) >= 1e5 || std::abs(value) < 1e-2 ? fmt::format("{:.1e}", value) : fmt::format("{:.4g}", value);
 }
 
-void draw_series(Canvas& canvas, const Points& points, const Range& x, const Range& y, int index) {
+void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const AxisRange& y, int index) {
   int before_x = -1, before_y = 0;
   for (const auto& [step, value] : points) {
     const int px = x.place(step, canvas.dots_wide()), py = y.place(value, canvas.dots_high());
@@ -120,8 +120,8 @@ void draw_series(Canvas& canvas, const Points& points, const Range& x, const Ran
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options) {
   require(series.size() <= 2, ErrorKind::internal, "a chart has at most two series");
   std::vector<Points> points;
-  Range x;
-  std::vector<Range> y(series.size());
+  AxisRange x;
+  std::vector<AxisRange> y(series.size());
   for (size_t s = 0; s < series.size(); ++s) {
     points.push_back(finite_points(series[s]));
     for (const auto& [step, value] : points[s]) x.take(step), y[s].take(value);
@@ -141,7 +141,7 @@ std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOption
   for (int r = 0; r < rows; ++r) {
     const double height = 1 - static_cast<double>(r) / (rows - 1);
     const bool labelled = r == 0 || r == rows - 1 || r == (rows - 1) / 2;
-    const auto at = [&](const Range& range) {
+    const auto at = [&](const AxisRange& range) {
       return labelled && std::isfinite(range.low) ? label(range.low + height * (range.high - range.low)) : "";
     };
     std::string line = fmt::format("{:>{}} {}{}", at(y[0]), kLabelWidth, wall, canvas.row(r));

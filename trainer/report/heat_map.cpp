@@ -79,11 +79,11 @@ double widest(const std::vector<std::string>& labels, double font) {
   return width;
 }
 
-struct Layout {
+struct MapLayout {
   double left, top, width, height;  // of the cells
   double legend, image_width, image_height;
 
-  explicit Layout(const HeatMap& m) {
+  explicit MapLayout(const HeatMap& m) {
     const double axis = kFont + 10;
     left = kMargin + widest(m.rows, m.label_font) + 6 + (m.row_axis.empty() ? 0 : axis);
     top = kMargin + (m.title.empty() ? 0 : kTitleFont + 12) + (m.column_axis.empty() ? 0 : axis) +
@@ -110,7 +110,7 @@ int level_of(const HeatMap& m, float value) {  // -1: not finite
 }
 
 // In units of cells: a path of rectangles for each colour, cells side by side as one.
-std::string cells(const HeatMap& m, const Layout& at) {
+std::string cells(const HeatMap& m, const MapLayout& at) {
   std::vector<std::string> paths(kLevels + 2);  // the last one: not finite
   const size_t columns = m.columns.size();
   for (size_t r = 0; r < m.rows.size(); ++r)
@@ -132,7 +132,7 @@ std::string cells(const HeatMap& m, const Layout& at) {
   return text + "</g>\n";
 }
 
-std::string frame_and_lines(const HeatMap& m, const Layout& at) {
+std::string frame_and_lines(const HeatMap& m, const MapLayout& at) {
   std::string lines;
   if (m.cell_width >= kSmallestCellWithLines && m.cell_height >= kSmallestCellWithLines) {
     for (size_t c = 1; c < m.columns.size(); ++c)
@@ -152,7 +152,7 @@ std::string text_at(double x, double y, const std::string& attributes, const std
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attributes, escaped(text));
 }
 
-std::string labels(const HeatMap& m, const Layout& at) {
+std::string labels(const HeatMap& m, const MapLayout& at) {
   const std::string font = m.label_font == kFont ? "" : fmt::format(" font-size=\"{}\"", m.label_font);
   std::string text;
   for (size_t r = 0; r < m.rows.size(); ++r)
@@ -178,7 +178,7 @@ std::string labels(const HeatMap& m, const Layout& at) {
   return text;
 }
 
-std::string legend(const HeatMap& m, const Layout& at) {
+std::string legend(const HeatMap& m, const MapLayout& at) {
   const char* id = m.colours == HeatMap::Colours::sequential ? "sequential" : "diverging";
   std::string text = fmt::format("<defs><linearGradient id=\"{}\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">\n", id);
   const Palette& palette = palette_of(m);
@@ -201,7 +201,7 @@ std::string legend(const HeatMap& m, const Layout& at) {
 std::string to_svg(const HeatMap& m) {
   require(m.values.size() == m.rows.size() * m.columns.size(), ErrorKind::internal, "a heat map's values fill it");
   require(m.high > m.low && m.cell_width > 0 && m.cell_height > 0, ErrorKind::internal, "a heat map has a range");
-  const Layout at(m);
+  const MapLayout at(m);
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Arial, sans-serif\" "

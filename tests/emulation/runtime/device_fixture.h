@@ -14,6 +14,10 @@ namespace weft::testing {
 
 #define EXPECT_CUDA(call) EXPECT_EQ(cudaSuccess, call) << cudaGetErrorString(cudaPeekAtLastError())
 
+inline __global__ void set(int* data, int value) { *data = value; }
+inline __global__ void copy(int* to, const int* from) { *to = *from; }
+inline __global__ void append(int* data, int digit) { *data = *data * 10 + digit; }
+
 constexpr uint64_t kSeeds = 20;  // so many shuffled orders show what an order can change
 
 class DeviceTest : public ::testing::Test {

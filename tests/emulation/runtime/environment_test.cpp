@@ -7,8 +7,6 @@
 namespace weft::testing {
 namespace {
 
-__global__ void copy(int* to, const int* from) { *to = *from; }
-
 class EnvironmentDeathTest : public ::testing::Test {
  protected:
   EnvironmentDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

@@ -4,8 +4,6 @@
 namespace weft::testing {
 namespace {
 
-__global__ void append(int* data, int digit) { *data = *data * 10 + digit; }
-__global__ void set(int* data, int value) { *data = value; }
 __global__ void add(int* sum, const int* x, const int* y) { *sum = *x + *y; }
 
 class GraphsTest : public DeviceTest {

@@ -12,7 +12,6 @@ using MemoryTest = DeviceTest;
 using MemoryDeathTest = DeviceTest;
 
 __global__ void write(int* data, int at) { data[at] = 1; }
-__global__ void copy(int* to, const int* from) { *to = *from; }
 
 TEST_F(MemoryTest, FreshMemoryIsNan) {
   for (const float value : on_host(fresh<float>(1000), 1000)) EXPECT_TRUE(std::isnan(value));

@@ -8,10 +8,6 @@
 namespace weft::testing {
 namespace {
 
-__global__ void set(int* data, int value) { *data = value; }
-__global__ void copy(int* to, const int* from) { *to = *from; }
-__global__ void append(int* data, int digit) { *data = *data * 10 + digit; }
-
 class StreamsTest : public DeviceTest {
  protected:
   // Runs `order` under each seed on a value that was 0; how often another stream read it as 1.

@@ -16,7 +16,7 @@ using Ranges = std::vector<std::pair<int32_t, int32_t>>;
 double forward_tolerance(DType storage) { return storage == DType::bf16 ? 0x1p-8 : 0x1p-11; }
 double backward_tolerance(DType storage) { return 2 * forward_tolerance(storage); }
 
-struct Case {
+struct TileCase {
   const char* name;
   int64_t heads, size;
   bool causal;
@@ -30,8 +30,8 @@ struct Case {
 // A sentence of one token, of a tile less one, of a tile, of a tile and one; unused rows around and between.
 const Ranges kSentences = {{1, 2}, {2, 31}, {33, 65}, {65, 98}, {100, 170}};
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<TileCase>& tile_cases() {
+  static const std::vector<TileCase> all = {
       {"head size 64", 2, 64, false, kSentences, kSentences},
       {"causal", 2, 64, true, kSentences, kSentences},
       {"causal with dropout", 2, 64, true, kSentences, kSentences, 0.3f},
@@ -76,8 +76,8 @@ double value(const Tensor& t, int64_t row, int64_t col) {
 
 int64_t rows_of(const Ranges& ranges) { return ranges.back().second + 3; }
 
-struct Problem {
-  const Case& c;
+struct TileProblem {
+  const TileCase& c;
   Workspace w;
   Halves q, kv, y, d_y, d_q, d_kv;
   Tensor lse;
@@ -85,7 +85,7 @@ struct Problem {
   Dropout dropout;
   float scale;
 
-  Problem(DType storage, const Case& of)
+  TileProblem(DType storage, const TileCase& of)
       : c(of),
         q(storage, {rows_of(c.q), c.heads * c.size}),
         kv(storage, {rows_of(c.k), 2 * c.kv_heads() * c.size}),
@@ -160,7 +160,7 @@ struct HeadReference {  // of a head of a sentence; d_k and d_v are what this he
   Doubles lse, y, d_q, d_k, d_v;
 };
 
-HeadReference reference(const Problem& run, size_t sentence, int64_t head) {
+HeadReference reference(const TileProblem& run, size_t sentence, int64_t head) {
   const auto q_rows = run.c.q[sentence], k_rows = run.c.k[sentence];
   const int64_t size = run.c.size, keys = k_rows.second - k_rows.first;
   const int64_t col = head * size, k_col = head / run.c.group * size;
@@ -206,9 +206,9 @@ INSTANTIATE_TEST_SUITE_P(Halves, AttentionTiles, ::testing::Values(DType::bf16, 
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(AttentionTiles, MatchTheDefinition) {
-  for (const Case& c : cases()) {
+  for (const TileCase& c : tile_cases()) {
     SCOPED_TRACE(c.name);
-    Problem run(GetParam(), c);
+    TileProblem run(GetParam(), c);
     run.forward();
     run.backward();
     for (size_t sentence = 0; sentence < c.q.size(); ++sentence) {
@@ -239,7 +239,7 @@ TEST_P(AttentionTiles, MatchTheDefinition) {
 }
 
 TEST_P(AttentionTiles, OfUnusedRowsAreZero) {
-  Problem run(GetParam(), cases()[0]);
+  TileProblem run(GetParam(), tile_cases()[0]);
   run.forward();
   run.backward();
   for (const Tensor& t : {run.y.tensor, run.d_q.tensor, run.d_k(), run.d_v()})
@@ -248,8 +248,8 @@ TEST_P(AttentionTiles, OfUnusedRowsAreZero) {
 }
 
 TEST_P(AttentionTiles, WriteNothingBeside) {
-  const Case inner{"one head of two", 1, 24, false, {{0, 20}}, {{0, 20}}};
-  Problem run(GetParam(), inner);
+  const TileCase inner{"one head of two", 1, 24, false, {{0, 20}}, {{0, 20}}};
+  TileProblem run(GetParam(), inner);
   Halves wide(GetParam(), {23, 48});
   auto a = run.forward_arguments();
   a.y = wide.tensor.slice_cols(0, 24);
@@ -259,9 +259,9 @@ TEST_P(AttentionTiles, WriteNothingBeside) {
 }
 
 TEST_P(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
-  const Case early{"early", 2, 40, true, {{0, 45}}, {{0, 45}}},
+  const TileCase early{"early", 2, 40, true, {{0, 45}}, {{0, 45}}},
       late{"late", 2, 40, true, {{0, 9}, {60, 105}}, {{0, 9}, {60, 105}}};
-  Problem a(GetParam(), early), b(GetParam(), late);
+  TileProblem a(GetParam(), early), b(GetParam(), late);
   for (const auto& [from, to] : {std::pair{&a.q, &b.q}, {&a.kv, &b.kv}, {&a.d_y, &b.d_y}})
     std::memcpy(to->tensor.slice_rows(60, 45).data, from->tensor.data, from->tensor.slice_rows(0, 45).bytes());
   a.forward(), a.backward();
@@ -271,8 +271,8 @@ TEST_P(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
 }
 
 TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
-  const Case causal{"causal", 2, 24, true, {{0, 50}}, {{0, 50}}};
-  Problem run(GetParam(), causal);
+  const TileCase causal{"causal", 2, 24, true, {{0, 50}}, {{0, 50}}};
+  TileProblem run(GetParam(), causal);
   run.forward();
   for (int32_t row = 0; row < 50; ++row) {
     auto step = run.forward_arguments();
@@ -290,7 +290,7 @@ TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
 
 TEST_P(AttentionTiles, AreTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([&](Workspace&) {
-    Problem run(GetParam(), cases()[2]);
+    TileProblem run(GetParam(), tile_cases()[2]);
     run.forward();
     run.backward();
     std::string bytes;

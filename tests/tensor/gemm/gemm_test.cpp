@@ -7,12 +7,12 @@
 namespace weft::testing {
 namespace {
 
-struct Case {
+struct GemmCase {
   int64_t m, n, k;
   bool trans_a, trans_b, bias, accumulate;
 };
 
-Doubles reference(const Case& t, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
+Doubles reference(const GemmCase& t, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) {
   const Doubles x = to_doubles(a), y = to_doubles(b), z = to_doubles(c);
   Doubles out;
   for (int64_t i = 0; i < t.m; ++i) {
@@ -34,7 +34,7 @@ TEST(Gemm, MatchesLoopsForEveryVariantAndAwkwardShapes) {
   for (const auto& [m, n, k] :
        {std::array<int64_t, 3>{1, 1, 1}, {1, 9, 5}, {7, 1, 3}, {6, 5, 1}, {33, 17, 29}, {64, 48, 80}}) {
     for (int variant = 0; variant < 16; ++variant) {
-      const Case t{m, n, k, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0, (variant & 8) != 0};
+      const GemmCase t{m, n, k, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0, (variant & 8) != 0};
       const Tensor a = t.trans_a ? w.random_slice(k, m) : w.random_slice(m, k);
       const Tensor b = t.trans_b ? w.random_slice(n, k) : w.random_slice(k, n);
       const Tensor bias = t.bias ? w.random({n}) : Tensor();
