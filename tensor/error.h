@@ -4,7 +4,7 @@
 // bugs. ErrorFrame adds "while ..." lines: frames alive on this thread when an Error is made are kept inside it.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <source_location>

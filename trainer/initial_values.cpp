@@ -2,6 +2,7 @@
 #include "trainer/initial_values.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "data/corpus.h"
 #include "data/sha256.h"

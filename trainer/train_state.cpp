@@ -1,6 +1,8 @@
 // trainer/train_state.cpp: state.json, written and read.
 #include "trainer/train_state.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tensor/error.h"
 
 namespace weft {

@@ -6,6 +6,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tensor/error.h"

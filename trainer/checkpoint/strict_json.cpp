@@ -2,6 +2,7 @@
 // callback.
 #include "trainer/checkpoint/strict_json.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 

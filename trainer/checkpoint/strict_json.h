@@ -5,7 +5,7 @@
 // checkpoint that begins with `what` (a path).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
 #include "data/packing/train_tokenizer.h"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <map>
 
 #include "tests/support/small_model.h"
