@@ -61,12 +61,12 @@ TEST(CudaDevice, OpsOfOneContextRunInOrder) {
   Context ctx(Device::cuda);
   const Buffer buffer(1000 * sizeof(float), Device::cuda);
   const Tensor x = buffer.tensor({1000});
-  ops::fill(ctx, {.x = x, .value = 3});
-  for (int i = 0; i < 4; ++i) ops::add(ctx, {.x = x, .y = x});
+  weft::ops::fill(ctx, {.x = x, .value = 3});
+  for (int i = 0; i < 4; ++i) weft::ops::add(ctx, {.x = x, .y = x});
   EXPECT_EQ(to_host<float>(ctx, x), std::vector<float>(1000, 48));
   const std::vector<float> ones(1000, 1);
   upload(ctx, ones.data(), x);
-  ops::add(ctx, {.x = x, .y = x});
+  weft::ops::add(ctx, {.x = x, .y = x});
   ctx.synchronize();
   EXPECT_EQ(to_host<float>(ctx, x), std::vector<float>(1000, 2));
 }
@@ -112,7 +112,7 @@ TEST(CudaDevice, ErrorsOfTheModuleKnowWhatTheProgramWasDoing) {
   const Buffer buffer(16, Device::cuda);
   const Tensor b = buffer.tensor({2, 2});
   const ErrorFrame frame("while testing");
-  const Error error = error_of([&] { ops::pack_weight(ctx, {.weight = b}); });
+  const Error error = error_of([&] { weft::ops::pack_weight(ctx, {.weight = b}); });
   EXPECT_EQ(error.kind(), ErrorKind::internal);
   EXPECT_EQ(error.frames(), std::vector<std::string>{"while testing"});
 }
@@ -126,7 +126,8 @@ TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
     const Tensor nowhere(reinterpret_cast<void*>(4096), {16, 16}, DType::f32, Device::cuda);
     const std::string message =
         error_of([&] {
-          ops::gemm(ctx, {.a = nowhere, .b = buffer.tensor({16, 16}), .c = buffer.tensor({16, 16}, DType::f32, 2048)});
+          weft::ops::gemm(ctx,
+                          {.a = nowhere, .b = buffer.tensor({16, 16}), .c = buffer.tensor({16, 16}, DType::f32, 2048)});
           ctx.synchronize();
         }).what();
     fmt::print(stderr, "{}\n", message);
@@ -146,10 +147,10 @@ TEST(CudaDevice, ScratchMemoryIsWhatTheDryRunMeasured) {
       used += 4096;
       return t;
     };
-    ops::gemm(ctx, {.a = tensor({16, 32}, DType::bf16),
-                    .b = tensor({32, 24}, DType::bf16),
-                    .c = tensor({16, 24}, DType::bf16),
-                    .bias = tensor({24}, DType::f32)});
+    weft::ops::gemm(ctx, {.a = tensor({16, 32}, DType::bf16),
+                          .b = tensor({32, 24}, DType::bf16),
+                          .c = tensor({16, 24}, DType::bf16),
+                          .bias = tensor({24}, DType::f32)});
   };
   Context dry(Device::cuda, /*dry_run=*/true), real(Device::cuda);
   multiply(dry, nullptr);

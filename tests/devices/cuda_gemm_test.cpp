@@ -78,13 +78,13 @@ class CudaGemm : public ::testing::Test {
     const std::vector<float> bias = waves(t.n);
     const Buffer bias_buffer = uploaded(bias, DType::f32);
     const std::vector<double> before = downloaded(c);
-    ops::gemm(ctx_, {.a = a.tensor,
-                     .b = b.tensor,
-                     .c = c.tensor,
-                     .trans_a = t.trans_a,
-                     .trans_b = t.trans_b,
-                     .bias = t.bias ? bias_buffer.tensor({t.n}) : Tensor(),
-                     .accumulate = t.accumulate});
+    weft::ops::gemm(ctx_, {.a = a.tensor,
+                           .b = b.tensor,
+                           .c = c.tensor,
+                           .trans_a = t.trans_a,
+                           .trans_b = t.trans_b,
+                           .bias = t.bias ? bias_buffer.tensor({t.n}) : Tensor(),
+                           .accumulate = t.accumulate});
     const std::vector<double> after = downloaded(c);
     const double rounding = t.c == DType::bf16 ? 0x1p-8 : t.c == DType::f16 ? 0x1p-11 : 0x1p-23;
     for (int64_t i = 0; i < t.m; ++i) {
@@ -158,7 +158,7 @@ TEST_F(CudaGemm, GivesTheSameBitsInEveryRun) {
     const Buffer a = uploaded(waves(m * k), ab), b = uploaded(waves(k * n), ab);
     const Matrix c = matrix(m, n, c_type);
     const auto multiplied = [&, ab = ab] {
-      ops::gemm(ctx_, {.a = a.tensor({m, k}, ab), .b = b.tensor({k, n}, ab), .c = c.tensor});
+      weft::ops::gemm(ctx_, {.a = a.tensor({m, k}, ab), .b = b.tensor({k, n}, ab), .c = c.tensor});
       return downloaded(c);
     };
     const std::vector<double> once = multiplied();
@@ -190,7 +190,7 @@ TEST_F(CudaGemm, ReadsTheBiasOfEachCall) {
     const Buffer zero = uploaded(std::vector<float>(n, 0), DType::f32),
                  one = uploaded(std::vector<float>(n, 1), DType::f32);
     const auto multiplied = [&](const Buffer& bias) {
-      ops::gemm(ctx_, {.a = a.tensor, .b = b.tensor, .c = c.tensor, .bias = bias.tensor({n})});
+      weft::ops::gemm(ctx_, {.a = a.tensor, .b = b.tensor, .c = c.tensor, .bias = bias.tensor({n})});
       return downloaded(c);
     };
     const std::vector<double> without = multiplied(zero), with = multiplied(one);
@@ -200,10 +200,10 @@ TEST_F(CudaGemm, ReadsTheBiasOfEachCall) {
 
 TEST_F(CudaGemm, NothingIsWrittenToAnEmptyResult) {
   const Matrix a = matrix(4, 8, DType::f32);
-  ops::gemm(ctx_, {.a = a.tensor.slice_rows(0, 0),
-                   .b = a.tensor,
-                   .c = Tensor(nullptr, {0, 4}, DType::f32, Device::cuda),
-                   .trans_b = true});
+  weft::ops::gemm(ctx_, {.a = a.tensor.slice_rows(0, 0),
+                         .b = a.tensor,
+                         .c = Tensor(nullptr, {0, 4}, DType::f32, Device::cuda),
+                         .trans_b = true});
   ctx_.synchronize();
 }
 

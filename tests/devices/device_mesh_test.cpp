@@ -28,9 +28,9 @@ TEST(DeviceMesh, SumsWhatTheDeviceStillComputes) {
     Context& ctx = mesh.context();
     const Buffer buffer(kNumel * sizeof(float), ctx.device());
     const Tensor x = buffer.tensor({kNumel});
-    ops::fill(ctx, {.x = x, .value = 1 + static_cast<float>(mesh.tp().rank())});
+    weft::ops::fill(ctx, {.x = x, .value = 1 + static_cast<float>(mesh.tp().rank())});
     TensorParallel(mesh.tp()).all_reduce(ctx, x);
-    ops::add(ctx, {.x = x, .y = x});
+    weft::ops::add(ctx, {.x = x, .y = x});
     EXPECT_EQ(to_host<float>(ctx, x), std::vector<float>(kNumel, 6));
   });
 }

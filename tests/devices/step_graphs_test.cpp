@@ -77,10 +77,10 @@ TEST(RecordedWork, IsDoneOnceEachTimeThatItIsAskedFor) {
   Context ctx(Device::cuda);
   const Buffer memory(2 * sizeof(float), Device::cuda);
   const Tensor one = memory.tensor({1}), sum = memory.tensor({1}, DType::f32, sizeof(float));
-  ops::fill(ctx, {.x = one, .value = 1});
+  weft::ops::fill(ctx, {.x = one, .value = 1});
   RecordedWork work;
   for (int i = 1; i <= 4; ++i) {
-    work.run(ctx, [&] { ops::add(ctx, {.x = one, .y = sum}); });
+    work.run(ctx, [&] { weft::ops::add(ctx, {.x = one, .y = sum}); });
     EXPECT_EQ(to_host<float>(ctx, sum)[0], static_cast<float>(i));
     EXPECT_EQ(work.recorded(), i > 1);
   }
@@ -90,7 +90,8 @@ TEST(RecordedWork, KeepsItsScratchMemoryFromGrowing) {
   Context ctx(Device::cuda);
   const Buffer memory(300 * sizeof(float), Device::cuda);
   const auto add_up = [&](int64_t cols) {
-    ops::column_sum(ctx, {.x = memory.tensor({2, cols}), .y = memory.tensor({cols}, DType::f32, 200 * sizeof(float))});
+    weft::ops::column_sum(ctx,
+                          {.x = memory.tensor({2, cols}), .y = memory.tensor({cols}, DType::f32, 200 * sizeof(float))});
   };
   {
     RecordedWork work;
@@ -109,7 +110,7 @@ TEST(RecordedWork, ThatFailsLeavesTheStreamFree) {
   RecordedWork work;
   work.run(ctx, [] {});
   EXPECT_THROW(work.run(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which a recording cannot
-  ops::fill(ctx, {.x = x, .value = 3});
+  weft::ops::fill(ctx, {.x = x, .value = 3});
   EXPECT_EQ(to_host<float>(ctx, x)[0], 3);
 }
 

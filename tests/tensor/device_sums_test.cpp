@@ -18,9 +18,9 @@ TEST(DeviceSums, AddUpUntilTheyAreCleared) {
   EXPECT_EQ(sums.read(ctx), (std::vector<double>{0, 0}));
   for (int repetition = 0; repetition < 2; ++repetition) {
     sums.clear(ctx);
-    ops::sum(ctx, {.x = x, .y = sums[0]});
-    ops::sum(ctx, {.x = x, .y = sums[0]});
-    ops::sum_squares(ctx, {.x = x, .y = sums[1]});
+    weft::ops::sum(ctx, {.x = x, .y = sums[0]});
+    weft::ops::sum(ctx, {.x = x, .y = sums[0]});
+    weft::ops::sum_squares(ctx, {.x = x, .y = sums[1]});
     EXPECT_EQ(sums.read(ctx), (std::vector<double>{6, 21}));
   }
 }

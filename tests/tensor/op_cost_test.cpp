@@ -57,10 +57,10 @@ TEST(OpCost, IsKeptWithEachOpOfATraceThatAsksForIt) {
   const Tensor x = memory.tensor({2, 3});
   OpTrace trace;
   ctx.set_trace(&trace);
-  ops::fill(ctx, {.x = x, .value = 1});
+  weft::ops::fill(ctx, {.x = x, .value = 1});
   EXPECT_TRUE(trace.ops.empty());
   trace.keeps_ops = true;
-  ops::add(ctx, {.x = x, .y = x});
+  weft::ops::add(ctx, {.x = x, .y = x});
   ctx.set_trace(nullptr);
   ASSERT_EQ(trace.ops.size(), 1u);
   EXPECT_STREQ(trace.ops[0].name, "add");
@@ -77,10 +77,11 @@ TEST(OpCost, IsNotKeptOfOpsWithinAnother) {
                saved = memory.tensor({4}, DType::f32, 32);
   OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
   ctx.set_trace(&trace);
-  ops::gemm(ctx, {.a = x,
-                  .b = x,
-                  .c = y,
-                  .epilogue = {.kind = ops::Epilogue::Kind::activate, .activation = Activation::gelu, .saved = saved}});
+  weft::ops::gemm(
+      ctx, {.a = x,
+            .b = x,
+            .c = y,
+            .epilogue = {.kind = ops::Epilogue::Kind::activate, .activation = Activation::gelu, .saved = saved}});
   EXPECT_EQ(trace.calls.size(), 2u);
   EXPECT_EQ(trace.ops.size(), 1u);
   EXPECT_TRUE(trace.keeps_ops);
