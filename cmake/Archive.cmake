@@ -13,7 +13,6 @@ install(SCRIPT cmake/ArchiveNode.cmake ${node})
 
 # What must be built before CPack can install it.
 add_custom_target(archive_programs DEPENDS weft)
-add_custom_target(archive_tests DEPENDS ${weft_archive_tests})
 foreach(module weft_cuda weft_nccl)
   if(TARGET ${module})
     add_dependencies(archive_programs ${module})

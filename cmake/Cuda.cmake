@@ -71,6 +71,9 @@ function(weft_module name)
 endfunction()
 
 if(weft_has_cuda)
+  set(cuda_kernels ${cuda_sources})
+  list(FILTER cuda_kernels INCLUDE REGEX "[.]cu$")
+  set_source_files_properties(${cuda_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # as Kernels.cmake says
   add_library(weft_cuda MODULE ${cuda_sources})
   weft_module(weft_cuda)
   target_link_libraries(weft_cuda PRIVATE CUDA::cudart CUDA::cublasLt)

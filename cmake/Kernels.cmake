@@ -21,6 +21,11 @@ set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 file(GLOB_RECURSE tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp)
 list(FILTER tensor_sources EXCLUDE REGEX "/tensor/cuda/")
 
+# What a compiler makes of a kernel, and so its last bit, must not depend on its neighbours in a unity build.
+set(cpu_kernels ${tensor_sources})
+list(FILTER cpu_kernels INCLUDE REGEX "/tensor/cpu/")
+set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})

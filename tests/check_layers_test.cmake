@@ -7,7 +7,8 @@ function(expect expected file content)
   file(REMOVE_RECURSE ${WORK})
   file(WRITE ${WORK}/tensor/dtype.h "#if defined(__CUDACC__)\n#endif\n")
   file(WRITE ${WORK}/data/batch.h "#include \"tensor/dtype.h\"\n#include <vector>\n")
-  file(WRITE ${WORK}/tests/CMakeLists.txt "weft_tests(tensor weft_tensor)\n")
+  file(WRITE ${WORK}/tests/CMakeLists.txt "foreach(folder data\n               tensor)\n")
+  file(WRITE ${WORK}/tests/tensor/CMakeLists.txt "weft_tests(1 weft_tensor)\n")
   file(WRITE ${WORK}/tests/tensor/dtype_test.cpp "#include \"launch/commands.h\"\n")
   file(WRITE ${WORK}/${file} "${content}")
   execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CMAKE_CURRENT_LIST_DIR}/check_layers.cmake
@@ -29,7 +30,7 @@ endfunction()
 
 expect(OK launch/main.cpp "#include <boost/program_options.hpp>\n#include \"trainer/trainer.h\"\n#include \"tensor/dtype.h\"\n")
 expect(OK model/block.h "#include \"data/batch.h\"\n#include \"parallel/mesh.h\"\n")
-expect(OK tests/tensor/cpu/gemm_test.cpp "")
+expect(OK tests/tensor/cpu/deep/gemm_test.cpp "")
 expect(OK parallel/mpi/session.cpp "#include <mpi.h>\n")
 expect(OK tests/emulation/machine/fiber.cpp "#include <boost/context/fiber.hpp>\n#include <cuda_runtime.h>\n")
 
@@ -54,11 +55,14 @@ expect("trainer/run_config.h includes boost/program_options.hpp: only" trainer/r
 string(REPEAT "int x[] = {1}; // [ ] ;\n" 401 long)
 expect("tensor/ops.cpp has 401 lines, more than 400" tensor/ops.cpp "${long}")
 expect("model/block.cpp has a preprocessor condition on CUDA" model/block.cpp "#ifdef WEFT_CUDA\n#endif\n")
-expect("tests/parity/grid_test.cpp belongs to no test program" tests/parity/grid_test.cpp "")
-expect("tests/tensor/deep/down/ops_test.cpp belongs to no test program" tests/tensor/deep/down/ops_test.cpp "")
+expect("tests/parity/grid_test.cpp belongs to no test program: tests/parity/CMakeLists.txt makes none" tests/parity/grid_test.cpp "")
+expect("tests/tensor/dtype_test.cpp belongs to no test program: tests/CMakeLists.txt does not name the folder tensor"
+       tests/CMakeLists.txt "foreach(folder data)\n")
+expect("tests/tensor/dtype_test.cpp belongs to no test program: tests/tensor/CMakeLists.txt makes none"
+       tests/tensor/CMakeLists.txt "weft_emulated_tests(1)\n")
 expect("tests/tensor/ops_test.cpp skips or disables a test" tests/tensor/ops_test.cpp "TEST(Ops, DISABLED_Gemm) {}\n")
 expect("tests/tensor/ops_test.cpp skips or disables a test" tests/tensor/ops_test.cpp "  GTEST_SKIP() << 1;\n")
-expect(OK tests/CMakeLists.txt "weft_tests(tensor weft_tensor)\nset_tests_properties(archive PROPERTIES SKIP_RETURN_CODE 77)\n")
-expect("lets a test end as skipped: set_tests_properties(line " tests/CMakeLists.txt
-       "weft_tests(tensor weft_tensor)\nset_tests_properties(line PROPERTIES SKIP_RETURN_CODE 77)\n")
+expect(OK tests/archive/CMakeLists.txt "  weft_test(archive PROPERTIES SKIP_RETURN_CODE 77 COMMAND run)\n")
+expect("tests/end_to_end/CMakeLists.txt lets a test end as skipped: weft_test(end_to_end " tests/end_to_end/CMakeLists.txt
+       "weft_test(end_to_end PROPERTIES SKIP_RETURN_CODE 77 COMMAND run)\n")
 file(REMOVE_RECURSE ${WORK})

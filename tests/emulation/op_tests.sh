@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# tests/emulation/op_tests.sh: what `mutants`, `coverage` and `sanitized` share: the op tests, by the programs of a build
-# folder, on an emulated device that was built elsewhere. Sourced; `top` is the source tree, `build` that folder.
+# tests/emulation/op_tests.sh: what `mutants`, `coverage`, `sanitized` and tests/run share: tests on an emulated device, by
+# the programs of a build folder. Sourced; `top` is the source tree, `build` that folder.
 
 stop() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
 
@@ -11,9 +11,10 @@ require_op_tests() {
   done
 }
 
-# Of those that match a pattern, the tests of a program that ask something of a device.
+# Of those that match a pattern, the tests of a program that the emulated device runs.
 device_test_filter() {  # FOLDER PATTERN
-  awk -v folder="$1" -v out="$2-" '$1 == folder { out = out ":" $3 } END { print out }' "$top/tests/device_filters.txt"
+  awk -v folder="$1" -v out="$2-" '$1 == folder && $2 != "extended" { out = out ":" $3 } END { print out }' \
+    "$top/tests/device_filters.txt"
 }
 
 # Runs them on the modules of a folder, after `preload` if that names a library.

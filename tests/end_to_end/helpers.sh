@@ -1,4 +1,4 @@
-# tests/line/helpers.sh: what the scripts of this folder have in common; they set weft and mpirun.
+# tests/end_to_end/helpers.sh: what the scripts of this folder have in common; they set weft and mpirun.
 # shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; weft and mpirun are the scripts'
 
 fail() {

@@ -1,0 +1,91 @@
+# What the folders of tests/ register with: test programs, and tests of ctest, over MPI and on the emulated device too.
+#
+# A folder's program is <folder>_tests. To ctest it is one test, or a few that share its cases (SHARDS); its output names
+# the cases that fail. Tests marked EXTENDED have that label: `tests/run` leaves them out, `tests/run --all` runs them.
+
+# Tests are made for two cores, wherever they run.
+set(test_threads OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)
+# mpirun also as root, in containers and on fewer cores than ranks.
+set(mpi_environment OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1)
+set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cuda.so
+    WEFT_NCCL_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_nccl.so)
+set(device_filters ${PROJECT_SOURCE_DIR}/tests/device_filters.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${device_filters})
+
+# Compiling tests takes longer than running them, so they are optimised less than the product.
+function(weft_test_executable name)
+  add_executable(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# weft_test(NAME [EXTENDED] [ENVIRONMENT VARIABLE=VALUE...] [PROPERTIES NAME VALUE...] COMMAND ...)
+function(weft_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "EXTENDED" "" "ENVIRONMENT;PROPERTIES;COMMAND")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weft_test(${name}) does not know: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
+  if(ARG_EXTENDED)
+    set_tests_properties(${name} PROPERTIES LABELS extended)
+  endif()
+endfunction()
+
+# weft_mpi_test(NAME RANKS [...] COMMAND ...): a command on several ranks; the rest as weft_test has it.
+function(weft_mpi_test name ranks)
+  weft_test(${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} --oversubscribe ENVIRONMENT ${mpi_environment} ${ARGN})
+endfunction()
+
+# The cases of a program that match a filter, as `shards` tests; what follows is weft_test's and ends with ENVIRONMENT ...
+function(weft_sharded_tests name program shards filter)
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    set(suffix "")
+    if(shards GREATER 1)
+      set(suffix ".${shard}")
+    endif()
+    weft_test(${name}${suffix} ${ARGN} GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${index}
+              COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
+  endforeach()
+endfunction()
+
+# weft_test_program(LIBRARY...): the folder's program, of all *_test.cpp below: found, not listed, so none is forgotten.
+function(weft_test_program)
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *_test.cpp)
+  if(NOT WEFT_MARCH STREQUAL "dispatch")
+    list(FILTER sources EXCLUDE REGEX "/tensor/dispatch_test[.]cpp$")
+  endif()
+  weft_test_executable(${folder}_tests ${kernels_first} ${sources} ${kernels_last})  # tests/emulation has kernels
+  target_compile_definitions(${folder}_tests PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                                     WEFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
+endfunction()
+
+# weft_tests(SHARDS LIBRARY...): the folder's program, and its cases as tests.
+function(weft_tests shards)
+  weft_test_program(${ARGN})
+  weft_sharded_tests(${folder} ${folder}_tests ${shards} * ENVIRONMENT ${test_threads})
+endfunction()
+
+# Cases of device_filters.txt, of these kinds and this program, as a pattern of GoogleTest.
+function(weft_device_filter folder kinds into)
+  file(STRINGS ${device_filters} lines REGEX "^${folder} +(${kinds}) ")
+  list(TRANSFORM lines REPLACE "^[^ ]+ +[^ ]+ +([^ ]+).*" "\\1")
+  list(JOIN lines ":" pattern)
+  set(${into} "${pattern}" PARENT_SCOPE)
+endfunction()
+
+# The folder's program once more, on the emulated device: all that device_filters.txt does not leave out.
+function(weft_emulated_tests shards)
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(rest PROPERTIES COST 100 ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads})  # the longest begin first
+  weft_device_filter(${folder} "host|slow|extended" left_out)
+  weft_sharded_tests(emulated_${folder} ${folder}_tests ${shards} "-${left_out}" ${rest})
+  weft_device_filter(${folder} "extended" only)
+  if(only)
+    weft_device_filter(${folder} "host|slow" left_out)
+    weft_sharded_tests(emulated_${folder}.extended ${folder}_tests ${shards} "${only}-${left_out}" EXTENDED ${rest})
+  endif()
+endfunction()
