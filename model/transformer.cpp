@@ -204,11 +204,11 @@ void Transformer::start_decoding(Pass& p, const Sequences& source, DecodeState& 
   for (size_t i = 0; i < decoder_.size(); ++i) decoder_[i].fill_cross_cache(p, encoder_output, state.blocks[i]);
 }
 
-void Transformer::decode_step(Pass& p, const Tensor& ids, const Tensor& positions, const DecoderBlock::StepRows& rows,
-                              const DecodeState& state, const Tensor& logits) const {
+void Transformer::decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
+                              const Tensor& logits) const {
   ArenaScope scope(p.arena);
   Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype()), y = p.arena.like(x);
-  target_embedding_.forward(p, ids, positions, positions_.target(), x);
+  target_embedding_.forward(p, ids, rows.positions, positions_.target(), x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     decoder_[i].step(p, x, state.blocks[i], rows, y);
     std::swap(x, y);

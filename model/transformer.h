@@ -72,8 +72,8 @@ class Transformer {
   void start_decoding(Pass& p, const Sequences& source, DecodeState& state) const;
   // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Takes arena memory only
   // within.
-  void decode_step(Pass& p, const Tensor& ids, const Tensor& positions, const DecoderBlock::StepRows& rows,
-                   const DecodeState& state, const Tensor& logits) const;
+  void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
+                   const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
 
  private:

@@ -67,7 +67,7 @@ void operands(auto& v, const ActivationForward& a) {
 void operands(auto& v, const ActivationBackward& a) {
   v.in("d_y", a.d_y, "RF");
   v.out("d_x", a.d_x, "RF");
-  a.kind == Activation::relu ? v.in("y", a.y, "RF") : v.in("x", a.x, "RF");
+  a.kind == Activation::relu ? v.in("y (which relu reads)", a.y, "RF") : v.in("x (which all but relu read)", a.x, "RF");
   v.dropout(a.dropout);
 }
 

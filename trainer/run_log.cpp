@@ -2,6 +2,7 @@
 #include "trainer/run_log.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace weft {
 

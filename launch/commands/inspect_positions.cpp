@@ -8,7 +8,7 @@
 #include "data/atomic_file.h"
 #include "launch/commands/inspect.h"
 #include "launch/options/options.h"
-#include "model/layers/embedding.h"
+#include "model/layers/positions.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/report/heat_map.h"
@@ -71,7 +71,7 @@ bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found
 
 std::vector<float> sinusoids(const PositionsRequest& r) {
   ParamStore none(0, 1);
-  const PositionTables tables(none, r.model, r.count);
+  const PositionEncoding tables(none, r.model, r.count);
   const float* rows = tables.source().rows().ptr<float>();
   return {rows, rows + r.count * r.model.width};
 }

@@ -110,7 +110,6 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
   p.arena.reset();
   const auto idle = [](const Slot& s) { return s.id < 0; };
   const Tensor ids = upload_each(p, slots, [](const Slot& s, size_t) { return s.id; });
-  const Tensor positions = upload_each(p, slots, [](const Slot& s, size_t) { return s.position; });
   const auto upload_rows = [&](int64_t longest, auto&& begin, auto&& end) {
     return SequenceRanges{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end), .longest = longest};
   };
@@ -120,7 +119,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
                                   return idle(s) ? shape_.cache_rows + static_cast<int64_t>(i)
                                                  : s.first_row + s.position;
                                 }),
-      .positions = positions,
+      .positions = upload_each(p, slots, [](const Slot& s, size_t) { return s.position; }),
       .queries = upload_rows(
           1, [](const Slot&, size_t i) { return i; }, [&](const Slot& s, size_t i) { return i + (idle(s) ? 0 : 1); }),
       .self_keys = upload_rows(
@@ -131,7 +130,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
           [](const Slot& s, size_t) { return s.source.end; })};
 
   const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()}, model_.dtype());
-  model_.decode_step(p, ids, positions, rows, state_, logits);
+  model_.decode_step(p, ids, rows, state_, logits);
   const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
   const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
                   .columns = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),

@@ -24,7 +24,7 @@ TEST(AttentionWeightsOfAGpu, LeaveOutKeysPastTheLastColumn) {
     const std::vector<float> before = values(wide);
     weft::ops::attention_weights(cpu, a);
     a.y = wide.slice_cols(0, kColumns);
-    weft::ops::attention_weights(gpu, a);
+    ops::attention_weights(gpu, a);
     expect_close(values(a.y), values(all.slice_cols(0, kColumns)), tolerance(8, 4));
     std::vector<float> after = values(wide);
     for (int64_t row = 0; row < 2; ++row)
@@ -39,7 +39,7 @@ TEST(TopKOfAGpu, PutsNanBehindEveryValue) {
   const Tensor x = r.floats({1, 5}), best = r.floats({1, 5}), columns = r.ids(5, 0, 0).with_shape({1, 5});
   const float nan = std::numeric_limits<float>::quiet_NaN(), least = -std::numeric_limits<float>::infinity();
   std::ranges::copy(std::initializer_list<float>{nan, 1, least, -nan, 2}, x.ptr<float>());
-  weft::ops::top_k(gpu, {.x = x, .valid = 5, .values = best, .columns = columns});
+  ops::top_k(gpu, {.x = x, .valid = 5, .values = best, .columns = columns});
   EXPECT_EQ(values<int32_t>(columns), (std::vector<int32_t>{4, 1, 2, 0, 3}));
 }
 
@@ -68,7 +68,7 @@ TEST(ReluGradientOfAGpu, TakesWholeTensorsAndSlicesTogether) {
     a.x = a.y;
     weft::ops::activation_backward(cpu, a);
     const std::vector<float> want = values(a.d_x);
-    weft::ops::activation_backward(gpu, a);
+    ops::activation_backward(gpu, a);
     EXPECT_EQ(values(a.d_x), want) << slices;
   }
 }
@@ -78,7 +78,7 @@ TEST(ColumnSumOfAGpu, OfNoColumnsIsNothing) {
   RandomArguments r(1, DType::f32);
   const Tensor beside = r.floats({5, 3}), y = r.floats({1});
   const std::vector<float> before = values(y);
-  weft::ops::column_sum(gpu, {.x = beside.slice_cols(1, 0), .y = Tensor(y.data, {0}, DType::f32)});
+  ops::column_sum(gpu, {.x = beside.slice_cols(1, 0), .y = Tensor(y.data, {0}, DType::f32)});
   EXPECT_EQ(values(y), before);
 }
 

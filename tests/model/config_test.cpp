@@ -64,15 +64,16 @@ TEST(ModelConfig, GivesLearnedPositionsTheirUsualTable) {
 TEST(ModelConfig, RefusesATableThatHoldsNoSentence) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.max_positions = 1;
-  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2: a piece and its eos, or 0");
+  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2: a token and its eos, or 0");
 }
 
 TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.position_offset = 2;
-  EXPECT_EQ(refusal(c, 1),
-            "model.position_offset = 2 is for sinusoids: with model.positions = learned the first token has the first "
-            "row; leave it at 0");
+  EXPECT_EQ(
+      refusal(c, 1),
+      "model.position_offset = 2: it is for sinusoids; with model.positions = learned the first token has the first "
+      "row; leave it at 0");
 }
 
 TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
@@ -116,7 +117,8 @@ TEST(ModelConfig, RefusesALimitOfSinusoids) {
   ModelConfig c = usable();
   c.max_positions = 512;
   EXPECT_EQ(refusal(c, 1),
-            "model.max_positions = 512 is for model.positions = learned: sinusoids have no limit; leave it at 0");
+            "model.max_positions = 512: it is for model.positions = learned; sinusoids and rotary positions have no "
+            "limit; leave it at 0");
 }
 
 }  // namespace

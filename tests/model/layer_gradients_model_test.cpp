@@ -77,6 +77,8 @@ TEST_P(WholeModel, HasTheDefinitionsLossAndGradients) {
         ModelConfig config = bench_config(sizes, rate);
         GetParam().change(config);
         config.resolve(1);
+        // RMSNorm of one number is its sign; the gradient is what f32's rounding leaves of 1 - 1.
+        if (config.norm_kind == NormKind::rms && config.width == 1) continue;
         // A draw without rows that are nearly constant, of which norms would magnify f32's rounding.
         check_model(config, layout, /*seed=*/4, /*smoothing=*/rate == 0 ? 0.1 : 0);
       }

@@ -58,8 +58,9 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
       Pass p = model_.pass(0, /*training=*/false);
       p.arena.reset();
       const Tensor logits = p.arena.tensor({slots_, config_.target_vocabulary});
-      model_.model->decode_step(p, upload(p, ids), upload(p, positions),
+      model_.model->decode_step(p, upload(p, ids),
                                 {.cache_rows = upload(p, cache_rows),
+                                 .positions = upload(p, positions),
                                  .queries = queries.ranges(p),
                                  .self_keys = keys.ranges(p),
                                  .cross_keys = sources.ranges(p)},
@@ -86,19 +87,21 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
 
 // Keys and values of cross-attention are the encoder's output through known weights: W x + b in double.
 TEST_P(PytorchDecoding, CachesKeysAndValuesOfTheSameEncoderOutput) {
-  const Doubles memory = file_.numbers("encoder_output");
-  const auto width = static_cast<size_t>(config_.width), rows = memory.size() / width;
+  const Doubles encoder_output = file_.numbers("encoder_output");
+  const auto width = static_cast<size_t>(config_.width), rows = encoder_output.size() / width;
+  const auto kv_width = static_cast<size_t>(config_.num_kv_heads() * config_.head_size());
   for (int64_t layer = 0; layer < config_.decoder_layers; ++layer) {
     const std::string name = fmt::format("decoder.{}.cross_attention.kv.", layer);
-    const Doubles &w = weights_.at(name + "weight"), &b = weights_.at(name + "bias");
-    Doubles k(rows * width), v(rows * width);
+    const Doubles& w = weights_.at(name + "weight");
+    const Doubles b = config_.bias_attention ? weights_.at(name + "bias") : Doubles(2 * kv_width);
+    Doubles k(rows * kv_width), v(rows * kv_width);
     for (size_t r = 0; r < rows; ++r) {
-      for (size_t o = 0; o < width; ++o) {
-        double &key = k[r * width + o], &value = v[r * width + o];
-        key = b[o], value = b[width + o];
+      for (size_t o = 0; o < kv_width; ++o) {
+        double &key = k[r * kv_width + o], &value = v[r * kv_width + o];
+        key = b[o], value = b[kv_width + o];
         for (size_t i = 0; i < width; ++i) {
-          key += w[o * width + i] * memory[r * width + i];
-          value += w[(width + o) * width + i] * memory[r * width + i];
+          key += w[o * width + i] * encoder_output[r * width + i];
+          value += w[(kv_width + o) * width + i] * encoder_output[r * width + i];
         }
       }
     }

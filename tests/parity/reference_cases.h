@@ -1,4 +1,5 @@
-// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5, for tests with one body a case.
+// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5 and
+// pytorch_variants.h5, for tests with one body a case.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,11 @@ inline constexpr ReferenceCase kReferenceCases[] = {{"pytorch_post_norm.h5", "po
                                                     {"pytorch_post_norm.h5", "post_gelu"},
                                                     {"pytorch_post_norm.h5", "paper"},
                                                     {"pytorch_pre_norm.h5", "pre_relu"},
-                                                    {"pytorch_pre_norm.h5", "pre_gelu"}};
+                                                    {"pytorch_pre_norm.h5", "pre_gelu"},
+                                                    {"pytorch_variants.h5", "pre_rms_swiglu_grouped"},
+                                                    {"pytorch_variants.h5", "post_geglu_one_kv_head"},
+                                                    {"pytorch_variants.h5", "pre_silu_rotary"},
+                                                    {"pytorch_variants.h5", "post_rms_glu"}};
 
 inline ReferenceFile open(const ReferenceCase& c) { return ReferenceFile(c.file, c.name); }
 inline std::string name_of(const ::testing::TestParamInfo<ReferenceCase>& info) { return info.param.name; }

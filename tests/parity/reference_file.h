@@ -30,6 +30,7 @@ class ReferenceFile {
     for (size_t i = 0; i < count; ++i) result.emplace_back(text.substr(i * length, length).c_str());
     return result;
   }
+  bool has(const std::string& attribute) const { return H5Aexists(*group_, attribute.c_str()) > 0; }
   double number(const std::string& attribute) const {
     double value = 0;
     const Handle a = open(H5Aopen(*group_, attribute.c_str(), H5P_DEFAULT), H5Aclose, attribute);

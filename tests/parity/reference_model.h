@@ -2,8 +2,10 @@
 // them, in our form.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tensor/error.h"
@@ -20,23 +22,53 @@ inline void require_reference(bool ok, const std::string& what) {
   if (!ok) fail(ErrorKind::internal, "tests/reference does not hold what the test expects: " + what);
 }
 
+// Sets the options that the file has as attributes of the same names.
+struct OptionReader {
+  const ReferenceFile& file;
+  template <typename T>
+  void operator()(const char* option, T& value, const char*) const {
+    if (!file.has(option)) return;
+    if constexpr (std::is_enum_v<T>) {
+      const std::string text = file.text(option);
+      const auto names = enum_names(T{});
+      const auto found = std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.first == text; });
+      require_reference(found != names.end(), fmt::format("{} = {}", option, text));
+      value = found->second;
+    } else {
+      value = static_cast<T>(file.number(option));
+    }
+  }
+};
+
 inline ModelConfig config_of(const ReferenceFile& file) {
-  const std::string tying = file.text("tying");
   ModelConfig c;
-  c.width = file.integer("width"), c.heads = file.integer("heads"), c.feed_forward = file.integer("feed_forward");
+  OptionReader options{file};
+  c.fields(options);
   c.encoder_layers = c.decoder_layers = file.integer("layers");
-  c.norm = file.text("norm") == "pre" ? NormPosition::pre : NormPosition::post;
-  c.activation = file.text("activation") == "gelu" ? FeedForwardActivation::gelu : FeedForwardActivation::relu;
-  c.tying = tying == "all" ? Tying::all : tying == "output" ? Tying::output : Tying::none;
-  c.bias_output = file.integer("bias_output") != 0, c.final_norm = file.integer("final_norm") != 0;
-  c.source_vocabulary = file.integer("source_vocabulary"), c.target_vocabulary = file.integer("target_vocabulary");
   c.dropout = 0;
   c.resolve(/*tp=*/1);
   return c;
 }
 
+// A tensor of the file: a parameter by our name, or several end to end under PyTorch's.
+struct ReferenceTensor {
+  std::string name;
+  std::vector<const Param*> parts;
+};
+
+inline std::vector<ReferenceTensor> tensors_of(const ReferenceFile& file, const ModelConfig& config,
+                                               const ParamStore& params) {
+  std::vector<ReferenceTensor> tensors;
+  if (file.has("norm_kind")) {  // a model that nn.Transformer cannot be
+    for (const Param& p : params.params()) tensors.push_back({p.spec.name, {&p}});
+  } else {
+    for (const PytorchTensor& t : pytorch_layout(config, params)) tensors.push_back({t.name, t.parts});
+  }
+  return tensors;
+}
+
 // Values of one kind (weights, gradients, ...) by our parameters' names, global layout. `prefix`: the file holds only
-// the tensors whose PyTorch name begins so.
+// the tensors whose name begins so.
 inline std::map<std::string, Doubles> parameters_of(const ReferenceFile& file, const std::string& kind,
                                                     const ModelConfig& config, const std::string& prefix = "") {
   std::map<std::string, Doubles> theirs;
@@ -53,7 +85,7 @@ inline std::map<std::string, Doubles> parameters_of(const ReferenceFile& file, c
   const Transformer model(config, params, /*max_positions=*/1);
   std::map<std::string, Doubles> ours;
   size_t num_found = 0;
-  for (const PytorchTensor& tensor : pytorch_layout(config, params)) {
+  for (const ReferenceTensor& tensor : tensors_of(file, config, params)) {
     if (!tensor.name.starts_with(prefix)) continue;
     require_reference(theirs.contains(tensor.name), "no " + tensor.name);
     const Doubles& values = theirs.at(tensor.name);

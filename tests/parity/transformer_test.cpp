@@ -42,6 +42,7 @@ TEST_P(PytorchTransformer, HasTheSameLossAndEveryGradientOnEveryGrid) {
   const ReferenceFile file = open(GetParam());
   const auto want = parameters_of(file, "gradients", config_of(file));
   for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+    if (config_of(file).num_kv_heads() % tp != 0) continue;
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
     const GridResult got = mean_loss_on_grid(file, dp, tp);
     expect_close_in_norm(Doubles{got.loss.loss}, file.numbers("loss"), kTolerance, 0, "loss");

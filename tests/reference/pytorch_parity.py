@@ -37,6 +37,18 @@ CASES = {
     "paper": dict(norm="post", activation="relu", tying="all", bias_output=False, final_norm=False),
 }
 
+# What nn.Transformer lacks. Parameters have Weft's names and shapes (docs/model.md).
+VARIANTS = {
+    "pre_rms_swiglu_grouped": dict(norm="pre", norm_kind="rms", activation="swiglu", positions="rotary", kv_heads=2,
+                                   tying="all"),
+    "post_geglu_one_kv_head": dict(norm="post", norm_kind="layer", activation="geglu", positions="rotary_halves",
+                                   kv_heads=1, tying="output", final_norm=False),
+    "pre_silu_rotary": dict(norm="pre", norm_kind="rms", activation="silu", positions="rotary", kv_heads=0,
+                            tying="none", bias_output=True, bias_attention=False),
+    "post_rms_glu": dict(norm="post", norm_kind="rms", activation="glu", positions="interleaved", kv_heads=2,
+                         tying="all", bias_feed_forward=False, final_norm=False),
+}
+
 
 def full_config(case):
     vocabulary = 13
@@ -89,6 +101,132 @@ class Model(nn.Module):
         hidden = self.decoder(self.embed(self.target_embedding, target_in), memory,
                               tgt_mask=causal_mask(target_in.shape[1]), memory_key_padding_mask=source_padding)
         return memory, hidden, self.output(hidden)
+
+
+def variant_norm(c):
+    """The usual eps of each: nn.LayerNorm's own; 1e-6 for RMSNorm, as T5 and Llama have it."""
+    return nn.LayerNorm(c["width"]) if c["norm_kind"] == "layer" else nn.RMSNorm(c["width"], eps=1e-6)
+
+
+def rotated(x, halves):
+    """Su et al. 2021, 3.4: pair i of a head's columns turns by position * 10000^(-2i/K). x: [sentences, heads, length,
+    K]; the pairs are columns 2i and 2i + 1, or i and i + K/2. A complex number a pair."""
+    length, size = x.shape[-2:]
+    rates = 10000 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+    turns = torch.polar(torch.ones(length, size // 2, dtype=torch.float64),
+                        torch.arange(length, dtype=torch.float64)[:, None] * rates)
+    pairs = x.unflatten(-1, (2, size // 2)).transpose(-1, -2) if halves else x.unflatten(-1, (size // 2, 2))
+    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * turns)
+    return (turned.transpose(-1, -2) if halves else turned).flatten(-2)
+
+
+class VariantAttention(nn.Module):
+    def __init__(self, c, is_self):
+        super().__init__()
+        width, self.heads, self.positions = c["width"], c["heads"], c["positions"] if is_self else "none"
+        self.kv_heads = c["kv_heads"] or self.heads
+        kv_width = width // self.heads * self.kv_heads
+        self.fused = is_self and self.kv_heads == self.heads
+        bias = c["bias_attention"]
+        if self.fused:
+            self.qkv = nn.Linear(width, 3 * width, bias=bias)
+        else:
+            self.q, self.kv = nn.Linear(width, width, bias=bias), nn.Linear(width, 2 * kv_width, bias=bias)
+        self.out = nn.Linear(width, width, bias=bias)
+        self.norm = variant_norm(c)
+
+    def forward(self, x, source, may_see):
+        q, k, v = self.qkv(x).chunk(3, -1) if self.fused else (self.q(x), *self.kv(source).chunk(2, -1))
+        q, k, v = (y.unflatten(-1, (heads, -1)).transpose(1, 2)
+                   for y, heads in ((q, self.heads), (k, self.kv_heads), (v, self.kv_heads)))
+        if self.positions.startswith("rotary"):
+            q, k = (rotated(y, halves=self.positions == "rotary_halves") for y in (q, k))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=may_see[:, None], enable_gqa=True)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
+class VariantFeedForward(nn.Module):
+    GATES = dict(glu=torch.sigmoid, geglu=F.gelu, swiglu=F.silu)  # Shazeer 2020
+
+    def __init__(self, c):
+        super().__init__()
+        self.activation, bias = c["activation"], c["bias_feed_forward"]
+        gated = self.activation in self.GATES
+        self.up = nn.Linear(c["width"], c["feed_forward"] * (2 if gated else 1), bias=bias)
+        self.down = nn.Linear(c["feed_forward"], c["width"], bias=bias)
+        self.norm = variant_norm(c)
+
+    def forward(self, x):
+        if self.activation not in self.GATES:
+            return self.down(getattr(F, self.activation)(self.up(x)))
+        gate, value = self.up(x).chunk(2, -1)
+        return self.down(self.GATES[self.activation](gate) * value)
+
+
+class VariantBlock(nn.Module):
+    def __init__(self, c, is_decoder):
+        super().__init__()
+        self.pre = c["norm"] == "pre"
+        self.self_attention = VariantAttention(c, is_self=True)
+        if is_decoder:
+            self.cross_attention = VariantAttention(c, is_self=False)
+        self.feed_forward = VariantFeedForward(c)
+
+    def around(self, sublayer, x, *arguments):
+        if self.pre:
+            y = sublayer.norm(x)
+            return x + sublayer(y, *(y if a is None else a for a in arguments))
+        return sublayer.norm(x + sublayer(x, *(x if a is None else a for a in arguments)))
+
+    def forward(self, x, may_see, encoder_output=None, may_see_source=None):
+        x = self.around(self.self_attention, x, None, may_see)  # None: the sublayer's own input
+        if encoder_output is not None:
+            x = self.around(self.cross_attention, x, encoder_output, may_see_source)
+        return self.around(self.feed_forward, x)
+
+
+class Blocks(nn.Module):
+    def __init__(self, c, is_decoder):
+        super().__init__()
+        self.blocks = [VariantBlock(c, is_decoder) for _ in range(c["layers"])]
+        for i, block in enumerate(self.blocks):
+            self.add_module(str(i), block)
+        self.norm = variant_norm(c) if c["final_norm"] else None
+
+    def forward(self, x, *arguments):
+        for block in self.blocks:
+            x = block(x, *arguments)
+        return x if self.norm is None else self.norm(x)
+
+
+class Variant(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.c, self.tying = c, c["tying"]
+        tables = {"none": ("source_embedding", "target_embedding"), "output": ("source_embedding", "target_embedding"),
+                  "all": ("embedding",)}[self.tying]
+        for name in tables:
+            self.add_module(name, nn.Embedding(c["source_vocabulary" if name[0] == "s" else "target_vocabulary"],
+                                               c["width"]))
+        self.encoder, self.decoder = Blocks(c, is_decoder=False), Blocks(c, is_decoder=True)
+        if self.tying == "none":
+            self.output = nn.Linear(c["width"], c["target_vocabulary"], bias=c["bias_output"])
+
+    def embed(self, side, ids):
+        x = getattr(self, "embedding" if self.tying == "all" else side + "_embedding")(ids) * math.sqrt(self.c["width"])
+        return x if self.c["positions"].startswith("rotary") else x + sinusoids(ids.shape[1], self.c["width"])
+
+    def forward(self, batch):
+        source = padded([s + [EOS] for s, _ in batch], PAD)
+        target_in = padded([[BOS] + t for _, t in batch], PAD)
+        real = ~padded([[False] * (len(s) + 1) for s, _ in batch], True)[:, None]  # [sentences, 1, keys]
+        encoder_output = self.encoder(self.embed("source", source), real)
+        hidden = self.decoder(self.embed("target", target_in), ~causal_mask(target_in.shape[1])[None], encoder_output,
+                              real)
+        if self.tying == "none":
+            return encoder_output, hidden, self.output(hidden)
+        table = self.embedding if self.tying == "all" else self.target_embedding
+        return encoder_output, hidden, F.linear(hidden, table.weight)
 
 
 def smoothed_cross_entropy(logits, targets, smoothing, reduction="sum"):
@@ -172,8 +310,16 @@ def write_transformers():
                     write_case(file.create_group(name), full_config(case), BATCHES[0], seed)
 
 
-def write_case(group, c, batch, seed):
-    model = Model(c)
+def write_variants():
+    defaults = dict(width=16, heads=4, feed_forward=12, layers=1, bias_attention=True, bias_feed_forward=True,
+                    bias_output=False)
+    with open_file("pytorch_variants.h5") as file:
+        for seed, (name, case) in enumerate(VARIANTS.items()):
+            write_case(file.create_group(name), full_config(defaults | case), BATCHES[0], 50 + seed, Variant)
+
+
+def write_case(group, c, batch, seed, model_of=Model):
+    model = model_of(c)
     draw_weights(model, seed)
     memory, hidden, logits = model(batch)
     loss, row_nll = losses(logits, batch)
@@ -308,6 +454,7 @@ def write_formulas():
 if __name__ == "__main__":
     torch.set_num_threads(1)
     write_transformers()
+    write_variants()
     write_layers()
     write_training()
     write_formulas()

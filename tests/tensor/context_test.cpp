@@ -31,7 +31,7 @@ TEST(Ops, SayWhichTensorAnActivationsGradientReads) {
   EXPECT_EQ(message({.x = x, .d_y = d, .d_x = d, .kind = Activation::relu}),
             "activation_backward: y (which relu reads) is missing");
   EXPECT_EQ(message({.y = x, .d_y = d, .d_x = d, .kind = Activation::gelu}),
-            "activation_backward: x (which gelu reads) is missing");
+            "activation_backward: x (which all but relu read) is missing");
 }
 
 TEST(Ops, RefuseAProductThatCannotEndSo) {

@@ -80,7 +80,7 @@ TEST(GatedActivation, ForwardAndBackwardMatchTheFormula) {
   for (const auto& [name, kind] : enum_names(Activation{})) {
     SCOPED_TRACE(name);
     for (const Dropout& dropout : {Dropout{}, kTestDropout}) {
-      for (const auto& [rows, cols] : kShapes) {
+      for (const auto& [rows, cols] : kPointwiseShapes) {
         const Tensor fused = w.random({rows, 2 * cols}), d_fused = w.nans({rows, 2 * cols});
         const Tensor gate = fused.slice_cols(0, cols), value = fused.slice_cols(cols, cols);
         const Tensor d_gate = d_fused.slice_cols(0, cols), d_value = d_fused.slice_cols(cols, cols);

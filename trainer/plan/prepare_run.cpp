@@ -1,6 +1,8 @@
 // trainer/plan/prepare_run.cpp: what a run resumes from, its precision, its plan, and whether it fits.
 #include "trainer/plan/prepare_run.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"

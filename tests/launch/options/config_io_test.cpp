@@ -81,7 +81,7 @@ RunConfig unusual_config() {
   config.sections(all);
   for (Field& field : fields) {
     const std::string before = field.get();
-    for (const char* candidate : {"false", "true", "gelu", "pre", "halves", "xavier", "cosine", "output", "loss",
+    for (const char* candidate : {"false", "true", "gelu", "pre", "rms", "halves", "xavier", "cosine", "output", "loss",
                                   "bf16", "cpu", "mpi", "0.1234567890123456", "77"}) {
       try {
         field.set(candidate);

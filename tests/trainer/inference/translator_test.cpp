@@ -99,9 +99,9 @@ TEST_F(TranslatorTest, TurnsEmptyLinesIntoEmptyLines) {
 TEST_F(TranslatorTest, ScoresAnEmptyLineAsTheModelDoes) {
   on_grid(1, 1, [&](const Mesh& mesh) {
     RandomModel m(small_model_config(tokenizer_->size()), mesh);
-    Translator translator(m.ctx, m.model, m.tp, mesh, *tokenizer_, *tokenizer_, decode());
+    Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
     const Translation empty = translator.translate({"the house", ""})[1].front();
-    const PairScore given = score_pairs(m.ctx, m.model, m.tp, mesh, {{.source = {}, .target = {}}})[0];
+    const PairScore given = score_pairs(m.replica, {{.source = {}, .target = {}}})[0];
     EXPECT_LT(given.log_prob, -1);
     EXPECT_NEAR(empty.log_prob, given.log_prob, 1e-5);
     EXPECT_EQ(empty.score, empty.log_prob);  // the penalty of a single token is 1
@@ -120,7 +120,7 @@ TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
         testing::change(m.ctx, p.value, [&](std::vector<float>& bias) { bias[newline] = 30; });
     DecodeConfig config = decode();
     config.nbest = config.beam;
-    Translator translator(m.ctx, m.model, m.tp, mesh, *tokenizer_, *tokenizer_, config);
+    Translator translator(m.replica, *tokenizer_, *tokenizer_, config);
     const std::vector<NBest> found = translator.translate({"the house"});
     for (const Translation& t : found[0]) {
       EXPECT_GT(std::count(t.pieces.begin(), t.pieces.end(), newline), 0);
