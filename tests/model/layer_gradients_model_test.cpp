@@ -77,6 +77,7 @@ TEST_P(WholeModel, HasTheDefinitionsLossAndGradients) {
         ModelConfig config = bench_config(sizes, rate);
         GetParam().change(config);
         config.resolve(1);
+        if (sizes.width == 8 && !is_rotary(config.positions)) continue;  // the one with heads of even width
         // RMSNorm of one number is its sign; the gradient is what f32's rounding leaves of 1 - 1.
         if (config.norm_kind == NormKind::rms && config.width == 1) continue;
         // A draw without rows that are nearly constant, of which norms would magnify f32's rounding.
