@@ -4,7 +4,7 @@
 # -D WEFT_ARCHIVE_TESTS=ON, and node: pages and configurations of the tree, mpirun, and what ArchiveNode.cmake gathers.
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
-install(FILES README.md DESTINATION . ${node})
+install(FILES README.md CONTRIBUTING.md DESTINATION . ${node})
 foreach(name mpirun orted)
   install(PROGRAMS launch/mpirun.sh DESTINATION bin RENAME ${name} ${node})
 endforeach()

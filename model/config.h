@@ -52,7 +52,9 @@ constexpr EnumNames<FeedForwardActivation, 7> enum_names(FeedForwardActivation) 
            {"swiglu", FeedForwardActivation::swiglu}}};
 }
 Activation function_of(FeedForwardActivation activation);
-inline bool is_gated(FeedForwardActivation a) { return a >= FeedForwardActivation::glu; }
+inline bool is_gated(FeedForwardActivation a) {
+  return a == FeedForwardActivation::glu || a == FeedForwardActivation::geglu || a == FeedForwardActivation::swiglu;
+}
 
 PositionLayout sinusoid_layout(Positions positions);  // of the layouts of sinusoids
 

@@ -1,6 +1,7 @@
 // tensor/activation.h: the activation functions: each with its formula, its derivative, its name and its source.
 //
-// A new one is an enumerator, a name and an ActivationFunction here; all backends, options and tests follow.
+// A new one is an enumerator, a name and an ActivationFunction here, and an option of model/config.h
+// (FeedForwardActivation); backends and tests follow.
 #pragma once
 
 #include <cstdint>

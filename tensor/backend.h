@@ -49,7 +49,7 @@ extern const Backend kBackend;
 
 // What a module exports, under this name: const Backend* weft_cuda_backend(int version). nullptr: another version's
 // program asks.
-inline constexpr int kBackendVersion = 3;
+inline constexpr int kBackendVersion = 4;
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";
 using BackendEntry = const Backend* (*)(int version);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -26,11 +27,13 @@ struct InspectRequest {
   std::vector<std::string> paths;
   int64_t pairs = 0, vocabulary = 0;
   bool chart = false;
+  std::string svg;
 };
 
-// What lies at a path, how it is called in a message, the one option of InspectRequest that fits, and how it is shown.
+// What lies at a path, how it is called in a message, the options of InspectRequest that fit, and how it is shown.
 struct Thing {
-  const char *name, *option;
+  const char* name;
+  std::vector<std::string> options;
   std::function<void(const InspectRequest&)> show;
 };
 
@@ -41,6 +44,7 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("vocabulary", r.vocabulary,
               "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
   options.add("chart", r.chart, "of a run: draw loss and BLEU over its steps");
+  options.add("svg", r.svg, "of a run: write the same drawing to this SVG file");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
@@ -49,7 +53,7 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
 }
 
 Thing corpus_in(const std::string& folder) {
-  return {"a packed corpus", "pairs", [=](const InspectRequest& r) { inspect_corpus(folder, r.pairs); }};
+  return {"a packed corpus", {"pairs"}, [=](const InspectRequest& r) { inspect_corpus(folder, r.pairs); }};
 }
 
 Thing thing_of_file(const fs::path& path) {
@@ -57,10 +61,11 @@ Thing thing_of_file(const fs::path& path) {
   const std::string file = path.string();
   if (path.filename() == kManifestFile) return corpus_in(folder.string());
   if (path.extension() == ".cfg")
-    return {"a configuration", "vocabulary",
-            [=](const InspectRequest& r) { inspect_model(file, {.vocabulary = r.vocabulary}); }};
+    return {"a configuration", {"vocabulary"}, [=](const InspectRequest& r) {
+              inspect_model(file, {.vocabulary = r.vocabulary});
+            }};
   if (path.extension() == ".h5")
-    return {"a shard", "pairs", [=](const InspectRequest& r) { inspect_shard(file, r.pairs); }};
+    return {"a shard", {"pairs"}, [=](const InspectRequest& r) { inspect_shard(file, r.pairs); }};
   fail(ErrorKind::usage, fmt::format("{} is neither a .cfg file nor a shard of a packed corpus", file));
 }
 
@@ -69,8 +74,8 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", "chart", [=](const InspectRequest& r) { inspect_run(folder, r.chart); }};
-  return {"a checkpoint", "", [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
+    return {"a run", {"chart", "svg"}, [=](const InspectRequest& r) { inspect_run(folder, r.chart, r.svg); }};
+  return {"a checkpoint", {}, [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
             inspect_checkpoint(folder);
           }};
 }
@@ -82,8 +87,8 @@ Thing thing_at(const std::string& path) {
 
 // An option that would change nothing is a mistake, and is said to be one.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
-  for (const std::string option : {"pairs", "vocabulary", "chart"})
-    if (options.given(option) && option != thing.option)
+  for (const char* option : {"pairs", "vocabulary", "chart", "svg"})
+    if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
       fail(ErrorKind::usage, fmt::format("--{} changes nothing here: {} is {}", option, path, thing.name));
 }
 

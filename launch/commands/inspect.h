@@ -12,7 +12,7 @@ namespace weft {
 void inspect_corpus(const std::string& folder, int64_t num_pairs);  // its manifest; the first pairs as text
 void inspect_shard(const std::string& file, int64_t num_pairs);     // the same of one shard of a corpus
 void inspect_checkpoint(const std::string& folder);                 // step, files (digests verified), tensors, config
-void inspect_run(const std::string& folder, bool chart);            // what its log and checkpoints say
+void inspect_run(const std::string& folder, bool chart, const std::string& svg);  // what its log and checkpoints say
 
 struct ModelView {
   int64_t vocabulary = 0;  // where neither the file nor its corpus says; 0 = not given

@@ -5,12 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "data/atomic_file.h"
 #include "launch/commands/inspect.h"
+#include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
+#include "trainer/report/svg_chart.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -79,7 +82,7 @@ void inspect_checkpoint(const std::string& folder) {
   fmt::print("\nits model and settings: {}/config.cfg\n", folder);
 }
 
-void inspect_run(const std::string& folder, bool chart) {
+void inspect_run(const std::string& folder, bool chart, const std::string& svg) {
   const std::vector<nlohmann::json> log = read_event_log(folder + "/log.jsonl");
   fmt::print("run {}: latest checkpoint {}, best {}\n", folder, link_target(fs::path(folder) / "checkpoints/latest"),
              link_target(fs::path(folder) / "checkpoints/best"));
@@ -93,9 +96,14 @@ void inspect_run(const std::string& folder, bool chart) {
   print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
   fmt::print("\nlast validations\n");
   print_last(log, "valid_loss", {"valid_loss", "valid_nll", "bleu", "chrf"});
-  if (!chart) return;
-  const ChartOptions options{.utf8 = locale_is_utf8()};
-  fmt::print("\n{}", draw_chart({series(log, "loss", "loss"), series(log, "bleu", "BLEU")}, options));
+  const ChartSeries loss = series(log, "loss", "loss"), bleu = series(log, "bleu", "BLEU");
+  if (chart) fmt::print("\n{}", draw_chart({loss, bleu}, {.utf8 = locale_is_utf8()}));
+  if (svg.empty()) return;
+  const std::string title = fs::path(folder).lexically_normal().filename().string();
+  const std::string drawing =
+      to_svg({.title = title, .left = {loss, series(log, "valid_loss", "validation loss")}, .right = {bleu}});
+  if (drawing.empty()) fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to draw", folder));
+  write_file_atomically(svg, drawing);
 }
 
 }  // namespace weft

@@ -9,12 +9,13 @@
 
 #include "data/text/unicode.h"
 #include "tensor/error.h"
+#include "trainer/report/svg.h"
 
 namespace weft {
 namespace {
 
 constexpr int kLevels = 100;  // colours are this fine
-constexpr double kFont = 13, kSmallFont = 11, kTitleFont = 15, kMargin = 14, kLegendWidth = 14;
+constexpr double kFont = kSvgFont, kSmallFont = 11, kTitleFont = 15, kMargin = 14, kLegendWidth = 14;
 constexpr double kSlope = 0.70710678;  // column labels rise at 45 degrees
 constexpr int kSmallestCellWithLines = 10;
 
@@ -40,26 +41,6 @@ std::string colour_at(const Palette& palette, int level) {
   const auto mix = [&](double a, double b) { return a + part * (b - a); };
   const Colour &a = palette[i], &b = palette[i + 1];
   return hex({mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)});
-}
-
-// What XML 1.0 has no place for becomes U+FFFD.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    const bool allowed = c.valid && (c.value >= 0x20 || c.value == '\t') && c.value != 0xFFFE && c.value != 0xFFFF;
-    if (c.value == '&') {
-      out += "&amp;";
-    } else if (c.value == '<') {
-      out += "&lt;";
-    } else if (c.value == '>') {
-      out += "&gt;";
-    } else {
-      append_utf8(out, allowed ? c.value : U'\uFFFD');
-    }
-    i += static_cast<size_t>(c.num_bytes);
-  }
-  return out;
 }
 
 // About how wide a text comes out; wide scripts are a square a character.
@@ -148,33 +129,29 @@ std::string frame_and_lines(const HeatMap& m, const MapLayout& at) {
                     at.left, at.top, at.width, at.height);
 }
 
-std::string text_at(double x, double y, const std::string& attributes, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y, attributes, escaped(text));
-}
-
 std::string labels(const HeatMap& m, const MapLayout& at) {
   const std::string font = m.label_font == kFont ? "" : fmt::format(" font-size=\"{}\"", m.label_font);
   std::string text;
   for (size_t r = 0; r < m.rows.size(); ++r)
     if (!m.rows[r].empty())
-      text += text_at(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell_height + 0.35 * m.label_font,
-                      font + " text-anchor=\"end\"", m.rows[r]);
+      text += svg_text(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell_height + 0.35 * m.label_font,
+                       font + " text-anchor=\"end\"", m.rows[r]);
   for (size_t c = 0; c < m.columns.size(); ++c) {
     if (m.columns[c].empty()) continue;
     const double x = at.column_centre(m, c) + 0.3 * m.label_font, y = at.top - 7;
-    text += text_at(x, y, font + fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", x, y), m.columns[c]);
+    text += svg_text(x, y, font + fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", x, y), m.columns[c]);
   }
   if (!m.title.empty())
-    text += text_at(kMargin, kMargin + kTitleFont, fmt::format(" font-size=\"{}\" font-weight=\"bold\"", kTitleFont),
-                    m.title);
+    text += svg_text(kMargin, kMargin + kTitleFont, fmt::format(" font-size=\"{}\" font-weight=\"bold\"", kTitleFont),
+                     m.title);
   const std::string muted = " fill=\"#5b6570\" text-anchor=\"middle\"";
   const double axis = kMargin + kFont;
   if (!m.row_axis.empty()) {
     const double y = at.top + at.height / 2;
-    text += text_at(axis, y, muted + fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", axis, y), m.row_axis);
+    text += svg_text(axis, y, muted + fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", axis, y), m.row_axis);
   }
   if (!m.column_axis.empty())
-    text += text_at(at.left + at.width / 2, axis + (m.title.empty() ? 0 : kTitleFont + 12), muted, m.column_axis);
+    text += svg_text(at.left + at.width / 2, axis + (m.title.empty() ? 0 : kTitleFont + 12), muted, m.column_axis);
   return text;
 }
 
@@ -191,8 +168,8 @@ std::string legend(const HeatMap& m, const MapLayout& at) {
       at.legend, at.top, kLegendWidth, at.legend_height(), id);
   for (const double part : {0.0, 0.5, 1.0})
     text +=
-        text_at(at.legend + kLegendWidth + 6, at.top + (1 - part) * at.legend_height() + 0.35 * kSmallFont,
-                fmt::format(" font-size=\"{}\"", kSmallFont), fmt::format("{:.3g}", m.low + part * (m.high - m.low)));
+        svg_text(at.legend + kLegendWidth + 6, at.top + (1 - part) * at.legend_height() + 0.35 * kSmallFont,
+                 fmt::format(" font-size=\"{}\"", kSmallFont), fmt::format("{:.3g}", m.low + part * (m.high - m.low)));
   return text;
 }
 
@@ -202,14 +179,8 @@ std::string to_svg(const HeatMap& m) {
   require(m.values.size() == m.rows.size() * m.columns.size(), ErrorKind::internal, "a heat map's values fill it");
   require(m.high > m.low && m.cell_width > 0 && m.cell_height > 0, ErrorKind::internal, "a heat map has a range");
   const MapLayout at(m);
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Arial, sans-serif\" "
-      "font-size=\"{2}\" fill=\"#1f2933\">\n<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"#ffffff\"/>\n",
-      std::ceil(at.image_width), std::ceil(at.image_height), kFont, escaped(m.title));
-  if (!m.values.empty()) text += cells(m, at) + frame_and_lines(m, at) + legend(m, at);
-  return text + labels(m, at) + "</svg>\n";
+  const std::string drawn = m.values.empty() ? "" : cells(m, at) + frame_and_lines(m, at) + legend(m, at);
+  return svg_document(at.image_width, at.image_height, m.title, drawn + labels(m, at));
 }
 
 }  // namespace weft

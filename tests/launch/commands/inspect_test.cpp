@@ -63,7 +63,7 @@ TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
   refused("chart", shard, "a shard");
   refused("pairs", kTiny, "a configuration");
   refused("vocabulary", run, "a run");
-  for (const char* option : {"pairs", "vocabulary", "chart"}) refused(option, checkpoint, "a checkpoint");
+  for (const char* option : {"pairs", "vocabulary", "chart", "svg"}) refused(option, checkpoint, "a checkpoint");
 }
 
 TEST(Inspect, ShowsNothingIfAnOptionDoesNotFitOneOfThePaths) {
