@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "tests/support/errors.h"
 #include "tests/support/small_model.h"
 
 namespace weft::testing {
@@ -81,6 +82,23 @@ TEST(PytorchWeights, HaveZerosForBiasesThatAreSwitchedOff) {
   EXPECT_EQ(layout.tensors.at("encoder.layers.0.linear1.bias"), "[20] =");
   EXPECT_FALSE(layout.has("output.bias"));
   EXPECT_FALSE(layout.has("encoder.norm.weight"));
+}
+
+TEST(PytorchWeights, RefuseWhatNnTransformerHasNot) {
+  const auto refused = [](void (*change)(ModelConfig&)) {
+    ModelConfig c = small_config();
+    change(c);
+    return refusal_of(ErrorKind::usage, [&] { require_pytorch_model(c); });
+  };
+  const auto has_no = [](const char* option) {
+    return fmt::format("nn.Transformer has no {}: such a model has no tensors of its names and shapes", option);
+  };
+  EXPECT_EQ(refused([](ModelConfig& c) { c.norm_kind = NormKind::rms; }), has_no("model.norm_kind = rms"));
+  EXPECT_EQ(refused([](ModelConfig& c) { c.activation = FeedForwardActivation::glu; }),
+            has_no("model.activation = glu"));
+  EXPECT_EQ(refused([](ModelConfig& c) { c.kv_heads = 1; }), has_no("model.kv_heads = 1"));
+  EXPECT_EQ(refused([](ModelConfig& c) { c.positions = Positions::rotary; }), has_no("model.positions = rotary"));
+  EXPECT_EQ(refused([](ModelConfig& c) { c.activation = FeedForwardActivation::silu; }), "");
 }
 
 }  // namespace
