@@ -130,7 +130,9 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
         replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
     ops::sum(ctx_, {.x = rows.loss, .y = sums_.loss()});
     ops::sum(ctx_, {.x = rows.nll, .y = sums_.nll()});
-    if (last) grad_sync_.wait();
+    if (!last) return;
+    const ProfilerRange wait(ctx_, "dp all_reduce");
+    grad_sync_.wait();
   });
 }
 

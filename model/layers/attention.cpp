@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tensor/profiler_range.h"
+
 namespace weft {
 namespace {
 
@@ -142,6 +144,7 @@ void SelfAttention::rotate(Pass& p, const Projected& y, const Tensor& positions,
 
 PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y,
                                   Saved* saved) const {
+  const ProfilerRange range(p.ctx, "self_attention");
   const Projected projected = project(p, x, sentences.positions);
   const Saved s{.x = x,
                 .source = x,
@@ -157,6 +160,7 @@ PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sen
 
 void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& s,
                              const Tensor& d_x) const {
+  const ProfilerRange range(p.ctx, "self_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_->backward(p, d_y, s.context, d_context);
@@ -192,6 +196,7 @@ CrossAttention::CrossAttention(ParamStore& params, const std::string& name, cons
 PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encoder_output,
                                    const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y,
                                    Saved* saved) const {
+  const ProfilerRange range(p.ctx, "cross_attention");
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
   q_.forward(p, x, q);
@@ -210,6 +215,7 @@ PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encod
 
 void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
                               const Saved& s, const Tensor& d_x, const Tensor& d_encoder_output) const {
+  const ProfilerRange range(p.ctx, "cross_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_.backward(p, d_y, s.context, d_context);

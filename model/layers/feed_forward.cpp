@@ -2,6 +2,8 @@
 // this rank)
 #include "model/layers/feed_forward.h"
 
+#include "tensor/profiler_range.h"
+
 namespace weft {
 
 using Kind = ops::Epilogue::Kind;
@@ -32,6 +34,7 @@ Dropout FeedForward::dropout(const Pass& p, int64_t rows) const {
 }
 
 PartialSum FeedForward::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const {
+  const ProfilerRange range(p.ctx, "feed_forward");
   const Tensor act = p.arena.tensor({x.rows(), down_.in()}, x.dtype);
   const Tensor kept = activate(p, x, act, saved != nullptr);
   if (saved) *saved = {.x = x, .act = act, .kept = kept};
@@ -39,6 +42,7 @@ PartialSum FeedForward::forward(Pass& p, const Tensor& x, const Tensor& y, Saved
 }
 
 void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Tensor& d_x) const {
+  const ProfilerRange range(p.ctx, "feed_forward backward");
   ArenaScope scope(p.arena);
   const Tensor d_act = p.arena.like(s.act);
   const Dropout dropout = this->dropout(p, s.x.rows());
