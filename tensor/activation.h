@@ -1,7 +1,7 @@
-// tensor/activation.h: the activation functions: each with its formula, its derivative, its name and its source.
+// tensor/activation.h: the activation functions, each with its formula, derivative, name and source.
 //
-// A new one is an enumerator, a name and an ActivationFunction here, and an option of model/config.h
-// (FeedForwardActivation); backends and tests follow.
+// To add one: an enumerator, a name and an ActivationFunction here, and an option of model/config.h
+// (FeedForwardActivation). Backends and tests follow.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +102,7 @@ struct ActivationFunction<Activation::sigmoid> {
   }
 };
 
-// f(ActivationFunction<kind>()), so that loops and kernels are compiled for each.
+// Calls f(ActivationFunction<kind>()), so that loops and kernels are compiled for each kind.
 template <typename F>
 auto with_activation(Activation kind, F&& f) {
   switch (kind) {

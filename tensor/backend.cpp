@@ -1,4 +1,4 @@
-// tensor/backend.cpp: finds a device's backend; opens CUDA's module once.
+// tensor/backend.cpp: finds a device's backend and opens the CUDA module once.
 #include "tensor/backend.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ const Backend* open_cuda() {
   void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) refuse(file, dlerror());
   const auto entry = reinterpret_cast<BackendEntry>(dlsym(module, kCudaEntry));
-  if (entry == nullptr) refuse(file, "it is no backend of Weft");
+  if (entry == nullptr) refuse(file, "it is not a Weft backend");
   const Backend* backend = entry(kBackendVersion);
   if (backend == nullptr) refuse(file, "it belongs to another version of Weft");
   return backend;

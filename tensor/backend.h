@@ -1,10 +1,10 @@
-// tensor/backend.h: what a device brings: its ops, its memory, its copies. ops.cpp, memory.cpp and context.cpp go
-// through it.
+// tensor/backend.h: the interface of a device: its ops, memory and copies. ops.cpp, memory.cpp and
+// context.cpp call it.
 //
-// The CPU's backend is part of this library. CUDA's is a module of its own, libweft_cuda.so, which is opened when a
-// CUDA device is first asked for: so one program runs on machines with and without CUDA's libraries, and the tests can
-// put the emulated device (tests/emulation) in its place. WEFT_CUDA_MODULE names another file than the one beside the
-// program.
+// The CPU backend is part of this library. The CUDA backend is a module, libweft_cuda.so, which is opened
+// when a CUDA device is first used. So one program runs on machines with and without CUDA's libraries, and
+// tests can load the emulated device (tests/emulation) instead. WEFT_CUDA_MODULE names a module other than
+// the one beside the program.
 #pragma once
 
 #include <cstddef>
@@ -29,26 +29,26 @@ struct Backend {
 
   std::unique_ptr<Context::Runtime> (*make_runtime)(bool dry_run) = nullptr;
 
-  // Of the calling thread's current device.
-  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr or an Error: there is not so much
+  // These act on the calling thread's current device.
+  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr or an Error if out of memory
   void (*release)(void* data) noexcept = nullptr;
-  size_t (*footprint)(size_t bytes) = nullptr;  // what allocate() takes for so many
+  size_t (*footprint)(size_t bytes) = nullptr;  // bytes that allocate() takes for `bytes`
 
   int (*num_devices)() = nullptr;
   void (*use_device)(int index) = nullptr;  // of the calling thread
   DeviceProperties (*properties)() = nullptr;
 };
 
-// The backend of a device; an Error that says what is missing if this machine or this build has none.
+// The backend of a device. Throws an Error naming what is missing if this machine or build has none.
 const Backend& backend(Device device);
 
-// What this library cannot do without: the CPU's backend (tensor/cpu/backend.cpp).
+// The CPU backend (tensor/cpu/backend.cpp), which this library always links.
 namespace cpu {
 extern const Backend kBackend;
 }
 
-// What a module exports, under this name: const Backend* weft_cuda_backend(int version). nullptr: another version's
-// program asks.
+// A module exports this symbol: const Backend* weft_cuda_backend(int version). It returns nullptr if the
+// program has another version.
 inline constexpr int kBackendVersion = 4;
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";

@@ -1,5 +1,5 @@
-// tensor/device_sums.h: a few sums in double that ops add to (ops::Sum, ops::SumSquares) where the device keeps them.
-// Nothing waits until the host reads them, all together.
+// tensor/device_sums.h: a few sums in double, kept on the device, that ops add to (ops::Sum,
+// ops::SumSquares). Nothing waits until the host reads all of them.
 #pragma once
 
 #include "tensor/memory.h"
@@ -12,7 +12,7 @@ class DeviceSums {
  public:
   DeviceSums(int64_t count, Device device) : count_(count), buffer_(bytes(), device) {}
 
-  // To 0. The bits of a zero are the same in f32, which ops::fill knows.
+  // Sets the sums to 0. ops::fill has no f64, but zero has the same bits in f32.
   void clear(Context& ctx) const { ops::fill(ctx, {.x = buffer_.tensor({2 * count_})}); }
   Tensor operator[](int64_t i) const {
     return buffer_.tensor({1}, DType::f64, static_cast<size_t>(i) * sizeof(double));

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Scalar formulas (math.h, random.h) run on host and device alike. This is the only line that knows of nvcc.
+// Scalar formulas (math.h, random.h) run on host and device. This is the only line that mentions nvcc.
 #if defined(__CUDACC__)
 #define WEFT_HD __host__ __device__
 #else
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// f32, bf16 and f16 store values (half.h); f64 is for sums that are reported, i32 for ids and offsets.
+// f32, bf16 and f16 store values (half.h); f64 holds reported sums, i32 ids and offsets.
 enum class DType : uint8_t { f32, bf16, f16, f64, i32 };
 
 constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : t == DType::bf16 || t == DType::f16 ? 2 : 4; }

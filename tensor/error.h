@@ -1,7 +1,8 @@
-// tensor/error.h: how Weft fails: one exception type that knows its kind, its place and what was going on.
+// tensor/error.h: how Weft fails: one exception type with its kind, its place and its context.
 //
-// Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for our own
-// bugs. ErrorFrame adds "while ..." lines: frames alive on this thread when an Error is made are kept inside it.
+// Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for
+// our own bugs. ErrorFrame adds "while ..." lines: an Error keeps the frames that are alive on this thread
+// when it is made.
 #pragma once
 
 #include <fmt/core.h>
@@ -54,14 +55,14 @@ class Error : public std::runtime_error {
   throw Error(kind, message, where);
 }
 
-// For conditions whose message costs nothing to build; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
+// For conditions whose message is cheap to build; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
 inline void require(bool ok, ErrorKind kind, const char* message,
                     std::source_location where = std::source_location::current()) {
   if (!ok) throw Error(kind, message, where);
 }
 
-// A file's own text, fit for a message: what is no printable character escaped (\n, \x1b), the rest left out beyond
-// `most` bytes. A hostile or damaged file must not write on a terminal, nor hide the message in a page of names.
+// Text of a file, made safe for a message: unprintable characters escaped (\n, \x1b), cut after `most` bytes.
+// A hostile or damaged file must neither control the terminal nor bury the message.
 inline std::string printable(std::string_view text, size_t most = 80) {
   const auto within_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
   size_t end = std::min(text.size(), most);

@@ -1,4 +1,4 @@
-// tensor/math.h: the scalar formulas that every backend shares, each written once, for float and double.
+// tensor/math.h: the scalar formulas that all backends share, each written once, for float and double.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,14 @@
 
 namespace weft {
 
-// What the cross-entropy of a row needs to know of its logits, in parts that can be merged (online softmax,
-// Milakov & Gimelshein 2018).
+// Softmax statistics of a row of logits for the cross-entropy, in mergeable parts (online softmax, Milakov &
+// Gimelshein 2018).
 template <typename T>
 struct SoftmaxRow {
   T max = -std::numeric_limits<T>::infinity();
   T sum_exp = 0;     // sum of exp(logit - max)
   T sum_logits = 0;  // sum of the logits
-  T target = 0;      // the target's logit, 0 in a part that does not hold it
+  T target = 0;      // the target's logit, 0 in a part without it
 };
 
 template <typename T>
@@ -28,7 +28,7 @@ WEFT_HD inline SoftmaxRow<T> merge(const SoftmaxRow<T>& a, const SoftmaxRow<T>& 
           a.target + b.target};
 }
 
-// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, e / (V - 1) on each other.
+// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, e / (V - 1) elsewhere.
 template <typename T>
 struct LabelSmoothing {
   T on_target, elsewhere;
@@ -48,10 +48,10 @@ WEFT_HD inline T negative_log_likelihood(const SoftmaxRow<T>& row) {
 template <typename T>
 WEFT_HD inline T smoothed_cross_entropy(const SoftmaxRow<T>& row, const LabelSmoothing<T>& s) {
   const T nll = negative_log_likelihood(row);
-  const T sum_nll = static_cast<T>(s.vocabulary) * log_sum_exp(row) - row.sum_logits;  // of every entry
+  const T sum_nll = static_cast<T>(s.vocabulary) * log_sum_exp(row) - row.sum_logits;  // over all entries
   return s.on_target * nll + s.elsewhere * (sum_nll - nll);
 }
-// d loss / d logit = probability - wanted.
+// d loss / d logit = probability - smoothed target.
 template <typename T>
 WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wanted) {
   return exp_of(logit - max) * inverse_sum_exp - wanted;
@@ -71,15 +71,15 @@ WEFT_HD inline void adam_update(const AdamFactors& f, T grad, T& param, T& m, T&
   param -= T(f.lr) * (m / T(f.correction1) / denominator + T(f.weight_decay) * param);
 }
 
-// Normal variate of two counted draws (Box & Muller 1958); in double, so that every device rounds alike.
+// Normal variate from two uniform draws (Box & Muller 1958); in double, so that every device rounds alike.
 WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
   return static_cast<float>(std::sqrt(-2.0 * std::log(static_cast<double>(u1))) *
                             std::cos(6.283185307179586477 * static_cast<double>(u2)));
 }
 
-// Where a position table keeps its sines and cosines. interleaved: column 2i is sin(p / 10000^(2i / width)), column
-// 2i + 1 the cosine of the same (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves with
-// frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
+// Layout of sines and cosines in a position table. interleaved: column 2i is sin(p / 10000^(2i / width)),
+// column 2i + 1 its cosine (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves
+// with frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
 enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
 
 WEFT_HD inline double sinusoid(PositionLayout layout, int64_t position, int64_t column, int64_t width) {

@@ -1,7 +1,8 @@
-// tensor/memory.h: who owns memory: Buffer owns, Arena bumps inside one Buffer, Tensor only views.
+// tensor/memory.h: ownership of memory: a Buffer owns, an Arena hands out parts of a Buffer, a Tensor only
+// views.
 //
-// Blocks of data all have one shape, so a dry run of the real forward and backward pass on a measuring Arena
-// gives the exact size of the real one before the first step; nothing is allocated after it.
+// All blocks of data have the same shape, so a dry run of forward and backward on a measuring Arena gives the
+// exact size of the real one before the first step. Nothing is allocated after that.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  static size_t footprint(size_t bytes, Device device = Device::cpu);  // what a Buffer of so many takes, rounded up
-  static int64_t allocations();  // how many Buffers took memory since the program began, on all threads
+  static size_t footprint(size_t bytes, Device device = Device::cpu);  // what a Buffer takes, rounded up
+  static int64_t allocations();  // Buffers allocated since the program started, by all threads
   Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
 
  private:
@@ -35,14 +36,14 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
 
 class Arena {
  public:
-  explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: hands out null tensors, counts bytes
-  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; asking for more than `bytes` is an Error
+  explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: null tensors, counts bytes
+  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; an Error beyond `bytes`
 
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialised (NaN in debug builds)
   Tensor like(const Tensor& t) { return tensor(t.shape, t.dtype); }
 
   size_t mark() const { return used_; }
-  void reset(size_t mark = 0);  // everything handed out after `mark` is dead
+  void reset(size_t mark = 0);  // frees everything handed out after `mark`
   size_t high_water() const { return high_water_; }
   size_t capacity() const { return buffer_.bytes(); }
   bool measuring() const { return buffer_.data() == nullptr; }
@@ -53,10 +54,10 @@ class Arena {
   size_t used_ = 0, high_water_ = 0;
 };
 
-class ArenaScope {  // temporaries of one function: freed at the end of the scope
+class ArenaScope {  // temporaries of a function, freed at the end of the scope
  public:
   explicit ArenaScope(Arena& arena) : arena_(&arena), mark_(arena.mark()) {}
-  ~ArenaScope() {  // an enclosing one may have ended before
+  ~ArenaScope() {  // an enclosing scope may have ended first
     if (arena_ != nullptr && mark_ < arena_->mark()) arena_->reset(mark_);
   }
   ArenaScope(ArenaScope&& other) noexcept : arena_(std::exchange(other.arena_, nullptr)), mark_(other.mark_) {}

@@ -1,5 +1,5 @@
-// tensor/op_checks.cpp: arguments against the description of their op (op_operands.h), and what a description cannot
-// say.
+// tensor/op_checks.cpp: checks arguments against the op's description (op_operands.h), plus conditions that a
+// description cannot express.
 #include "tensor/op_checks.h"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace weft::ops {
 
 namespace {
 
-// Refuses with "op: name is f32 [3, 4] ..., expected ...". The message is built only on failure.
+// Fails with "op: name is f32 [3, 4] ..., expected ...". The message is built only on failure.
 class Checker {
  public:
   Checker(const Context& ctx, const char* op) : ctx_(ctx), op_(op) { sizes_.fill(-1); }
@@ -33,7 +33,7 @@ class Checker {
   void scratch_memory(std::string_view name, const Tensor& t, const char* dims) { in(name, t, dims, OperandType::f32); }
   void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
 
-  // Both ends of the sentences; their rows lie within those of `rows` (seen only where the host has the memory).
+  // Checks both ends of the sentences: they must lie within `rows` (only where the host can read the memory).
   void ranges(const char* name, const SequenceRanges& s, const Tensor& rows) {
     in(name, s.begin, "B", OperandType::i32);
     in(name, s.end, "B", OperandType::i32);
@@ -75,7 +75,7 @@ class Checker {
     } else if (const DType wanted = expected(type, t); t.dtype != wanted) {
       fail_op(fmt::format("{} is {}, expected {}", name, name_of(t.dtype), name_of(wanted)));
     }
-    if (t.device != ctx_.device()) fail_op(fmt::format("{} lies on another device", name));
+    if (t.device != ctx_.device()) fail_op(fmt::format("{} is on another device", name));
     if (t.data == nullptr && t.numel() > 0 && !ctx_.dry_run()) fail_op(fmt::format("{} has no memory", name));
   }
   DType expected(OperandType type, const Tensor& t) const {
@@ -133,10 +133,10 @@ class Checker {
   DType storage_ = DType::f32;
   bool has_storage_ = false;
   Shape any_;
-  std::array<int64_t, 128> sizes_;  // by letter; -1: not known yet
+  std::array<int64_t, 128> sizes_;  // by letter; -1: unknown
 };
 
-// What a description does not say. By default nothing.
+// Further conditions of an op; by default none.
 template <typename Arguments>
 void check_more(const Checker&, const Arguments&) {}
 
@@ -146,7 +146,7 @@ void check_more(const Checker& c, const Gemm& a) {
   c.require(k > 0, "the inner dimension is 0");
   const Tensor& packed = a.b.packed(a.trans_b);
   c.require(packed.empty() || packed.numel() == packed_numel(packed.device, c.storage(), k, n),
-            "the packed form is of another matrix");
+            "the packed weight has another shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
     c.require(!a.accumulate, "an activation of a sum that is accumulated");
@@ -154,7 +154,7 @@ void check_more(const Checker& c, const Gemm& a) {
     const int64_t numel = saved_numel(a.c.device, e.activation, a.c.dtype, a.c.rows(), n);
     c.require(
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
-        "epilogue.saved is not what saved_numel() says");
+        "epilogue.saved does not have the shape or type of saved_numel()");
   }
   c.require(a.d_bias.empty() || (a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && e.kind == Kind::none),
             "d_bias goes with a weight's gradient alone");
@@ -166,7 +166,7 @@ void check_more(const Checker& c, const PackWeight& a) {
     const Tensor& packed = a.weight.packed(trans_b);
     const int64_t numel =
         packed_numel(w.device, c.storage(), trans_b ? w.cols() : w.rows(), trans_b ? w.rows() : w.cols());
-    c.require(packed.empty() || packed.numel() == numel, "a packed form does not have packed_numel() elements");
+    c.require(packed.empty() || packed.numel() == numel, "a packed weight does not have packed_numel() elements");
   }
 }
 
@@ -190,7 +190,7 @@ void check_more(const Checker& c, const AttentionBackward& a) { check_heads(c, a
 void check_more(const Checker& c, const AttentionWeights& a) {
   check_heads(c, a);
   c.require(a.first_head >= 0 && a.num_heads >= 0 && a.first_head + a.num_heads <= a.heads,
-            "the chosen heads are not among this rank's");
+            "the chosen heads are not all on this rank");
   c.require_longest(a.k_rows, "k_rows", a.y.cols());
 }
 
@@ -201,7 +201,7 @@ void check_more(const Checker& c, const SoftmaxStats& a) {
 
 void check_more(const Checker& c, const CrossEntropy& a) {
   c.require(!a.stats.empty() || (a.first_id == 0 && a.valid == a.vocabulary),
-            "a part of the vocabulary without the others' statistics");
+            "stats of the other ranks are missing for a split vocabulary");
   c.require(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");
   c.require(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part");
   c.require(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");

@@ -1,4 +1,5 @@
-// tensor/op_cost.cpp: the bytes of an op's operands by their description, and the operations of products and attention.
+// tensor/op_cost.cpp: bytes of an op's operands, from their description, and operations of GEMMs and
+// attention.
 #include "tensor/op_cost.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace weft {
 namespace {
 
-class Bytes {  // of all operands; of one that is added to twice, of scratch memory none
+class Bytes {  // of all operands: twice for one that is added to, none for scratch memory
  public:
   double total = 0;
 
@@ -31,7 +32,7 @@ class Bytes {  // of all operands; of one that is added to twice, of scratch mem
   void scalars(const StepScalars*) {}
 };
 
-// Pairs of a query and a key that it sees.
+// Number of (query, visible key) pairs.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
   const auto lengths = [&](const ops::SequenceRanges& s) {
     std::vector<int32_t> length = to_host<int32_t>(ctx, s.end);
@@ -53,7 +54,7 @@ double flops_of(Context&, const ops::Gemm& a) {
   const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
   return 2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner);
 }
-// A head does 2 K operations a pair for its score and as many for the values; backward has five such products.
+// A head does 2 K operations per pair for its score and 2 K for the values; backward has five such matmuls.
 double flops_of(Context& ctx, const ops::AttentionForward& a) {
   return 4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
 }

@@ -1,4 +1,4 @@
-// tensor/op_cost.h: what a call of an op must move and compute (OpCost).
+// tensor/op_cost.h: the bytes and operations of an op's call (OpCost).
 #pragma once
 
 #include "tensor/op_trace.h"
@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Of a call with these arguments. Reads the lengths of attention's sentences, so it waits for a device; not of dry
-// runs.
+// The cost of a call with these arguments. It reads attention's sentence lengths, so it waits for the device;
+// not for dry runs.
 #define WEFT_DECLARE_COST(function, Arguments) OpCost cost_of(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_COST)
 #undef WEFT_DECLARE_COST

@@ -1,5 +1,5 @@
-// tensor/op_formulas.h: formulas of ops' arguments that every backend shares, each written once (beside math.h, which
-// knows of no ops).
+// tensor/op_formulas.h: formulas over op arguments that all backends share, each written once. (math.h has
+// those without ops.)
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 
 namespace weft {
 
-// Attention's query heads for each head of k and v.
+// Number of query heads for each head of k and v.
 template <typename Attention>
 int64_t group_size(const Attention& a) {
   return a.kv_heads > 0 ? std::max<int64_t>(a.heads / a.kv_heads, 1) : 1;
 }
 
-// Of a parameter's element with this index in the global tensor.
+// The initial value of the element with this index in the global tensor.
 WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   if (a.kind == ops::Init::Kind::constant) return a.value;
   if (a.kind == ops::Init::Kind::uniform) {
     return a.value * (2.0f * uniform_from_bits(random_bits(a.seed, index, 0, a.purpose)) - 1.0f);
   }
-  const PhiloxBits bits = philox(a.seed, index / 2, 0, a.purpose);  // draws 2 index and 2 index + 1 lie in one group
+  const PhiloxBits bits = philox(a.seed, index / 2, 0, a.purpose);  // draws 2 index and 2 index + 1 share a group
   const uint64_t lane = 2 * (index & 1);
   return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }

@@ -1,14 +1,15 @@
-// tensor/op_operands.h: what the tensors of each op are, in the order of ops.h: one description an op. It feeds the
-// checks of arguments (op_checks.cpp), what a call costs (op_cost.cpp), and the tests, which move arguments to a device
-// and make random ones.
+// tensor/op_operands.h: the operands of each op, in the order of ops.h, one description per op. It feeds the
+// argument checks (op_checks.cpp), the cost model (op_cost.cpp) and the tests, which copy arguments to a
+// device and make random ones.
 //
-// A visitor v is called once for each tensor:  v.in(name, tensor, dims, type) if the op reads it, v.out(...) if it
-// writes it, v.add(...) if it adds to it. A name that ends in "?" may be empty.
-//   dims: one character a dimension. A letter is the same size wherever it stands in one op, a digit is itself; "*" is
-//   any shape, the same for all tensors that have it. type: by default T, the storage type of the op, which the first
-//   such tensor decides. rows: how many rows of a table are read or written, where it is not all of them.
-// v.size(letter, value) says what a letter must be; v.ranges(...) visits both ends of sentences in `rows`; v.dropout
-// and v.scalars what is read of a step.
+// A visitor v is called once for each tensor: v.in(name, tensor, dims, type) if the op reads it, v.out(...)
+// if it writes it, v.add(...) if it adds to it. A name that ends in "?" may be empty.
+//   dims: one character per dimension. A letter means the same size throughout an op, a digit means itself,
+//   and "*" is any shape, the same for all tensors that have it.
+//   type: T by default, the op's storage type, which its first tensor of type T decides.
+//   rows: how many rows of a table are read or written, if not all.
+// v.size(letter, value) sets the size of a letter; v.ranges(...) visits the sentence ranges of `rows`;
+// v.dropout and v.scalars visit what the op reads of a step.
 #pragma once
 
 #include <algorithm>

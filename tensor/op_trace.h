@@ -1,11 +1,12 @@
-// tensor/op_trace.h: what ran when, for measuring: each op that a Context was asked for, with its begin and end.
+// tensor/op_trace.h: a trace for measuring: each op called on a Context, with its begin and end.
 //
 //   OpTrace trace;
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
-//
-// Without a trace an op pays two comparisons; with one it is waited for, which takes a GPU's pace off a step. Others
-// that a step waits for, such as collectives, may add theirs (parallel/traced_communicator.h). Calls never overlap, so
-// their times add up: an op that ends in others ends where the first of them begins.
+//   ctx.set_trace(&trace);   // from now on each op adds a call; nullptr ends it
+// Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower
+// than untraced. Others that a step waits for, such as collectives, may add their calls
+// (parallel/traced_communicator.h). Calls never overlap, so their times add up: an op that ends in other ops
+// is counted until the first of them begins.
 #pragma once
 
 #include <chrono>
@@ -21,29 +22,29 @@ inline double monotonic_seconds() {
 
 class Context;
 
-// What the mathematics of a call needs, whatever the device does: what its rate is counted by (tensor/op_cost.h).
+// What a call needs mathematically, on any device; its rate is computed from this (tensor/op_cost.h).
 struct OpCost {
-  // Read and written: each operand once, one that is added to twice, of a table as many rows as are asked for.
+  // Read and written: each operand once, one that is added to twice, a table only for the rows used.
   double bytes = 0;
-  double flops = 0;  // of matrix products and attention (model/flops.h); 0 for ops that memory bounds
+  double flops = 0;  // of GEMMs and attention (model/flops.h); 0 for memory-bound ops
   bool operator==(const OpCost&) const = default;
 };
 
 struct OpTrace {
   struct Call {
-    const char* name;  // of static storage
+    const char* name;  // static storage
     double begin, end;
     double seconds() const { return end - begin; }
   };
-  std::vector<Call> calls;  // in the order they ran
+  std::vector<Call> calls;  // in execution order
 
   struct Op {
     const char* name;
     OpCost cost;
-    std::function<void(Context&)> again;  // with the same arguments, whatever lies there then
+    std::function<void(Context&)> again;  // calls it again with the same arguments, on the current values
   };
   bool keeps_ops = false;
-  std::vector<Op> ops;  // if keeps_ops: those that were asked for from outside, not those that they end in
+  std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they end in
 };
 
 class TracedCall {  // from construction to the end of the scope
@@ -62,7 +63,7 @@ class TracedCall {  // from construction to the end of the scope
  private:
   OpTrace* trace_;
   const char* name_;
-  size_t first_;  // of the calls within this one
+  size_t first_;  // first call within this one
   double begin_;
 };
 

@@ -1,5 +1,5 @@
-// tensor/ops.cpp: what every op does for all backends: it checks its arguments, is noted where a trace asks for it, and
-// calls the backend.
+// tensor/ops.cpp: the part of every op that all backends share: check the arguments, record the call in a
+// trace if there is one, call the backend.
 #include "tensor/ops.h"
 
 #include "tensor/backend.h"
@@ -19,7 +19,7 @@ int64_t saved_numel(Device device, Activation activation, DType storage, int64_t
 
 namespace {
 
-// For a trace that keeps ops; others that this one ends in are not kept.
+// Records the op in a trace that keeps ops, but not the ops that this one ends in.
 template <typename Arguments>
 class OpRecord {
  public:

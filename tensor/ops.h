@@ -1,12 +1,12 @@
-// tensor/ops.h: everything a backend can do, on one page.  Laws for all ops:
-//   row-major views, the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
+// tensor/ops.h: everything a backend can do, on one page.  Rules for all ops:
+//   row-major views; the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
 //   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
-//   storage is T: f32, bf16 or f16, the same for all tensors of an op that say nothing else; ids and offsets are i32;
-//   parameters' gradients, statistics, biases and all arithmetic are f32 or better; every op is deterministic;
-//   a product may round its bias to c's storage before it adds it: half a unit in the last place of the bias at most.
+//   storage is T: f32, bf16 or f16, the same for all tensors of an op unless noted; ids and offsets are i32;
+//   parameter gradients, statistics, biases and all arithmetic are f32 or better; ops are deterministic;
+//   a GEMM may round its bias to c's storage before adding it: at most half a unit in the bias's last place.
 // Shapes are checked once, in op_checks.cpp, for all backends; a dry run returns after the checks.
-// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences.  "?" = may be
-// empty.
+// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences; "?" may
+// be empty.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace weft {
 
-// layer: subtract the mean, divide by the standard deviation (Ba, Kiros, Hinton 2016, biased variance). rms: divide by
-// the root of the mean square, without mean and bias (Zhang & Sennrich 2019).
+// layer: subtract the mean, divide by the standard deviation (Ba, Kiros, Hinton 2016, biased variance). rms:
+// divide by the root of the mean square, without mean and bias (Zhang & Sennrich 2019).
 enum class NormKind : uint8_t { layer, rms };
 constexpr EnumNames<NormKind, 2> enum_names(NormKind) { return {{{"layer", NormKind::layer}, {"rms", NormKind::rms}}}; }
 
@@ -39,18 +39,18 @@ struct Cast {
   Tensor x, y;
 };
 
-// What a product ends with. activate: c = act(c). differentiate: c = c * act'(x), x being what that act was applied to.
+// What a GEMM ends with. activate: c = act(c). differentiate: c = c * act'(x), where x was the input of act.
 struct Epilogue {
   enum class Kind : uint8_t { none, activate, differentiate };
   Kind kind = Kind::none;
   Activation activation = Activation::relu;
-  Tensor saved;  // [saved_numel] of c's storage: out where activate is to be differentiated (else empty), in for that.
-};               //   Where saved_numel is 0 it is what activate wrote to c
-// What a device keeps of [rows, cols] inputs for their activation's gradient is its own matter: bits, or the inputs.
+  Tensor saved;  // [saved_numel] of c's storage: out for activate (empty for inference), in for differentiate.
+};               //   If saved_numel is 0 it is what activate wrote to c
+// Size of what a device saves of [rows, cols] inputs for the activation's gradient: bits or the inputs.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The second operand of a product: a matrix, or a weight with the forms in which this device reads it fastest, made
-// once for many products by pack_weight. A device that has no such form reads the matrix.
+// The second operand of a GEMM: a matrix, or a weight with packed copies that this device reads faster.
+// pack_weight makes them once for many GEMMs. A device without packed layouts reads the matrix.
 struct Weight {
   Weight() = default;
   Weight(const Tensor& matrix) : matrix(matrix) {}
@@ -68,13 +68,13 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   Tensor bias;              // [N]? f32, added to every row
   bool accumulate = false;  // add to c instead of overwriting it
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
-  Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns; with trans_a, c f32 and none of the above
-};                          //   but accumulate: a weight's gradient and its bias's
-struct PackWeight {         // fills those packed forms that have memory; not on devices whose packed_numel is 0
+  Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns, a bias's gradient beside its weight's.
+};                          //   Needs trans_a and c f32, without bias and epilogue
+struct PackWeight {         // fills the packed copies that have memory; not on devices whose packed_numel is 0
   Weight weight;
 };
 int64_t packed_numel(Device device, DType storage, int64_t k,
-                     int64_t n);  // of a matrix op(b) [K, N]; 0: no packed form
+                     int64_t n);  // of a matrix op(b) [K, N]; 0: no packed copy
 
 // y [D] f32 += sum over the rows of x [R, D]: the gradient of a bias.
 struct ColumnSum {
@@ -87,8 +87,8 @@ struct ActivationForward {  // y = dropout(act(x))
   Dropout dropout;
 };
 struct ActivationBackward {
-  Tensor x;         // [R, F] what forward read; not needed by relu
-  Tensor y;         // [R, F] relu: what forward wrote, which says where x > 0 and the element was kept
+  Tensor x;         // [R, F] forward's input; not needed by relu
+  Tensor y;         // [R, F] relu: forward's output, which tells where x > 0 and the element was kept
   Tensor d_y, d_x;  // [R, F]; d_x may be d_y
   Activation kind;
   Dropout dropout;
@@ -139,7 +139,7 @@ struct NormBackward {
   Tensor partial;          // [kNormPartials, 2, D] f32 scratch
   NormKind kind = NormKind::layer;
 };
-// Row ranges that are summed apart, then in order: the same sum on any number of threads.
+// Row ranges with partial sums, added in order: the same result for any number of threads.
 inline constexpr int64_t kNormPartials = 64;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
@@ -168,7 +168,7 @@ struct ResidualNormBackward {
   NormKind kind = NormKind::layer;
 };
 
-struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id that another rank holds
+struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id of another rank
   Tensor ids;              // [R] i32; negative ids give 0
   Tensor table;            // [V, D] the rows this rank holds; f32, bf16 or f16
   int64_t first_id = 0;
@@ -190,7 +190,8 @@ struct AddPositions {  // y = dropout(x + table[position])
   Dropout dropout;
 };
 
-// Rotary positions (Su et al. 2021): pair i of a head's columns is turned by the angle position * 10000^(-2i/K).
+// Rotary positions (Su et al. 2021): rotates pair i of a head's columns by the angle position *
+// 10000^(-2i/K).
 struct Rotary {
   Tensor x;          // [R, N*K]; may be a column slice of a fused tensor
   Tensor positions;  // [R] i32, below the table's rows
@@ -201,17 +202,18 @@ struct Rotary {
   bool inverse = false;  // by minus the angle: the gradient
 };
 
-// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
+// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]:
+// begin = offsets[0, B), end = offsets[1, B + 1).
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
-  int64_t longest = 0;  // no sentence has more rows, which bounds scratch memory; 0: it may have all of the tensor's
+  int64_t longest = 0;  // no sentence has more rows (bounds scratch memory); 0: up to all rows of the tensor
 };
 
-// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys:
-// self, causal and cross attention are this one op with other ranges. Heads are consecutive groups of K columns.
-// With fewer heads of k and v, query head h reads their head h / (N / Nkv): grouped-query attention (Ainslie et al.
-// 2023), multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over the query heads of a group.
-// Rows that belong to no sentence: y = 0, and their d_q, d_k, d_v = 0.
+// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own
+// keys. Self, causal and cross attention differ only in their ranges. Heads are consecutive groups of K
+// columns. With fewer heads of k and v, query head h reads their head h / (N / Nkv): grouped-query attention
+// (Ainslie et al. 2023), or multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over
+// the query heads of a group. Rows of no sentence have y = 0 and d_q, d_k, d_v = 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
   Tensor k, v;                    // [Rk, Nkv*K]
@@ -235,9 +237,9 @@ struct AttentionBackward {
   float scale = 1;
   Dropout dropout;
 };
-// The probabilities themselves, for looking at: forward never stores them. Without mask and dropout, as cross-attention
-// at inference has them. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i), where j
-// counts the keys of row i's own sentence.
+// Attention probabilities for inspection, which forward never stores; without mask and dropout, as in
+// cross-attention at inference. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j -
+// lse_i), where j counts the keys of row i's own sentence.
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;          // B sentences each
@@ -249,20 +251,21 @@ struct AttentionWeights {
   Tensor y;  // [Rq, W] f32, added to; W not less than the longest sentence's keys
 };
 
-// Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers a row;
-// the ranks gather them; then each has the row's global maximum, sum of exponentials, sum of logits and target logit.
+// Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers
+// per row, and the ranks gather them. Each rank then has the row's global maximum, sum of exponentials, sum
+// of logits and target logit.
 struct SoftmaxStats {
   Tensor logits;         // [R, V] local columns
   Tensor targets;        // [R] i32? global ids, negative = no target
   int64_t first_id = 0;  // global id of column 0
-  int64_t valid = 0;     // columns that are real; the rest pads the last rank's shard and is never predicted
+  int64_t valid = 0;     // columns that are real; the others pad the last rank's shard and are never predicted
   Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
 };
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
   Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
-  Tensor stats;  // [ranks, R, 4]? f32 gathered in rank order; empty: all of the vocabulary lies here, and a row is
-                 //   looked at once for statistics, loss and gradient
+  Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: the whole vocabulary is on this rank, and
+                       //   statistics, loss and gradient come from one pass over a row
   int64_t first_id = 0, valid = 0;
   int64_t vocabulary = 0;  // global V
   float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
@@ -275,23 +278,24 @@ struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over 
 struct Sum {
   Tensor x, y;
 };
-// y [1] f64 += sum of squares of x, f32; NaN and infinity show.
+// y [1] f64 += sum of squares of x, f32; NaN and infinity propagate.
 struct SumSquares {
   Tensor x, y;
 };
 
-// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root of the
-// bias-corrected second moment, as PyTorch has it.  All [n] f32.
+// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root
+// of the bias-corrected second moment, as PyTorch has it.  All [n] f32.
 struct Adam {
   Tensor param, grad, m, v;
-  Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's products
+  Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
   float beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
   const StepScalars* scalars = nullptr;  // lr, grad_scale and the corrections (set_adam_corrections() of op_formulas.h)
 };
 
-// Initial values, counted by the element's index in the *global* tensor, so that every grid starts alike.
-// The local tensor is a slice of dimension d: element (o, i, r) of [outer, dim, inner], dim beginning at `begin` of
-// `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past global_dim are 0.
+// Initial values, indexed by the element's place in the *global* tensor, so that every grid starts alike. The
+// local tensor is a slice of dimension d: element (o, i, r) of [outer, dim, inner], where dim begins at
+// `begin` of `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past
+// global_dim are 0.
 struct Init {
   enum class Kind : uint8_t { constant, uniform, normal };
   Tensor x;  // [outer * dim * inner] out
@@ -357,7 +361,7 @@ WEFT_OPS(WEFT_DECLARE_OP)
 
 }  // namespace ops
 
-namespace cpu {  // the same list again: what tensor/cpu/*.cpp defines
+namespace cpu {  // the same list for tensor/cpu/*.cpp
 #define WEFT_DECLARE_CPU_OP(function, Arguments) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CPU_OP)
 }  // namespace cpu

@@ -1,5 +1,5 @@
-// tensor/profiler_range.h: names a part of the work for a profiler: on GPUs an NVTX range, which Nsight Systems shows
-// above the kernels that were enqueued in it. On CPUs nothing.
+// tensor/profiler_range.h: names a part of the work for a profiler: an NVTX range on GPUs, which Nsight
+// Systems shows above the kernels enqueued in it; nothing on CPUs.
 //
 //   const ProfilerRange range(p.ctx, "encoder.0");
 #pragma once

@@ -1,9 +1,9 @@
-// tensor/random.h: counted random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
-// 3", SC 2011), so that a number is a pure function of (seed, step, purpose, global element index) on every device and
-// grid.
+// tensor/random.h: counter-based random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011). A number is a pure function of (seed, step, purpose, global element index) on
+// every device and grid.
 //
-// Key = seed. Counter = {group low, group high, step, purpose}. A number of 32 bits (random_bits) is word index % 4 of
-// group index / 4; dropout takes 16 bits an element, eight elements a group (Dropout).
+// Key = seed. Counter = {group low, group high, step, purpose}. A 32-bit number (random_bits) is word index %
+// 4 of group index / 4; dropout takes 16 bits per element, eight elements per group (Dropout).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ WEFT_HD inline PhiloxBits philox(uint64_t seed, uint64_t group, uint32_t step, u
   return {{c0, c1, c2, c3}};
 }
 
-// What a number is for, as a number: the 32-bit FNV-1a hash of a stable name such as "encoder.0.feed_forward.dropout".
+// Identifies the use of a number: the 32-bit FNV-1a hash of a stable name such as
+// "encoder.0.feed_forward.dropout".
 constexpr uint32_t purpose_of(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -48,9 +49,9 @@ WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step
 // (0, 1]: never zero, so its logarithm exists.
 WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
 
-// A dropout rate in 16 bits: an element is dropped when its bits are below the threshold. The rate that holds is
-// threshold / 65536, the nearest to `rate` below 1. Kept elements are scaled by 1 / (1 - that), so that the expectation
-// does not change.
+// A dropout rate in 16 bits: an element is dropped if its bits are below the threshold. The effective rate is
+// threshold / 65536, the value below 1 nearest to `rate`. Kept elements are scaled by 1 / (1 - effective
+// rate), so that the expectation does not change.
 WEFT_HD inline uint32_t dropout_threshold(float rate) {
   const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
   return nearest < 65535u ? nearest : 65535u;
@@ -59,9 +60,9 @@ WEFT_HD inline float dropout_keep_scale(float rate) {
   return 65536.0f / static_cast<float>(65536u - dropout_threshold(rate));
 }
 
-// Which elements are dropped: a function of their index in the *unsharded* tensor, so that masks are the same on every
-// grid. Element (row, col) of the local tensor has global index first + row * row_stride + col; its 16 bits are lane
-// index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+// Which elements are dropped: a function of their index in the *unsharded* tensor, so that masks are the same
+// on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col; its
+// 16 bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
 struct DropoutMask {
   static constexpr int kGroup = 8;  // elements of one Philox group
 
@@ -83,9 +84,9 @@ struct DropoutMask {
   }
 };
 
-// A place where an op drops elements. Its mask depends on the step and the block, which are read when the op runs.
+// A dropout site of an op. Its mask depends on the step and the block, which are read when the op runs.
 struct Dropout {
-  float rate = 0;  // 0: off, and nothing else is read
+  float rate = 0;  // 0: off, and the other members are not read
   uint64_t seed = 0;
   uint32_t purpose = 0;
   uint64_t first = 0;        // of block 0: the global index of the local tensor's first element

@@ -1,8 +1,9 @@
-// tensor/recorded_work.h: work that a rank does again and again with the same ops on the same memory: on a GPU it is
-// recorded as a CUDA graph and launched as a whole, in place of hundreds of launches that the host must keep up with.
+// tensor/recorded_work.h: work that a rank repeats with the same ops on the same memory. On a GPU it is
+// recorded as a CUDA graph and launched as a whole, in place of hundreds of separate launches.
 //
-// The first run is done as it comes: products find their plans then. The second is recorded and replayed, those after
-// it are replayed. What differs from run to run is read by the ops when they run (tensor/step_state.h).
+// The first run executes directly, because GEMMs choose their plans then. The second is recorded and
+// replayed; later runs are replayed. Ops read the values that differ between runs when they execute
+// (tensor/step_scalars.h).
 #pragma once
 
 #include <cassert>
@@ -14,7 +15,7 @@ namespace weft {
 
 class RecordedWork {
  public:
-  // While ctx has a trace, work is done as it comes: a replay tells nothing of its ops.
+  // With a trace, work executes directly: a replay does not show its ops.
   template <typename Work>
   void run(Context& ctx, const Work& work) {
     if (ctx.trace() != nullptr || !prepared_) {

@@ -1,7 +1,8 @@
 // tensor/tensor.h: a view of an array: pointer, shape, element type, device. It never owns; memory.h does.
 //
-// Row-major. A matrix may be a column slice of a wider one: then row_stride exceeds its number of columns. Tensors of
-// any other rank are contiguous. Trivially copyable: pass it by value or const reference, capture it freely.
+// Row-major. A matrix may be a column slice of a wider one; then row_stride exceeds its number of columns.
+// Tensors of any other rank are contiguous. Trivially copyable: pass it by value or const reference, capture
+// it freely.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// tensor/transfer.cpp: checks of what is copied between host and device.
+// tensor/transfer.cpp: checks copies between host and device.
 #include "tensor/transfer.h"
 
 #include "tensor/error.h"
@@ -8,7 +8,7 @@ namespace {
 
 void check(const Context& ctx, const Tensor& t, const char* what) {
   if (t.device == ctx.device() && t.contiguous() && (t.data != nullptr || t.numel() == 0)) return;
-  fail(ErrorKind::internal, fmt::format("{}: a {} tensor {} has no memory, is a column slice or lies on another device",
+  fail(ErrorKind::internal, fmt::format("{}: a {} tensor {} has no memory, is a column slice or is on another device",
                                         what, name_of(t.dtype), t.shape.str()));
 }
 
@@ -31,7 +31,7 @@ void copy(Context& ctx, const Tensor& from, const Tensor& to) {
   if (ctx.dry_run() || from.numel() == 0) return;
   check(ctx, from, "copy");
   check(ctx, to, "copy");
-  require(from.bytes() == to.bytes(), ErrorKind::internal, "a copy between tensors of different sizes");
+  require(from.bytes() == to.bytes(), ErrorKind::internal, "copy: the tensors have different sizes");
   ctx.runtime().copy(from.data, to.data, from.bytes());
 }
 

@@ -1,4 +1,5 @@
-// tensor/transfer.h: values between the host and a device's memory, and within it. On the CPU they are plain copies.
+// tensor/transfer.h: copies between host and device memory, and within device memory. On the CPU they are
+// plain copies.
 #pragma once
 
 #include <vector>
@@ -7,11 +8,11 @@
 
 namespace weft {
 
-// Enqueued behind what ctx was asked for before. `to` and `from` are contiguous and lie on ctx's device.
+// Enqueued after ctx's earlier work. `to` and `from` are contiguous and on ctx's device.
 void upload(Context& ctx, const void* host,
-            const Tensor& to);  // `host` may be written again when it returns; dry: nothing
-void download(Context& ctx, const Tensor& from, void* host);    // waits until the values are there; not for dry runs
-void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; of as many bytes, not overlapping
+            const Tensor& to);  // `host` may be overwritten when it returns; dry run: nothing
+void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; not for dry runs
+void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; same number of bytes, no overlap
 
 template <typename T>
 std::vector<T> to_host(Context& ctx, const Tensor& from) {
@@ -21,7 +22,7 @@ std::vector<T> to_host(Context& ctx, const Tensor& from) {
   return values;
 }
 
-// A tensor of f32 where the host can read it: on the CPU its own memory, else `copy`, which takes its values.
+// An f32 tensor in host memory: the tensor's own on the CPU, else `copy`, which is filled with its values.
 const float* on_host(Context& ctx, const Tensor& t, std::vector<float>& copy);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// tensor/cpu/decode.cpp: rows gathered and scattered, and the best columns of a row, for beam search.
+// tensor/cpu/decode.cpp: gather and scatter of rows, and top k of a row, for beam search.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -41,7 +41,7 @@ void scatter_rows(Context&, const ops::ScatterRows& a) {
 
 namespace {
 
-// Keeps the k best of a row, in order, by insertion; most pieces of 64 columns hold no candidate and are only maxed.
+// Keeps the k best of a row in order, by insertion; most chunks of 64 columns need only their maximum.
 template <typename T>
 void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns) {
   constexpr int64_t kPiece = 64;

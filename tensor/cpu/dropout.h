@@ -1,4 +1,4 @@
-// tensor/cpu/dropout.h: dropout masks in vectors of 32 Philox groups, bit for bit those of random.h.
+// tensor/cpu/dropout.h: dropout masks in vectors of 32 Philox groups, bit for bit equal to random.h.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 inline constexpr int kPhiloxBatch = 32;  // groups; enough independent chains to hide the multiplications' latency
 
-// 64-bit lanes, and the products of their low halves with b; the compiler does not see that this is one instruction.
+// 64-bit lanes; multiplies their low halves by b. The compiler does not find the single instruction for it.
 #if defined(__AVX512F__)
 typedef uint64_t Words __attribute__((vector_size(64)));
 inline Words multiply_low_halves(Words a, uint32_t b) {
@@ -32,7 +32,8 @@ inline Words multiply_low_halves(Words a, uint32_t b) { return (a & 0xFFFFFFFFu)
 #endif
 inline constexpr int kWordLanes = sizeof(Words) / sizeof(uint64_t);
 
-// out = w01[0], w23[0], w01[1], w23[1], ...: the words of group after group, and so their halves, the low one first.
+// out = w01[0], w23[0], w01[1], w23[1], ...: the words, and so the 16-bit halves, group after group, low half
+// first.
 template <size_t... kLane>
 inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out, std::index_sequence<kLane...>) {
   const Words first = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes)...});
@@ -41,9 +42,9 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   std::memcpy(out + 4 * kWordLanes, &second, sizeof second);
 }
 
-// The bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words (a copy of it
-// would go through memory in smaller pieces). The same rounds as philox(), over vectors; of a 64-bit lane only the low
-// half means something until the words are put together.
+// The bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
+// which avoids a copy through memory. The same rounds as philox(), over vectors; until the words are joined,
+// only the low half of a 64-bit lane is valid.
 inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
@@ -79,15 +80,14 @@ inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t 
   for (int64_t i = 0; i < count; ++i) scales[i] = bits[i] >= threshold ? scale : 0.0f;
 }
 
-// Walks a row in pieces of a batch: f(begin, end, scales), where scales[0] is column `begin`'s; scales are null, and
-// the piece is the row, when there is no dropout.
+// Splits a row into chunks of a batch: f(begin, end, scales), where scales[0] belongs to column `begin`.
+// Without dropout the chunk is the row and scales is null.
 template <typename F>
 void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t cols, const F& f) {
   if (dropout.rate <= 0) return f(int64_t{0}, cols, static_cast<const float*>(nullptr));
   constexpr int64_t kPiece = kPhiloxBatch * DropoutMask::kGroup;
   const uint64_t first = dropout.index(row, 0);
-  const auto lead =
-      static_cast<int64_t>(first % DropoutMask::kGroup);  // lanes of the first group that lie before the row
+  const auto lead = static_cast<int64_t>(first % DropoutMask::kGroup);  // lanes of the first group before the row
   for (int64_t begin = -lead; begin < cols; begin += kPiece) {
     alignas(Words) uint64_t groups[kPhiloxBatch];
     uint16_t bits[kPiece];
@@ -101,8 +101,8 @@ void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t col
   }
 }
 
-// Factors of a block: out[r * ld + c] is that of global index first + r * row_stride + c. Short rows share batches, so
-// that attention's small blocks fill the vectors too.
+// Factors of a block: out[r * ld + c] belongs to global index first + r * row_stride + c. Short rows share
+// batches, so that attention's small blocks fill the vectors, too.
 class DropoutBlock {
  public:
   explicit DropoutBlock(const DropoutMask& dropout) : dropout_(dropout) {}
@@ -118,8 +118,8 @@ class DropoutBlock {
   }
 
  private:
-  static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // at most, at once
-  // As many as `cols` columns lie in, wherever they begin.
+  static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // maximum at once
+  // Upper bound of the groups that `cols` columns touch, wherever they begin.
   static constexpr int64_t groups_of(int64_t cols) {
     return (cols + 2 * (DropoutMask::kGroup - 1)) / DropoutMask::kGroup;
   }

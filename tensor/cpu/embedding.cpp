@@ -1,4 +1,4 @@
-// tensor/cpu/embedding.cpp: look-up of embedding rows, its gradient, and the addition of positions.
+// tensor/cpu/embedding.cpp: embedding look-up, its gradient, and the addition of positions.
 #include <omp.h>
 
 #include "tensor/cpu/dropout.h"
@@ -28,7 +28,7 @@ void look_up(const ops::EmbeddingForward& a) {
   }
 }
 
-// A thread owns the ids that leave its number as remainder, and adds their rows in order.
+// Thread t owns the ids with id % threads == t and adds their rows in order.
 template <typename T>
 void add_to_rows(const ops::EmbeddingBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();

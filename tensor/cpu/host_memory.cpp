@@ -1,4 +1,4 @@
-// tensor/cpu/host_memory.cpp: aligned blocks of the C library.
+// tensor/cpu/host_memory.cpp: aligned memory from the C library.
 #include "tensor/cpu/host_memory.h"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr size_t kAlignment = 64;              // a cache line
-constexpr size_t kHugePage = size_t{2} << 20;  // large buffers lie on huge pages: fewer misses of the TLB
+constexpr size_t kHugePage = size_t{2} << 20;  // large buffers are on huge pages: fewer TLB misses
 
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -22,7 +22,7 @@ void* allocate(size_t bytes) {
   const size_t alignment = alignment_of(bytes), rounded = round_up(bytes, alignment);
   void* data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) return nullptr;
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a wish; without it only speed is lost
+  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // best effort; failure costs only speed
   std::memset(data, 0, bytes);
   return data;
 }

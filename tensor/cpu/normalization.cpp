@@ -1,5 +1,5 @@
-// tensor/cpu/normalization.cpp: layer norm and RMSNorm, alone and with the residual sum before it; each row is treated
-// while it lies in L1.
+// tensor/cpu/normalization.cpp: layer norm and RMSNorm, alone and fused with the residual sum; each row is
+// processed while it is in L1.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -18,7 +18,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// f(flag, ...) with the flags as types, so that its loops do not ask.
+// Calls f(flag, ...) with the flags as types, so that its loops have no branches.
 template <typename F>
 void with_flags(const F& f) {
   f();
@@ -32,7 +32,7 @@ void with_flags(const F& f, bool flag, Rest... rest) {
   }
 }
 
-// The sum of f(column) in interleaved sums: one alone would wait for each of its additions.
+// Sums f(column) in interleaved partial sums: a single one would wait for each of its additions.
 template <typename F>
 float sum_over(int64_t cols, const F& f) {
   constexpr int64_t kSums = 64;
@@ -50,7 +50,7 @@ float sum_over(int64_t cols, const F& f) {
   return sum;
 }
 
-// Of NormForward and ResidualNormForward: y = norm(x) of row r.
+// For NormForward and ResidualNormForward: y = norm(x) of row r.
 template <typename T, typename Arguments>
 void layer_norm_row(const Arguments& a, const Tensor& of, int64_t r) {
   const int64_t cols = of.cols();
@@ -117,7 +117,7 @@ struct RowStatistics {  // of h, and of g = d_y gamma, the gradient of the norma
   float normalised(float h) const { return (h - mean) * rstd; }
 };
 
-// Completes the statistics, and adds the row's part to d_gamma and d_beta.
+// Completes the statistics and adds the row's contribution to d_gamma and d_beta.
 template <typename T>
 RowStatistics sum_row(RowStatistics s, const T* h, const T* d_y, const float* gamma, float* d_gamma, float* d_beta,
                       int64_t cols) {
@@ -149,7 +149,7 @@ void differentiate_piece(RowStatistics s, const T* h, const T* d_y, const float*
   }
 }
 
-// d_h and d_x of row r, and the row's part of d_gamma, d_beta and d_bias, which lie one after the other in `sums`.
+// d_h and d_x of row r, and its contribution to d_gamma, d_beta and d_bias, which are consecutive in `sums`.
 template <typename T>
 void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout, int64_t r, float* sums) {
   const int64_t cols = a.h.cols();

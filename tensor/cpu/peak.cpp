@@ -1,7 +1,7 @@
-// tensor/cpu/peak.cpp: a loop an instruction, and its best time on all threads.
+// tensor/cpu/peak.cpp: one loop per instruction and its best time on all threads.
 //
-// Enough independent sums run side by side to hide an instruction's latency. Functions are compiled for their own
-// instructions, so the program starts on processors that lack them.
+// Each loop has enough independent sums to hide the instruction's latency. Functions are compiled for their
+// own instructions, so the program starts on processors that lack them.
 #include "tensor/cpu/peak.h"
 
 #include <omp.h>
@@ -24,14 +24,14 @@ struct Loop {
   const char* instruction;
   DType dtype;
   double flops_per_round;
-  float (*run)(int64_t rounds);  // what it returns only keeps the compiler from leaving it out
+  float (*run)(int64_t rounds);  // the result only keeps the compiler from removing the loop
 };
 
-constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums go to kTerm / (1 - kFactor): no denormal slows them down
+constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums converge to kTerm / (1 - kFactor): no denormals slow them down
 
 #if defined(__x86_64__)
 
-constexpr int kSums512 = 16, kSums256 = 12;  // and two operands: registers are 32 and 16
+constexpr int kSums512 = 16, kSums256 = 12;  // and two operands: there are 32 and 16 registers
 
 __attribute__((target("avx512f"))) float fma512(int64_t rounds) {
   __m512 sums[kSums512];
@@ -75,7 +75,7 @@ __attribute__((target("avx512f,avx512bf16"))) float dot512(int64_t rounds) {
 
 constexpr int kTileSums = 4;
 
-// Four sums of 2 x 2 tiles: as products are computed with these instructions.
+// Four sums of 2 x 2 tiles, as in a GEMM with these instructions.
 float tiles(int64_t rounds) {
   using namespace cpu;
   const TileConfig config;
@@ -131,7 +131,7 @@ std::vector<Loop> loops_of_this_machine() {
   return loops;
 }
 
-// From the first thread's begin to the last one's end.
+// From the first thread's start to the last one's end.
 double time_of(const Loop& loop, int64_t rounds) {
   double begin = 0, end = 0;
   volatile float kept = 0;
@@ -151,7 +151,7 @@ double time_of(const Loop& loop, int64_t rounds) {
 }
 
 double best_rate(const Loop& loop, double seconds) {
-  constexpr double kTry = 0.01;  // long enough that starting the threads does not count
+  constexpr double kTry = 0.01;  // long enough to make thread start-up negligible
   const double begin = monotonic_seconds();
   double best = 0;
   for (int64_t rounds = 1 << 10;;) {

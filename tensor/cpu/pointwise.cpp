@@ -1,4 +1,4 @@
-// tensor/cpu/pointwise.cpp: ops that treat each element apart: fill, add, cast, activation, dropout.
+// tensor/cpu/pointwise.cpp: elementwise ops: fill, add, cast, activation, dropout.
 #include "tensor/cpu/dropout.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/cpu/streaming.h"
@@ -15,7 +15,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// Calls f(row, first column, count) for runs of elements, in parallel; all of a contiguous tensor counts as one row.
+// Calls f(row, first column, count) for runs of elements, in parallel; a contiguous tensor counts as one row.
 template <typename F>
 void for_each_run(bool contiguous, const Tensor& t, const F& f) {
   constexpr int64_t kRun = 16384;
@@ -29,7 +29,7 @@ void for_each_run(bool contiguous, const Tensor& t, const F& f) {
   }
 }
 
-// Calls f(row, begin, end, scales) for pieces of the rows of [rows, cols], in parallel (dropout.h).
+// Calls f(row, begin, end, scales) for chunks of the rows of [rows, cols], in parallel (dropout.h).
 template <typename F>
 void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F& f) {
   const DropoutMask mask = dropout.mask();
@@ -55,9 +55,9 @@ void activate(const ops::ActivationForward& a, const F& function) {
   });
 }
 
-// y alone says where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0. That
-// product is no less than x, as keep_scale() is at least 1, and rounding keeps the order of numbers, so y is no less
-// than x, itself a T: not even T's smallest number becomes 0. Where x is not finite, y is not: infinite or NaN.
+// y alone tells where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0.
+// Since keep_scale() is at least 1 and rounding is monotonic, y is no less than x, which is itself a T: not
+// even T's smallest number becomes 0. Where x is infinite or NaN, so is y.
 template <typename T>
 void relu_gradient(const ops::ActivationBackward& a) {
   const float scale = dropout_keep_scale(a.dropout.rate);
@@ -68,7 +68,7 @@ void relu_gradient(const ops::ActivationBackward& a) {
     T* d_x = row_of<T>(a.d_x, row) + col;
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) {
-      const float scaled = to_float(d_y[i]) * scale;  // always computed: a loop with branches is no vector code
+      const float scaled = to_float(d_y[i]) * scale;  // always computed: a loop with branches does not vectorize
       d_x[i] = from_float<T>(to_float(y[i]) != 0.0f ? scaled : 0.0f);
     }
   });
@@ -147,7 +147,7 @@ void fill(Context&, const ops::Fill& a) {
       constexpr int64_t kLine = kCacheLine / static_cast<int64_t>(sizeof(T));
       T line[kLine];
 #pragma omp simd
-      for (int64_t i = 0; i < kLine; ++i) line[i] = from_float<T>(a.value);  // copies of a half are no vector code
+      for (int64_t i = 0; i < kLine; ++i) line[i] = from_float<T>(a.value);  // 16-bit copies do not vectorize
       const bool past_caches = streams && begins_line(x);
       int64_t i = 0;
       for (; i + kLine <= count; i += kLine)

@@ -1,4 +1,4 @@
-// tensor/cpu/reduce.cpp: sums, in an order that does not depend on the number of threads.
+// tensor/cpu/reduce.cpp: sums in an order that does not depend on the number of threads.
 #include <algorithm>
 
 #include "tensor/cpu/runtime.h"
@@ -29,7 +29,7 @@ void add_columns(const ops::ColumnSum& a) {
   }
 }
 
-// Sum of f(x) in double over 64 fixed ranges, then over the ranges in order.
+// Sums f(x) in double over 64 fixed ranges, then adds the ranges in order.
 template <typename F>
 double sum_of(const Tensor& t, const F& f) {
   constexpr int64_t kRanges = 64;

@@ -1,4 +1,4 @@
-// tensor/cpu/rotary.cpp: rotary positions: pairs of a head's columns turned by the angle of their row.
+// tensor/cpu/rotary.cpp: rotary positions: rotates pairs of a head's columns by the angle of their row.
 #include "tensor/cpu/runtime.h"
 #include "tensor/half.h"
 #include "tensor/ops.h"
@@ -7,7 +7,7 @@ namespace weft::cpu {
 
 namespace {
 
-// Of one head: `step` columns lie between the partners of a pair, `stride` between pairs.
+// Rotates one head: the partners of a pair are `step` columns apart, pairs are `stride` apart.
 template <typename T>
 void rotate_head(const T* x, const float* angles, float direction, int64_t pairs, int64_t stride, int64_t step, T* y) {
 #pragma omp simd

@@ -1,4 +1,4 @@
-// tensor/cpu/runtime.cpp: scratch memory that is measured dry, taken once and kept.
+// tensor/cpu/runtime.cpp: scratch memory, measured in the dry run, allocated once and kept.
 #include "tensor/cpu/runtime.h"
 
 #include <algorithm>

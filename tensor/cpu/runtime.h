@@ -1,4 +1,4 @@
-// tensor/cpu/runtime.h: the CPU backend's state of one Context: GEMM plans and scratch memory.
+// tensor/cpu/runtime.h: the CPU backend's state of a Context: GEMM plans and scratch memory.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace weft::cpu {
 class GemmPlans;   // gemm.cpp
 class GemmBlocks;  // gemm_blocks.cpp
 
-// Loops over fewer elements run on the calling thread: waking the others would take longer.
+// Smaller loops, in elements, run on the calling thread: waking the others would take longer.
 inline constexpr int64_t kWorthThreads = 8192;
 
-// Memory that one kind of op works in, uninitialised: as much as the largest call needs, kept for the next.
+// Uninitialised memory for one kind of op, as large as its largest call needs and kept between calls.
 class Scratch {
  public:
-  void reserve(size_t bytes, bool dry_run);  // grows only; a dry run only takes note
+  void reserve(size_t bytes, bool dry_run);  // grows only; a dry run only records the size
   void* data() const { return buffer_.data(); }
   size_t bytes() const { return bytes_; }
 
@@ -45,7 +45,7 @@ struct Runtime final : Context::Runtime {
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
   void* data(Use use) const { return scratch_[use].data(); }
 
-  // Attention's: `count` floats for each of `threads` threads.
+  // For attention: `count` floats for each of `threads` threads.
   void reserve_scratch(int threads, size_t count);
   float* scratch(int thread) const {
     return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
@@ -53,9 +53,9 @@ struct Runtime final : Context::Runtime {
 
   std::unique_ptr<GemmPlans> gemm;
   std::unique_ptr<GemmBlocks> gemm_blocks;
-  void use_tiles(bool wanted);  // where there are some; tests look at other processors' paths too
+  void use_tiles(bool wanted);  // if the processor has them; tests turn them off to cover other processors' paths
   bool tiles_for(DType storage) const { return tiles_ && storage == DType::bf16; }
-  std::vector<uint8_t> marks;  // one a row: attention's rows that belong to a sentence
+  std::vector<uint8_t> marks;  // one per row: attention's rows that belong to a sentence
 
  private:
   bool dry_run_, tiles_;
@@ -70,7 +70,7 @@ inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime
 int64_t packed_numel(DType storage, int64_t k, int64_t n);
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The dry run of an op: notes its scratch memory. Most have none.
+// The dry run of an op: reserves its scratch memory. Most ops have none.
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}
 void measure(Context& ctx, const ops::Gemm& a);

@@ -1,5 +1,5 @@
-// tensor/cpu/streaming.h: stores that go past the caches, for results too large to be found there again: memory then
-// need not be read before it is written.
+// tensor/cpu/streaming.h: non-temporal stores, which bypass the caches, for large results: memory need not be
+// read before it is written.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace weft::cpu {
 
 inline constexpr int64_t kCacheLine = 64;
 
-// Tensors so large that a step's others drive them out of the caches before they are read.
+// Whether a tensor is so large that the step's other tensors evict it before it is read.
 inline bool worth_streaming(const Tensor& t) { return t.bytes() >= size_t{1} << 18; }
 
 inline bool begins_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCacheLine == 0; }
 
-// A whole cache line; others see it after stream_fence().
+// Stores a whole cache line; other threads see it after stream_fence().
 inline void stream_line(void* to, const void* from) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(static_cast<__m512i*>(to), _mm512_loadu_si512(from));

@@ -1,4 +1,4 @@
-// tensor/cuda/adam.cu: one Adam step over flat parameters, with clipping and the rounded copy in the same pass.
+// tensor/cuda/adam.cu: one Adam step over flat parameters, with clipping and the rounded copy in one pass.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op_formulas.h"
 #include "tensor/ops.h"

@@ -1,4 +1,4 @@
-// tensor/cuda/backend.cpp: the CUDA backend as a table, and the module's one entry.
+// tensor/cuda/backend.cpp: the CUDA backend's function table and the module's entry point.
 #include "tensor/backend.h"
 
 #include "tensor/cuda/runtime/runtime.h"

@@ -1,5 +1,6 @@
-// tensor/cuda/cross_entropy.cu: statistics of rows of logits, and loss and gradient from them. A block has a row, and
-// reads it once for each; where nobody else's statistics are needed it does both, and finds the row in the cache.
+// tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. One
+// block per row. Each kernel reads the row once; with a whole vocabulary one kernel does both, and finds the
+// row in the cache.
 #include <limits>
 
 #include "tensor/cuda/groups.cuh"
@@ -10,7 +11,7 @@ namespace weft::cuda {
 
 namespace {
 
-// Merges `count` logits into a row's statistics; the sum of exponentials is rescaled where the maximum grows.
+// Merges `count` logits into a row's statistics; rescales the sum of exponentials when the maximum grows.
 __device__ void add_logits(const float (&x)[kGroup], int64_t count, SoftmaxRow<float>& row) {
   float max = row.max;
   for (int i = 0; i < kGroup; ++i)
@@ -19,13 +20,14 @@ __device__ void add_logits(const float (&x)[kGroup], int64_t count, SoftmaxRow<f
   row.max = max;
   for (int i = 0; i < kGroup; ++i) {
     if (i >= count) continue;
-    // One of -infinity adds nothing, not even where there was no other yet. NaN shows.
+    // A logit of -infinity adds nothing, even as the first one. NaN propagates.
     row.sum_exp += x[i] == -std::numeric_limits<float>::infinity() ? 0.0f : exp_of(x[i] - max);
     row.sum_logits += x[i];
   }
 }
 
-// The statistics of a warp's parts, the same on each lane but for rounding. Targets are not among them.
+// Merges the statistics of a warp's lanes; all lanes get them, equal up to rounding. Targets are not
+// included.
 __device__ SoftmaxRow<float> warp_merge(SoftmaxRow<float> row) {
   for (int offset = kWarp / 2; offset > 0; offset /= 2) {
     const SoftmaxRow<float> other{__shfl_xor_sync(0xFFFFFFFFu, row.max, offset),
@@ -36,7 +38,7 @@ __device__ SoftmaxRow<float> warp_merge(SoftmaxRow<float> row) {
   return row;
 }
 
-// Of the whole block, on its first warp. `parts` is shared, three values a warp.
+// Merges over the whole block, into its first warp. `parts` is shared memory, three values per warp.
 __device__ SoftmaxRow<float> block_merge(SoftmaxRow<float> row, float* parts) {
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   row = warp_merge(row);
@@ -58,7 +60,7 @@ struct Logits {
   int64_t cols, valid, first_id;
   const int32_t* targets;  // ?
   __device__ int64_t target(int64_t row) const { return targets != nullptr ? targets[row] : -1; }
-  // The target's column, or -1 if there is none here.
+  // The target's column, or -1 if it is on another rank.
   __device__ int64_t target_column(int64_t row) const {
     const int64_t id = target(row), local = id - first_id;
     return id >= 0 && local >= 0 && local < valid ? local : -1;
@@ -71,7 +73,7 @@ Logits<T> logits_of(const Arguments& a) {
 
 constexpr int kParts = 3 * kGroupThreads / kWarp;
 
-// Of a row, by all of its block, on the first thread.
+// Statistics of one row, computed by all threads of the block and returned on thread 0.
 template <typename T>
 __device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, float* parts) {
   const T* from = logits.rows[row];
@@ -119,7 +121,7 @@ struct Loss {
   }
 };
 
-// The gradient of a row, over its logits; 0 for columns that pad it, and for a row without a target.
+// Writes a row's gradient over its logits; 0 for padding columns and for a row without a target.
 template <typename T>
 __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const SoftmaxRow<float>& merged) {
   T* x = logits.rows[row];
@@ -137,7 +139,7 @@ __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t r
   }
 }
 
-// The statistics on every thread; those of other ranks are merged by each.
+// Returns the statistics on every thread; each thread merges those of other ranks.
 template <typename T>
 __device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row) {
   __shared__ float parts[kParts], whole[4];

@@ -1,4 +1,4 @@
-// tensor/cuda/decode.cu: rows gathered and scattered, and the best columns of a row, for beam search.
+// tensor/cuda/decode.cu: gather and scatter of rows, and top k of a row, for beam search.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/elementary.h"
 #include "tensor/ops.h"
@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 namespace {
 
-// y[to[r]] = x[from[r]], where a list that is not given counts the rows.
+// y[to[r]] = x[from[r]]; a null list means the row itself.
 template <typename T>
 struct CopyRowGroup {
   Rows<T> x, y;
@@ -19,8 +19,8 @@ struct CopyRowGroup {
   }
 };
 
-// Larger for a larger value and, of equal ones, for a lower column; NaN is less than any value. No two columns of a row
-// have the same rank, and none has 0.
+// Sort key: larger for a larger value and, for equal values, for a lower column; NaN is below any value. Keys
+// of a row are distinct and never 0.
 using Rank = uint64_t;
 __device__ Rank rank_of(float value, int64_t column) {
   const uint32_t bits = bits_from_float(value == 0.0f ? 0.0f : value);  // -0 is 0
@@ -29,7 +29,7 @@ __device__ Rank rank_of(float value, int64_t column) {
 }
 __device__ int64_t column_of(Rank rank) { return 0xFFFFFFFFu - static_cast<uint32_t>(rank); }
 
-// The best of the thread's columns that ranks below `limit`; 0: there is none.
+// The best of the thread's columns that ranks below `limit`, or 0.
 template <typename T>
 __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   Rank best = 0;
@@ -44,7 +44,7 @@ __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   return best;
 }
 
-// The block's greatest; `parts` is shared, one value a warp.
+// The block's maximum; `parts` is shared memory, one value per warp.
 __device__ Rank block_max(Rank rank, Rank* parts) {
   const unsigned lane = threadIdx.x % kWarp;
   rank = warp_max(rank);
@@ -54,8 +54,8 @@ __device__ Rank block_max(Rank rank, Rank* parts) {
   return warp_max(lane < blockDim.x / kWarp ? parts[lane] : Rank{0});
 }
 
-// A block has a row. Each thread knows the best of its own columns; whose column is the best of all writes it and
-// looks for its next.
+// One block per row. Each thread keeps the best of its own columns; the thread with the best of all writes it
+// and looks for its next one.
 template <typename T>
 __global__ void __launch_bounds__(kGroupThreads)
     best_columns(Rows<T> x, int64_t valid, int64_t k, float* values, int32_t* columns) {

@@ -1,4 +1,4 @@
-// tensor/cuda/dropout.cuh: dropout of eight neighbours from one Philox call, bit for bit random.h's.
+// tensor/cuda/dropout.cuh: dropout of eight neighbours from one Philox call, bit for bit equal to random.h.
 #pragma once
 
 #include "tensor/cuda/vector.cuh"
@@ -6,8 +6,8 @@
 
 namespace weft::cuda {
 
-// The bits of the eight elements from global index `index`, two to a word as in a group of random.h. Elements that lie
-// in two groups have both drawn, and the later one's bits moved down behind the earlier one's.
+// The bits of the eight elements from global index `index` on, two per word as in a group of random.h. If the
+// elements span two groups, both are drawn and their bits are shifted together.
 __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t index) {
   const uint64_t group = index / kGroup;
   const auto lead = static_cast<int>(index % kGroup);
@@ -20,7 +20,7 @@ __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t i
   return {{words[0], words[1], words[2], words[3]}};
 }
 
-// What each of them is multiplied with: keep_scale() or 0. Its rate is not 0.
+// The factor of each element: keep_scale() or 0. Requires a rate above 0.
 __device__ inline void dropout_factors(const DropoutMask& dropout, uint64_t index, float (&factors)[kGroup]) {
   const PhiloxBits bits = dropout_bits(dropout, index);
   const uint32_t threshold = dropout.threshold();
@@ -28,7 +28,7 @@ __device__ inline void dropout_factors(const DropoutMask& dropout, uint64_t inde
   for (int i = 0; i < kGroup; ++i) factors[i] = (bits.v[i / 2] >> (16 * (i % 2)) & 0xFFFFu) >= threshold ? scale : 0.0f;
 }
 
-// Drops from the group at (row, col).
+// Applies dropout to the group at (row, col).
 __device__ inline void drop(const DropoutMask& dropout, int64_t row, int64_t col, float (&x)[kGroup]) {
   if (dropout.rate <= 0) return;
   float factors[kGroup];

@@ -1,9 +1,9 @@
-// tensor/cuda/embedding_backward.cu: the gradient of look-up: rows sorted by id, and each run of rows of one id summed
-// by one owner. No atomics: the sums are the same on every run.
+// tensor/cuda/embedding_backward.cu: the gradient of look-up: rows are sorted by id, and each run of equal
+// ids is summed by one owner. No atomics: the sums are the same on every run.
 //
-// Frequent tokens have long runs, so the sorted rows are cut into chunks that are summed side by side. A run within one
-// chunk goes to the table at once; of one that crosses chunks each leaves its part, and the chunk where it begins adds
-// them up.
+// Frequent tokens have long runs, so the sorted rows are cut into chunks that are summed in parallel. A run
+// within one chunk is added to the table at once. A run across chunks leaves a partial sum in each, which its
+// first chunk adds up.
 #include <algorithm>
 
 #include "tensor/cuda/groups.cuh"
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kChunk = 32;  // rows
 
-// Scratch memory: keys, keys again, then the parts [chunks, 2, D] of runs that began before the chunk, and in it.
+// Scratch memory: keys twice, then per chunk the partial sums [chunks, 2, D] of the run that began before it
+// and of the one that crosses its end.
 struct Layout {
   int64_t rows, cols;
   int64_t chunks() const { return (rows + kChunk - 1) / kChunk; }
@@ -53,7 +54,7 @@ struct SumChunk {
     float sum[kGroup] = {};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t id = runs.id_at(i);
-      if (id == runs.num_ids) return;  // this and all that follow are not this rank's
+      if (id == runs.num_ids) return;  // these and all following rows belong to other ranks
       add_group(d_y[row_of(runs.keys[i])] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
@@ -70,7 +71,7 @@ struct SumChunk {
   }
 };
 
-// The run that goes on from the chunk to the next, if it begins in this one.
+// Adds up the run that crosses into the next chunk, if it begins in this one.
 struct AddRunAcrossChunks {
   Runs runs;
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {

@@ -1,5 +1,5 @@
-// tensor/cuda/groups.cuh: how threads share a matrix: a function of every group of eight columns, one a thread, or a
-// block for each row.
+// tensor/cuda/groups.cuh: how threads share a matrix: one thread per group of eight columns, or one block per
+// row.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace weft::cuda {
 
-inline constexpr int kGroupThreads = 256;  // of a block, at most
+inline constexpr int kGroupThreads = 256;  // maximum of a block
 
-// f(row, first column, columns from there to the end of the row). A block has blockDim.x groups of blockDim.y rows, and
-// `across` blocks lie side by side.
+// Calls f(row, first column, columns to the end of the row). A block has blockDim.x groups of blockDim.y
+// rows, and a row is covered by `across` blocks.
 template <typename F>
 __global__ void __launch_bounds__(kGroupThreads) for_each_group(int64_t rows, int64_t cols, unsigned across, F f) {
   const int64_t row = static_cast<int64_t>(blockIdx.x / across) * blockDim.y + threadIdx.y;
@@ -29,8 +29,8 @@ void launch_groups(Context& ctx, const char* name, int64_t rows, int64_t cols, c
   launch(ctx, name, for_each_group<F>, across * blocks_for(rows, high), dim3(wide, high), 0, rows, cols, across, f);
 }
 
-// The rows and columns of matrices of one shape. Where all are contiguous they are a single row, and so are tensors of
-// other ranks.
+// The rows and columns of matrices of one shape. Contiguous matrices, and tensors of other ranks, become one
+// row.
 struct Extent {
   int64_t rows, cols;
 };
@@ -45,7 +45,7 @@ void launch_groups(Context& ctx, const char* name, Extent extent, const F& f) {
   launch_groups(ctx, name, extent.rows, extent.cols, f);
 }
 
-// The threads of a block that has a row of its own: whole warps.
+// Threads of a block that processes one row: whole warps.
 inline unsigned threads_of_row(int64_t cols) {
   constexpr int64_t kWarpCols = kWarp * kGroup;
   return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, kGroupThreads));

@@ -1,5 +1,5 @@
-// tensor/cuda/launch.cuh: how a kernel is started, and what every kernel needs: indices, shared memory, sums over a
-// warp and a block. Plain CUDA; the emulated device (tests/emulation) brings a cuda_runtime.h of its own.
+// tensor/cuda/launch.cuh: launches kernels, and has what every kernel needs: indices, shared memory, sums
+// over a warp and a block. Plain CUDA; the emulated device (tests/emulation) has its own cuda_runtime.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,11 +13,11 @@ namespace weft::cuda {
 
 inline constexpr int kWarp = 32;
 
-// kernel<<<grid, block, shared_bytes>>> on ctx's stream. A launch that fails is an Error that names `kernel`.
+// kernel<<<grid, block, shared_bytes>>> on ctx's stream. A failed launch throws an Error that names `kernel`.
 template <typename... Parameters, typename... Arguments>
 void launch(Context& ctx, const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             Arguments... arguments) {
-  if (grid.x == 0 || grid.y == 0) return;  // nothing to do is no error
+  if (grid.x == 0 || grid.y == 0) return;  // an empty launch is not an error
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
@@ -42,7 +42,7 @@ __device__ inline T* shared_memory() {
   return reinterpret_cast<T*>(dynamic_shared);
 }
 
-// Sums and maxima of a warp's values in a fixed order, the same on every lane.
+// Sums and maxima over a warp in a fixed order; all lanes get the result.
 template <typename T>
 __device__ inline T warp_sum(T x) {
   for (int offset = kWarp / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(0xFFFFFFFFu, x, offset);
@@ -57,8 +57,8 @@ __device__ inline T warp_max(T x) {
   return x;
 }
 
-// Of a block of whole warps, at most 32; the same on every thread. `parts` is shared memory of 32 values; it may be
-// used again after the next __syncthreads().
+// Over a block of whole warps, at most 32; all threads get the result. `parts` is shared memory of 32 values;
+// it may be reused after the next __syncthreads().
 template <typename T>
 __device__ inline T block_sum(T x, T* parts) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;

@@ -1,4 +1,4 @@
-// tensor/cuda/norm_width.cpp: what norms need of the host alone: their limit on the width, found by the dry run.
+// tensor/cuda/norm_width.cpp: the host side of norms: the limit on their width, checked in the dry run.
 #include "tensor/cuda/norm_width.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// tensor/cuda/norm_width.h: the rows that the kernels of norms hold whole.
+// tensor/cuda/norm_width.h: the widest rows that the norm kernels can hold.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,6 @@
 namespace weft::cuda {
 
 inline constexpr int64_t kWidestNorm = 32768;  // columns
-void require_norm_width(int64_t cols);         // an Error above kWidestNorm
+void require_norm_width(int64_t cols);         // throws an Error above kWidestNorm
 
 }  // namespace weft::cuda

@@ -1,5 +1,5 @@
-// tensor/cuda/normalization.cu: layer norm and RMSNorm, alone and with the residual sum before it: each row is read
-// once, held in registers and written once.
+// tensor/cuda/normalization.cu: layer norm and RMSNorm, alone and fused with the residual sum: each row is
+// read once, held in registers and written once.
 #include "tensor/cuda/normalization.cuh"
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Forward {
   float eps;
 };
 
-// The group at (row, col) of h, which it stores.
+// Computes and stores the group of h at (row, col).
 template <typename X, typename T>
 __device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, int64_t row, int64_t col,
                           float (&h)[kGroup]) {
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
   __shared__ float parts[kTeamThreads / kWarp];
   const DropoutMask dropout = a.dropout.mask();
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool exists = row < a.rows;  // a team without a row takes part in the sums
+  const bool exists = row < a.rows;  // a team without a row still takes part in the sums
   const float inverse_cols = 1.0f / static_cast<float>(a.cols);
   float h[kGroups][kGroup] = {};
   float sum[1] = {0};

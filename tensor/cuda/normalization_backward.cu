@@ -1,6 +1,6 @@
-// tensor/cuda/normalization_backward.cu: gradients of layer norm and RMSNorm, alone and with the residual sum before
-// it: each row is read once and written once. A block owns a range of rows, and its threads keep their columns' sums
-// for the parameters' gradients until the range is done.
+// tensor/cuda/normalization_backward.cu: gradients of layer norm and RMSNorm, alone and fused with the
+// residual sum: each row is read once and written once. A block owns a range of rows; its threads keep their
+// columns' sums for the parameter gradients until the range is done.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/normalization.cuh"
 #include "tensor/cuda/reduce.cuh"
@@ -17,19 +17,19 @@ struct Backward {
   const float *gamma, *mean, *rstd;  // rms: no mean
   Rows<T> d_residual;                // ?
   Rows<T> d_h;
-  Rows<T> d_x;     // ? where it is not d_h
+  Rows<T> d_x;     // ? if separate from d_h
   float* partial;  // [ranges, sums, cols]
-  int sums;        // of d_gamma, d_beta and, if it is 3, d_bias
+  int sums;        // number of sums: d_gamma, d_beta and, if 3, d_bias
   Dropout dropout;
 };
 
-// What a thread keeps over its range of rows: sums for d_gamma, d_beta and d_bias.
+// A thread's sums over its range of rows for d_gamma, d_beta and d_bias.
 template <int kGroups>
 struct ColumnSums {
   float gamma[kGroups][kGroup] = {}, beta[kGroups][kGroup] = {}, bias[kGroups][kGroup] = {};
 };
 
-// A row in a thread's registers: its normalised values, and g = d_y gamma, their gradient.
+// A row in a thread's registers: its normalised values, and their gradient g = d_y gamma.
 template <int kGroups>
 struct HeldRow {
   float rstd = 0;

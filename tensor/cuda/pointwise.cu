@@ -1,4 +1,4 @@
-// tensor/cuda/pointwise.cu: ops that treat each element apart: fill, add, cast, activation, dropout.
+// tensor/cuda/pointwise.cu: elementwise ops: fill, add, cast, activation, dropout.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/cuda/residual.cuh"
 #include "tensor/math.h"
@@ -54,7 +54,7 @@ struct ActivateGroup {
   }
 };
 
-// y says where x > 0 and the element was kept, as tensor/cpu/pointwise.cpp proves.
+// y tells where x > 0 and the element was kept; tensor/cpu/pointwise.cpp has the proof.
 template <typename T>
 struct ReluGradientGroup {
   Rows<T> y, d_y, d_x;
@@ -213,7 +213,7 @@ void dropout_add_forward(Context& ctx, const ops::DropoutAddForward& a) {
   });
 }
 
-// As forward without a residual.
+// The same as forward without a residual.
 void dropout_backward(Context& ctx, const ops::DropoutBackward& a) {
   dropout_add_forward(ctx, {.x = a.d_y, .y = a.d_x, .dropout = a.dropout});
 }

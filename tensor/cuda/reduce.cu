@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Of column_sum: a block has up to 32 groups of columns side by side and sums one of the ranges of rows.
+// column_sum: a block has up to 32 groups of columns side by side and sums one range of rows.
 constexpr int64_t kMostRanges = 64, kLeastRows = 16, kGroupsAcross = 32;
 
 int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kLeastRows, 1, kMostRanges); }
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   y[c] = sum;
 }
 
-// Of sum and sum_squares: each block sums groups of eight, gridDim.x * kThreads groups apart.
+// sum and sum_squares: each block sums groups of eight, gridDim.x * kThreads groups apart.
 constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMostBlocks = 512;
 
 int64_t blocks_of(int64_t n) {

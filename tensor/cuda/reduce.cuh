@@ -1,5 +1,5 @@
-// tensor/cuda/reduce.cuh: sums over the rows of a matrix in two stages: each block sums a range of rows that the shape
-// alone fixes, then the ranges are added in order. So the sums are the same on every run.
+// tensor/cuda/reduce.cuh: sums over the rows of a matrix in two stages: each block sums a range of rows that
+// depends only on the shape, then the ranges are added in order. So the sums are the same on every run.
 #pragma once
 
 #include "tensor/cuda/launch.cuh"
@@ -7,11 +7,11 @@
 
 namespace weft::cuda {
 
-// Shared memory of sum_over_y.
+// Shared memory for sum_over_y.
 inline size_t exchange_bytes(dim3 block) { return sizeof(float) * kGroup * block.x * block.y; }
 
-// The sum, in order, of what the threads of equal threadIdx.x hold for the same eight columns, written to `to` by the
-// first of them. Every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
+// Sums, in order, what the threads of equal threadIdx.x hold for the same eight columns; the first of them
+// writes the sum to `to`. Every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
 __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, float* to, int64_t count) {
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
   __syncthreads();  // what was exchanged before has been read
@@ -24,7 +24,7 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
   store(sum, to, count);
 }
 
-// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., one after the other. Null: that one is not wanted.
+// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in order. A null y is skipped.
 struct RangeSums {
   static constexpr int kMost = 3;
   float* y[kMost] = {};

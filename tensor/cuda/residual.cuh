@@ -1,5 +1,5 @@
-// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, alone (pointwise.cu) and with the norm
-// behind it (normalization.cu).
+// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, alone (pointwise.cu) and
+// followed by the norm (normalization.cu).
 #pragma once
 
 #include "tensor/cuda/dropout.cuh"

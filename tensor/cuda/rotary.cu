@@ -1,4 +1,5 @@
-// tensor/cuda/rotary.cu: rotary positions: pairs of a head's columns turned by the angle of their row, a thread a pair.
+// tensor/cuda/rotary.cu: rotary positions: rotates pairs of a head's columns by the angle of their row, one
+// thread per pair.
 #include "tensor/cuda/launch.cuh"
 #include "tensor/cuda/vector.cuh"
 #include "tensor/ops.h"

@@ -1,5 +1,5 @@
-// tensor/cuda/sorted_rows.cu: a merge sort. Tiles are sorted in shared memory, then runs are merged by twos; a key
-// finds its place in the merged run by itself, by a search in the other run.
+// tensor/cuda/sorted_rows.cu: a merge sort. Tiles are sorted in shared memory, then runs are merged in pairs;
+// each key finds its place in the merged run by a search in the other run.
 #include "tensor/cuda/sorted_rows.cuh"
 
 #include <utility>
@@ -17,8 +17,8 @@ __device__ SortKey key_of(int64_t id, int64_t first_id, int64_t num_ids, int64_t
   return static_cast<SortKey>(here ? local : num_ids) << 32 | static_cast<SortKey>(row);
 }
 
-// Where keys[i] goes when the sorted runs of `run` keys, a power of 2, are merged by twos: behind those of its own run
-// that stand before it, and those of the other that are less.
+// Position of keys[i] after sorted runs of `run` keys, a power of 2, are merged in pairs: after the keys
+// before it in its own run and the smaller keys of the other run.
 __device__ int64_t merged_place(const SortKey* keys, int64_t count, int64_t run, int64_t i) {
   const int64_t own = i & ~(run - 1), pair = i & ~(2 * run - 1);
   const int64_t other = own == pair ? own + run : pair;

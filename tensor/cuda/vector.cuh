@@ -1,8 +1,9 @@
-// tensor/cuda/vector.cuh: eight neighbours of a row at a time, in accesses of 16 bytes where memory allows it.
+// tensor/cuda/vector.cuh: eight neighbours of a row at a time, in accesses of 16 bytes where alignment allows
+// it.
 //
-// A thread treats groups of eight columns: as many share a Philox call, and in halves they are 16 bytes. A group that
-// is whole and begins at a multiple of 16 bytes goes through whole accesses, any other element by element; so column
-// slices, odd widths and the end of a row need no kernels of their own.
+// A thread processes groups of eight columns: they share one Philox call, and in bf16 or f16 they are 16
+// bytes. A whole group that begins at a multiple of 16 bytes uses 16-byte accesses, any other goes element by
+// element. So column slices, odd widths and row ends need no kernels of their own.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +18,7 @@ namespace weft::cuda {
 
 inline constexpr int kGroup = DropoutMask::kGroup;
 
-// A matrix as kernels see it; one that is not given has no data.
+// A matrix as kernels see it; an absent one has no data.
 template <typename T>
 struct Rows {
   T* data = nullptr;
@@ -33,20 +34,20 @@ T* vector_of(const Tensor& t) {
   return t.empty() ? nullptr : t.ptr<T>();
 }
 
-// What one access moves.
+// One access.
 template <typename T>
 struct alignas(16) Packet {
   static constexpr int kSize = 16 / sizeof(T);
   T v[kSize];
 };
 
-// Whether a group of `count` elements at `at` goes through packets.
+// Whether a group of `count` elements at `at` is accessed in packets.
 template <typename T>
 __device__ inline bool in_packets(const T* at, int64_t count) {
   return count >= kGroup && reinterpret_cast<uintptr_t>(at) % alignof(Packet<T>) == 0;
 }
 
-// The group's first `count` elements; 0 for those past them, of which none is read.
+// The group's first `count` elements; the others are 0 and not read.
 template <typename T>
 __device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]) {
   if (in_packets(from, count)) {
@@ -72,7 +73,7 @@ __device__ inline void store_stored(const T (&from)[kGroup], T* to, int64_t coun
   }
 }
 
-// The same as f32, rounded on the way back.
+// The same as f32, rounded when stored.
 template <typename T>
 __device__ inline void load(const T* from, int64_t count, float (&to)[kGroup]) {
   T stored[kGroup];

@@ -134,7 +134,7 @@ TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
     std::_Exit(3);
   };
   EXPECT_EXIT(multiply_what_is_nowhere(), ::testing::ExitedWithCode(3),
-              "synchronize \\(device 0, .*\\): .*, of a kernel started before, the last of which was gemm");
+              "synchronize \\(device 0, .*\\): .*, from an earlier kernel; the last one launched was gemm");
 }
 
 // A dry run asks for no memory; the real one takes what it measured, and no more.

@@ -1,5 +1,5 @@
-// tensor/cpu/attention/attention.h: what attention's forward and backward share: rows, query tiles, scores, the loop
-// over groups of heads.
+// tensor/cpu/attention/attention.h: shared by forward and backward attention: rows, query tiles, scores, and
+// the loop over groups of heads.
 #pragma once
 
 #include <omp.h>
@@ -26,7 +26,7 @@ inline Rows rows_of(const ops::SequenceRanges& ranges, int64_t sentence) {
   return {ranges.begin.ptr<int32_t>()[sentence], ranges.end.ptr<int32_t>()[sentence]};
 }
 
-// Rows that the longest sentence may have: shapes decide, not the sentences at hand.
+// Upper bound of a sentence's rows; it depends on shapes, not on the sentences of the batch.
 inline int64_t longest(const ops::SequenceRanges& ranges, const Tensor& t) {
   return ranges.longest > 0 ? std::min(ranges.longest, t.rows()) : t.rows();
 }
@@ -41,22 +41,22 @@ void zero_columns(const Tensor& t, Rows rows, int64_t begin, int64_t end) {
   for (int64_t r = rows.begin; r < rows.end; ++r) std::fill(at<T>(t, r, begin), at<T>(t, r, end), T{});
 }
 
-// The keys that query `q` of a sentence sees.
+// The number of keys that query `q` of a sentence sees.
 inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
 }
 
-// Queries of a head of a sentence whose scores are held at once.
+// A tile of queries: one head of one sentence, with all their scores in memory.
 struct QueryTile {
   int64_t head;
   Rows q, k;             // of the sentence
-  int64_t begin, count;  // of its queries
+  int64_t begin, count;  // its queries in the tile
   bool causal;
 
   int64_t row(int64_t i) const { return q.begin + begin + i; }
   Rows rows() const { return {row(0), row(count)}; }
-  int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // keys of its query i
-  int64_t keys() const { return visible(count - 1); }                                      // of all its queries
+  int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // for query i
+  int64_t keys() const { return visible(count - 1); }                                      // for any query
 };
 
 // Query heads that share a head of k and v.
@@ -64,30 +64,31 @@ struct HeadGroup {
   int64_t kv_head, first, last;  // first <= head < last
 };
 
-template <typename F>  // f(tile), from the first head's first one on
+template <typename F>  // calls f(tile), starting with the first head's first tile
 void for_each_tile(HeadGroup heads, Rows q, Rows k, bool causal, const F& f) {
   for (int64_t head = heads.first; head < heads.last; ++head)
     for (int64_t begin = 0; begin < q.count(); begin += kQueryTile)
       f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
-// A tile's scores, or what becomes of them: rows `ld` apart, whose columns from `keys` to `padded` are made 0.
+// A tile's scores or their gradients: rows `ld` apart; columns from `keys` to `padded` are set to 0.
 struct Scores {
   float* data;
   int64_t ld, rows, keys, padded;
 };
 
-// scores.cpp: what happens between the products. `factors` is space for dropout factors, as large as the scores.
-// From scores to probabilities times their dropout factors; saves the log-sum-exp.
+// scores.cpp: softmax between the two matmuls. `factors` is space for dropout factors, as large as the
+// scores. softmax turns scores into probabilities times dropout factors and saves the log-sum-exp.
 void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors);
-// From scores and dY V^T to P M and dS.
+// Turns scores and dY V^T into P M and dS.
 void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
                      const Scores& d_scores, float* factors);
 
-// Sets to 0 what belongs to no sentence: those rows of `t` [R, W], and those columns of `per_row` [N, R] unless empty.
+// Zeroes rows of `t` [R, W] that belong to no sentence, and the same columns of `per_row` [N, R] unless
+// empty.
 void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row);
 
-// f(group of heads, queries, keys, scratch memory) for each group of each sentence, on all threads.
+// Calls f(group of heads, queries, keys, scratch memory) for each group of each sentence, on all threads.
 template <typename Arguments, typename F>
 void for_each_group(Runtime& run, const Arguments& a, const F& f) {
   const int64_t size = group_size(a), num_groups = a.heads / size;

@@ -1,7 +1,8 @@
-// tensor/cpu/attention/backward.cpp: gradients of attention; probabilities are computed again from the saved lse.
+// tensor/cpu/attention/backward.cpp: attention gradients; probabilities are recomputed from the saved lse.
 //
 // With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
-// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q;  dK and dV are summed over a group's heads, in f32.
+// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q;  dK and dV are summed over a group's heads,
+// in f32.
 #include "tensor/cpu/attention/products.h"
 
 namespace weft::cpu {
@@ -46,10 +47,10 @@ void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Ro
     Products::multiply(rows, round_up_to_lanes(keys), size, queries.left, k_transposed, p.data, ld);
     Products::multiply(rows, round_up_to_lanes(keys), size, d_y.left, v_transposed, d_s.data, ld);
     score_gradients(a, tile, p, d_s, s.factors);
-    // A causal sentence's first tile sees only the first keys; later tiles, and other heads, add to the others.
+    // A causal sentence's first tile sees only the first keys; later tiles and other heads accumulate.
     const bool add = tile.begin > 0 || tile.head > heads.first;
     if (!add) d_k.zero_from(keys), d_v.zero_from(keys);
-    // All packed before the first product: loading a tile that was just stored would wait.
+    // Pack all operands before the first matmul: loading a tile that was just stored would stall.
     const auto p_transposed = Products::left_transposed(p, s.p_transposed);
     const auto d_s_transposed = Products::left_transposed(d_s, s.d_s_transposed);
     const auto d_s_rows = Products::left(d_s, s.d_s);

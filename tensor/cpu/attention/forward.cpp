@@ -1,5 +1,5 @@
-// tensor/cpu/attention/forward.cpp: forward attention; a task is the query heads of one head of k and v, in one
-// sentence, and owns what it writes.
+// tensor/cpu/attention/forward.cpp: forward attention; a task is the query heads of one k/v head in one
+// sentence, and owns its outputs.
 #include <limits>
 
 #include "tensor/cpu/attention/products.h"

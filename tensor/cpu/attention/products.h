@@ -1,8 +1,8 @@
-// tensor/cpu/attention/products.h: the matrix products of attention, by two policies: f32 vectors for any storage, and
-// AMX tiles for bf16. Forward and backward are written once over them.
+// tensor/cpu/attention/products.h: the matmuls of attention, as two policies: f32 vectors for any storage,
+// and AMX tiles for bf16. Forward and backward are written once over them.
 //
-// A product is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place; tiles multiply bf16 factors and sum in
-// f32, so scores are rounded to bf16 when they become a factor, as the tensors themselves are.
+// A matmul is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place. Tiles multiply bf16 operands
+// and sum in f32, so scores are rounded to bf16 when they become an operand, like the tensors themselves.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +23,7 @@ struct Block {
 };
 
 template <typename Left, typename Right>
-struct Factors {  // one block as either factor
+struct Factors {  // one block as either operand
   Left left;
   Right right;
 };
@@ -68,7 +68,7 @@ struct VectorProducts {
 
 #if defined(__AVX512BW__)
 
-// Needs a TileConfig.
+// Requires a TileConfig.
 struct TileProducts {
   using Storage = BFloat16;
   using Factor = BFloat16;
@@ -98,7 +98,7 @@ struct TileProducts {
     round_rows(s.data, s.ld, s.rows, s.padded, space, s.ld);
     return {space, s.ld};
   }
-  // Rows of kQueryTile. After an odd number of queries follows one that is padding: 0.
+  // Rows of kQueryTile. An odd number of queries is padded with a row of 0.
   static Left left_transposed(Scores s, BFloat16* space) {
     static_assert(kQueryTile == kTileHalves);
     BFloat16* a = space;
@@ -128,14 +128,14 @@ using TileProducts = VectorProducts<BFloat16>;  // Runtime::tiles_for is false
 
 #endif
 
-// f(Products) with the fastest ones for this storage.
+// Calls f(Products) with the fastest policy for this storage.
 template <typename F>
 void for_products(const Runtime& run, DType storage, const F& f) {
   if (run.tiles_for(storage)) return f(TileProducts());
   for_storage(storage, [&](auto zero) { f(VectorProducts<decltype(zero)>()); });
 }
 
-// Hands out scratch memory; without memory it only counts. What a policy does not need is nullptr.
+// Hands out scratch memory; without memory it only counts. Memory that a policy does not need is nullptr.
 template <typename Products>
 class Space {
  public:
@@ -161,7 +161,7 @@ class Space {
   size_t used_ = 0;
 };
 
-// Where products write a block in f32: into the tensor itself, or into `space` until finish() rounds it.
+// Where matmuls write a block in f32: the tensor itself, or `space`, which finish() rounds into the tensor.
 template <typename Products>
 class Result {
  public:

@@ -1,6 +1,6 @@
-// tensor/cpu/attention/scores.cpp: a tile's scores to probabilities, and their gradients, in vectors along the keys.
+// tensor/cpu/attention/scores.cpp: softmax of a tile's scores and its gradient, in vectors along the keys.
 //
-// What a row sums does not depend on how far its vectors are filled up: lanes past the visible keys add 0.
+// A row's sum does not depend on the padding of its vectors: lanes past the visible keys add 0.
 #include <limits>
 
 #include "tensor/cpu/attention/attention.h"
@@ -25,7 +25,7 @@ Vec exp_of_lanes(Vec x) {
   return y;
 }
 
-// Over all lanes, pairwise.
+// Reduces all lanes, pairwise.
 template <typename F>
 float reduce_lanes(Vec v, const F& f) {
 #pragma GCC unroll 4
@@ -38,13 +38,13 @@ float sum_of_lanes(Vec v) {
 }
 Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
-// Scaled scores; those past `visible` minus infinity.
+// Scaled scores; minus infinity past `visible`.
 Vec masked_scores(const float* scores, int64_t visible, float scale) {
   const Vec nothing = Vec{} - std::numeric_limits<float>::infinity();
   return kLaneNumbers < static_cast<int32_t>(visible) ? scale * load(scores) : nothing;
 }
 
-// The first queries of a causal tile see fewer keys, so factors are filled by strips of a few.
+// The first queries of a causal tile see fewer keys, so factors are filled in strips of a few queries.
 template <typename Arguments>
 void fill_factors(const Arguments& a, const QueryTile& tile, int64_t ld, float* factors) {
   const DropoutMask mask = a.dropout.mask();

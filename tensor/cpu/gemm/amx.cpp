@@ -1,4 +1,4 @@
-// tensor/cpu/gemm/amx.cpp: asks the processor and the system for tiles, and gives them their shape.
+// tensor/cpu/gemm/amx.cpp: asks the processor and the system for AMX tiles and configures them.
 #include "tensor/cpu/gemm/amx.h"
 
 #if defined(__x86_64__)
@@ -17,7 +17,7 @@ bool ask_for_tiles() {
   constexpr unsigned kTileBf16 = 1u << 22, kTile = 1u << 24;  // leaf 7, edx
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kTileBf16) == 0 || (d & kTile) == 0) return false;
-  constexpr unsigned kBf16 = 1u << 5;  // leaf 7.1, eax: rounding to bf16, which stands beside the tiles' products
+  constexpr unsigned kBf16 = 1u << 5;  // leaf 7.1, eax: rounding to bf16, used with the tile instructions
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || (a & kBf16) == 0) return false;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

@@ -1,9 +1,9 @@
-// tensor/cpu/gemm/gemm.cpp: ops::gemm by oneDNN's matmul primitive; the only file that includes oneDNN.
+// tensor/cpu/gemm/gemm.cpp: ops::gemm with oneDNN's matmul primitive; the only file that includes oneDNN.
 //
-// A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with its
-// strides exchanged. Bias and accumulation are fused into the product. bf16 operands are multiplied as they are,
-// with f32 sums, where oneDNN can, or by gemm_tiles.h where the processor has tiles; f16, and bf16 elsewhere, is
-// widened to f32 first.
+// A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory
+// with exchanged strides. Bias and accumulation are fused into the matmul. bf16 operands are multiplied with
+// f32 sums, by gemm_tiles.h on processors with AMX tiles and by oneDNN where it can. f16, and bf16 elsewhere,
+// is widened to f32 first.
 #include "tensor/cpu/gemm/gemm.h"
 
 #include <omp.h>
@@ -23,7 +23,7 @@ struct Key {
   int64_t m, n, k, a_stride, b_stride, c_stride;
   bool trans_a, trans_b, bias, accumulate;
   DType ab, c;
-  int threads;  // a primitive must run on as many as it was made for
+  int threads;  // a primitive must run on the number of threads it was made for
   auto operator<=>(const Key&) const = default;
 };
 
@@ -33,7 +33,7 @@ int threads_for(int64_t m, int64_t n, int64_t k) {
 
 struct Plan {
   dnnl::matmul::primitive_desc desc;
-  dnnl::matmul matmul;  // its code is made for the first product
+  dnnl::matmul matmul;  // its code is generated before the first run
   dnnl::memory a, b, c, bias, scratch;
   std::unordered_map<int, dnnl::memory> arguments;
 };
@@ -94,7 +94,7 @@ Key key_of(const ops::Gemm& a) {
 }  // namespace
 
 struct GemmPlans::Plans {
-  // Calls use(plan) with as many threads as it is made for.
+  // Calls use(plan) with the number of threads it was made for.
   template <typename Use>
   auto with_plan(const Key& key, Use&& use) {
     const UseThreads use_threads(key.threads);
@@ -104,7 +104,7 @@ struct GemmPlans::Plans {
       return use(found->second);
     } catch (const dnnl::error& e) {
       fail(ErrorKind::internal,
-           fmt::format("oneDNN: {} in a product of [{}, {}] and [{}, {}]", e.what(), key.m, key.k, key.k, key.n));
+           fmt::format("oneDNN: {} in a matmul of [{}, {}] and [{}, {}]", e.what(), key.m, key.k, key.k, key.n));
     }
   }
 
@@ -138,7 +138,7 @@ void GemmPlans::run(const ops::Gemm& a, void* scratch) {
 
 namespace {
 
-bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an instruction set's number has the bits of those below it
+bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include those of lower ones
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
@@ -147,7 +147,7 @@ bool has_avx512() {  // and oneDNN may use it
   return has_it;
 }
 
-// oneDNN multiplies bf16 where it may use AVX-512, emulating what the processor lacks, and f16 nowhere.
+// oneDNN multiplies bf16 only where it may use AVX-512, emulating missing instructions, and f16 nowhere.
 bool is_multiplied_as_f32(DType t) { return t == DType::f16 || (t == DType::bf16 && !has_avx512()); }
 
 void reserve_product(Runtime& run, const ops::Gemm& a) {
@@ -160,7 +160,7 @@ void multiply(Runtime& run, const ops::Gemm& a) {
   run.gemm->run(a, run.data(Runtime::kProduct));
 }
 
-// The operand as oneDNN takes it: itself, or room for it as f32.
+// The operand for oneDNN: itself, or space for an f32 copy.
 Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
   if (!is_multiplied_as_f32(t.dtype)) return t;
   run.reserve(use, static_cast<size_t>(t.numel()) * sizeof(float));
@@ -176,10 +176,10 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   return product;
 }
 
-// op(a) op(b) + bias + c, of any storage.
+// op(a) op(b) + bias + c, for any storage.
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
   Runtime& run = runtime(ctx);
-  // However small the product: a row has the same bits whatever the number of rows.
+  // However small the GEMM: a row must have the same bits for any number of rows.
   if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
     return gemm_tiles(a, run.data(Runtime::kProduct));
@@ -195,7 +195,7 @@ void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
 
-// Where the product goes: to what is saved, if that is the activation's inputs, else to c.
+// The GEMM's destination: epilogue.saved if that holds the activation's inputs, else c.
 ops::Gemm before_epilogue(const ops::Gemm& a) {
   const ops::Epilogue& e = a.epilogue;
   ops::Gemm product = a;
@@ -216,7 +216,7 @@ void measure(Context& ctx, const ops::Gemm& a) {
     widened(run, product);
 }
 
-// What follows the product are passes of their own, which a trace tells apart.
+// Epilogues are separate passes, which a trace shows separately.
 void gemm(Context& ctx, const ops::Gemm& a) {
   using Kind = ops::Epilogue::Kind;
   if (a.c.numel() == 0) return;
@@ -231,7 +231,7 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) ops::column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// relu's gradient is read off what it wrote.
+// relu's gradient needs only its output.
 int64_t saved_numel(Activation activation, DType, int64_t rows, int64_t cols) {
   return activation == Activation::relu ? 0 : rows * cols;
 }

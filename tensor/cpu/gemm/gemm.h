@@ -1,4 +1,4 @@
-// tensor/cpu/gemm/gemm.h: matrix products by oneDNN, each kind of product planned once and kept.
+// tensor/cpu/gemm/gemm.h: GEMMs with oneDNN; each kind is planned once and cached.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@ namespace weft::cpu {
 
 struct Runtime;
 
-// A product of fewer multiply-adds runs on the calling thread: waking the others would take longer.
+// Smaller GEMMs, in multiply-adds, run on the calling thread: waking the others would take longer.
 inline constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
 
-class UseThreads {  // so many by the calling thread's parallel regions and oneDNN, for the lifetime of this object
+class UseThreads {  // sets the threads of the calling thread's parallel regions and of oneDNN during its lifetime
  public:
   explicit UseThreads(int count);
   ~UseThreads();
@@ -28,7 +28,7 @@ class GemmPlans {  // used by one thread at a time
  public:
   GemmPlans();
   ~GemmPlans();
-  // Of f32 or bf16 operands; `scratch` has scratch_bytes(a).
+  // For f32 or bf16 operands; `scratch` has scratch_bytes(a).
   void run(const ops::Gemm& a, void* scratch);
   size_t scratch_bytes(const ops::Gemm& a);
 
@@ -37,16 +37,16 @@ class GemmPlans {  // used by one thread at a time
   std::unique_ptr<Plans> plans_;
 };
 
-bool uses_gemm_blocks();  // whether f32 products go by blocks: where oneDNN may not use AVX-512
+bool uses_gemm_blocks();  // whether f32 GEMMs run in blocks: where oneDNN may not use AVX-512
 
-class GemmBlocks {  // one a Context: f32 products; a row's bits depend neither on the other rows nor on the threads
+class GemmBlocks {  // one per Context: f32 GEMMs in which a row's bits depend neither on other rows nor on the threads
  public:
   void reserve(Runtime& run, const ops::Gemm& a);
   void run(Runtime& run, const ops::Gemm& a);  // after reserve
 
  private:
-  std::vector<std::unique_ptr<GemmPlans>> plans_;  // one a thread
-  size_t bytes_ = 0;                               // of scratch memory a thread
+  std::vector<std::unique_ptr<GemmPlans>> plans_;  // one per thread
+  size_t bytes_ = 0;                               // scratch memory per thread
 };
 
 }  // namespace weft::cpu

@@ -1,8 +1,8 @@
-// tensor/cpu/gemm/gemm_blocks.cpp: a product as blocks of rows, each on one thread.
+// tensor/cpu/gemm/gemm_blocks.cpp: a GEMM as blocks of rows, each on one thread.
 //
-// oneDNN's kernels for AVX2 and SSE4.1 take six rows at a time and another path for 1, 2 or 3 that remain, for one row
-// alone and for larger products; threads get rows in any number. So a row's bits would depend on how many stand beside
-// it. Whole sixes up to kMostRows give a row always the same.
+// oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use other code for 1, 2 or 3 remaining
+// rows, for a single row and for larger matrices. Since threads get any number of rows, a row's bits would
+// depend on its neighbours. With whole groups of six, up to kMostRows, every row is computed the same way.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr int64_t kStep = 6, kMostRows = 72;  // oneDNN halves more of them, not always into whole sixes
+constexpr int64_t kStep = 6, kMostRows = 72;  // oneDNN splits more rows, not always into whole sixes
 
 ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   ops::Gemm part = a;
@@ -25,7 +25,7 @@ ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   return part;
 }
 
-// The same with kStep rows, in `memory`.
+// The same GEMM with kStep rows, in `memory`.
 ops::Gemm padded(const ops::Gemm& a, void* memory) {
   ops::Gemm part = a;
   part.c = Tensor(memory, {kStep, a.c.cols()});
@@ -42,7 +42,7 @@ void copy(const Tensor& from, const Tensor& to) {  // into the first rows and co
 }
 
 struct Blocks {
-  int64_t whole, rows, remaining;  // rows in sixes; of a block of them; fewer than six
+  int64_t whole, rows, remaining;  // rows in whole sixes; rows of a block; fewer than six
   explicit Blocks(int64_t m) : whole(m / kStep * kStep), remaining(m - whole) {
     const int64_t share = (whole / kStep + num_threads() - 1) / num_threads() * kStep;
     rows = std::clamp(share, kStep, kMostRows);

@@ -1,5 +1,5 @@
-// tensor/cpu/gemm/gemm_output.h: where a finished block of a product goes: bias and what is there already are added,
-// and it is rounded if c stores halves. It is written in steps, between the products of the next block.
+// tensor/cpu/gemm/gemm_output.h: writes a finished block of c: adds bias and the old values, and rounds if c
+// is bf16. It writes in steps, between the multiplications of the next block.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace weft::cpu {
 
 inline constexpr int64_t kTileSums = kTileRows * kTileFloats;  // f32 sums of a tile
-inline constexpr int64_t kBlockSums = 4 * kTileSums;           // of a 32 x 32 block of c: four tiles, row by row
+inline constexpr int64_t kBlockSums = 4 * kTileSums;           // a 32 x 32 block of c: four tiles, row by row
 
 class BlockOutput {
  public:
@@ -27,14 +27,14 @@ class BlockOutput {
     sums_ = sums, row_ = row, col_ = col, done_ = 0;
     rows_ = std::min(kPanel, a_.c.rows() - row), cols_ = std::min(kPanel, a_.c.cols() - col);
   }
-  void write(int64_t count) {  // so many rows more, if there are as many
+  void write(int64_t count) {  // writes up to `count` more rows
     const int64_t end = std::min(done_ + count, rows_);
     if (done_ < end) a_.c.dtype == DType::bf16 ? write_rows<BFloat16>(end) : write_rows<float>(end);
     done_ = end;
   }
   void finish() { write(kPanel); }
 
-  // What accumulation will read of rows [begin, end) of the block at (row, col).
+  // Prefetches what accumulation will read of rows [begin, end) of the block at (row, col).
   void fetch(int64_t row, int64_t col, int64_t begin, int64_t end) const {
     if (!a_.accumulate) return;
     const int64_t size = static_cast<int64_t>(size_of(a_.c.dtype));

@@ -1,7 +1,7 @@
-// tensor/cpu/gemm/gemm_panels.h: operands of large products in panels that tiles are loaded from.
+// tensor/cpu/gemm/gemm_panels.h: packs operands of large GEMMs into panels, from which tiles are loaded.
 //
-// A panel is 32 rows (of the left operand) or columns (of the right one) of a product over all of its depth, in blocks
-// of 32: a block is two tiles, as amx.h has them for `a` and `b`. What lies beyond the matrix is 0.
+// A panel is 32 rows of the left operand, or 32 columns of the right one, over the whole depth, in blocks of
+// 32. A block is two tiles in the layout of `a` or `b` in amx.h. Elements beyond the matrix are 0.
 #pragma once
 
 #include "tensor/cpu/gemm/tiles.h"
@@ -15,19 +15,19 @@ inline constexpr int64_t kPanelBlock = kPanel * kPanel;
 
 constexpr int64_t round_up_to_panel(int64_t n) { return round_up_to_halves(n); }
 
-// One block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
+// The functions below pack one block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
 
-// Row `row` of a block, 0 beyond it; `from` is read only where it belongs to the block.
+// Row `row` of a block, 0 beyond it; `from` is read only inside the block.
 inline HalfRow block_row(const BFloat16* from, int64_t stride, int64_t row, int64_t rows, int64_t cols) {
   return row < rows ? load_halves(from + row * stride, cols) : HalfRow{};
 }
 
-// A left operand's rows as they are.
+// Packs a left operand, rows unchanged.
 inline void pack_rows(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
   for (int64_t i = 0; i < kPanel; ++i) store_halves(block_row(from, stride, i, rows, cols), to + i * kTileHalves);
 }
 
-// A right operand that is stored transposed: its columns are rows here, its depths columns.
+// Packs a right operand that is stored transposed: its columns are rows here.
 inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
   for (int64_t first = 0; first < kPanel; first += kTileRows, to += kTileSize) {
     Vec block[kTileRows];
@@ -37,10 +37,10 @@ inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int
   }
 }
 
-// Operands whose depths are rows: `rows` of them, at most 32, of all panels; a panel's block lies `panel_stride` after
-// the one before. Memory is read along its rows, as processors expect.
+// Operands whose rows run along the depth: packs `rows` of them, at most 32, for all panels; a panel's block
+// is `panel_stride` after that of the panel before. Memory is read sequentially along the rows.
 
-// A right operand: two depths side by side.
+// Packs a right operand: two depths side by side.
 inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
                            int64_t panel_stride) {
   for (int64_t i = 0; i < kPanel; i += 2, to += kTileHalves) {
@@ -55,7 +55,7 @@ inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, i
   }
 }
 
-// A left operand that is stored transposed.
+// Packs a left operand that is stored transposed.
 inline void pack_column_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
                               int64_t panel_stride) {
   pack_row_pairs(from, stride, rows, cols, to, panel_stride);

@@ -1,9 +1,10 @@
-// tensor/cpu/gemm/gemm_tiles.cpp: packs the operands into panels, then computes 32 x 32 blocks of c, each by four
-// tiles.
+// tensor/cpu/gemm/gemm_tiles.cpp: packs the operands into panels, then computes 32 x 32 blocks of c, each
+// with four tiles.
 //
-// Per 32 depths a block loads two tiles of each operand for four products, which at 16 cycles each hide the loads if
-// the right operand's panel stays in the first cache: 512 depths of it are 32 KiB, and the left operand is loaded as a
-// stream, past that cache. A finished block is rounded and written while the next one is multiplied.
+// For 32 depths, a block loads two tiles of each operand for four multiplications of 16 cycles each. They
+// hide the loads if the right operand's panel stays in the first cache: 512 depths of it are 32 KiB, and the
+// left operand is streamed past that cache. A finished block is rounded and written while the next one is
+// multiplied.
 #include "tensor/cpu/gemm/gemm_tiles.h"
 
 #if defined(__AVX512BW__)
@@ -21,14 +22,14 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kDepthBlock = 512;                // depths of a panel that stay in the first cache
-constexpr int64_t kDepthGroup = 4 * kDepthBlock;    // depths that are added up before the next columns' turn
+constexpr int64_t kDepthGroup = 4 * kDepthBlock;    // depths summed before moving to the next columns
 constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left operand that stay in the second cache
 
-struct Layout {            // of a product and its scratch memory
+struct Layout {            // of a GEMM and its scratch memory
   int64_t m, n, k, depth;  // depth: k in whole blocks
   int64_t row_block, row_blocks, col_groups, panels_per_group;
-  bool packs_left;  // else its tiles are loaded from the matrix, but for the last rows
-  size_t right_bytes, thread_bytes, left_bytes, bytes;  // the right panels; each thread's: left panels, then sums
+  bool packs_left;  // else its tiles are loaded from the matrix, except for the last rows
+  size_t right_bytes, thread_bytes, left_bytes, bytes;  // right panels; per thread: left panels, then sums
 };
 
 Layout layout_of(const ops::Gemm& a) {
@@ -55,8 +56,8 @@ Layout layout_of(const ops::Gemm& a) {
 
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
-// All of the right operand, by the threads of a parallel region; ends with a barrier. Where depths are rows, memory is
-// read in order.
+// Packs the whole right operand with the threads of a parallel region; ends with a barrier. Rows along the
+// depth are read in order.
 void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   const auto* b = matrix.ptr<BFloat16>();
   const int64_t k = transposed ? matrix.cols() : matrix.rows(), n = transposed ? matrix.rows() : matrix.cols();
@@ -76,7 +77,7 @@ void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   }
 }
 
-// Rows [begin, end) of the left operand.
+// Packs rows [begin, end) of the left operand.
 void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, BFloat16* to) {
   const auto* x = a.a.ptr<BFloat16>();
   const int64_t blocks = l.depth / kPanel, stride = a.a.row_stride;
@@ -92,7 +93,7 @@ void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, 
   }
 }
 
-struct LeftRows {  // where a block's 32 rows of the left operand lie
+struct LeftRows {  // location of a block's 32 rows of the left operand
   const BFloat16* data;
   int64_t block_stride, second_tile, row_bytes;
 };
@@ -137,7 +138,7 @@ struct Task {  // rows and panels of c
   int64_t first_row, last_row, first_panel, last_panel;
 };
 
-// `packed`: the task's rows if l.packs_left, else its last ones if they do not fill a panel.
+// `packed`: the task's rows if l.packs_left, else its last rows if they do not fill a panel.
 LeftRows left_rows(const ops::Gemm& a, const Layout& l, const Task& t, int64_t row, const BFloat16* packed) {
   if (l.packs_left) return {packed + (row - t.first_row) * l.depth, kPanelBlock, kTileSize, kTileBytes};
   if (row + kPanel > l.m) return {packed, kPanelBlock, kTileSize, kTileBytes};
@@ -152,7 +153,7 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
   else if (t.last_row == l.m && l.m % kPanel != 0)
     pack_left(a, l, l.m / kPanel * kPanel, l.m, packed);
   BlockOutput output(a);
-  float* const finished = sums;  // the last block's, written while the next one is in the tiles
+  float* const finished = sums;  // the last block's sums, written while the next block is multiplied
   float* const partial = sums + kBlockSums;
   const int64_t num_rows = (t.last_row - t.first_row + kPanel - 1) / kPanel;
   for (int64_t group = 0; group < l.depth; group += kDepthGroup) {

@@ -1,6 +1,8 @@
-// tensor/cpu/gemm/small_gemm.h: products of matrices that fit the nearest caches, without set-up cost; for attention.
+// tensor/cpu/gemm/small_gemm.h: matmuls of matrices that fit the nearest caches, without set-up cost; for
+// attention.
 //
-// Vectors run along the columns of b and c. An element of `a` is broadcast, so a transposed `a` need not be copied.
+// Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be
+// copied.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +15,7 @@
 
 namespace weft::cpu {
 
-// The widest vectors, and as many rows of two of them as leave registers for the operands.
+// The widest vectors, and as many rows of two vectors as leave registers for the operands.
 #if defined(__AVX512F__)
 inline constexpr int64_t kLanes = 16, kBlockRows = 8;
 #elif defined(__AVX__)
@@ -29,14 +31,14 @@ typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))))
 
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// The first `count` lanes; whole vectors, the usual case, as one instruction.
+// The first `count` lanes; a whole vector, the usual case, is one instruction.
 inline Vec load(const float* from, int64_t count = kLanes) {
   if (count == kLanes) return *reinterpret_cast<const UnalignedVec*>(from);
   Vec v = {};
   std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
   return v;
 }
-template <typename T>  // halves, widened
+template <typename T>  // bf16 or f16, widened
 inline Vec load(const T* from, int64_t count = kLanes) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     if (count == kLanes) {
@@ -57,7 +59,7 @@ inline void store(const Vec& v, float* to, int64_t count = kLanes) {
 }
 
 template <bool kTransposed>
-struct SmallA {  // [m, k], or in memory [k, m]; a type for each, as loops are faster when compiled for one
+struct SmallA {  // [m, k], or [k, m] in memory; separate types, as loops are faster when compiled for each
   const float* data;
   int64_t ld;
   const float& operator()(int64_t i, int64_t j) const { return kTransposed ? data[j * ld + i] : data[i * ld + j]; }
@@ -134,8 +136,8 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, S
   }
 }
 
-// in[rows, cols] as it lies if it is f32 and its columns fill vectors, else copied to `space` [rows, cols rounded up],
-// padded with 0.
+// in[rows, cols] itself if it is f32 and its columns fill vectors, else a copy in `space` [rows, cols rounded
+// up], padded with 0.
 template <typename T>
 inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
   if constexpr (std::is_same_v<T, float>) {
@@ -150,8 +152,8 @@ inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, fl
   return {space, ld};
 }
 
-// Transposes a square block of kLanes rows: at each stage, the halves of row i and row i + distance that lie across the
-// diagonal of their square change places.
+// Transposes a square block of kLanes rows. Each stage swaps, between row i and row i + distance, the halves
+// that are off the diagonal of their square.
 template <int kDistance, size_t... kLane>
 inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
   typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
@@ -171,7 +173,7 @@ inline void transpose_block(Vec* rows) {
   if constexpr (kDistance > 1) transpose_block<kDistance / 2>(rows);
 }
 
-// out[cols, ld] = the transpose of in[rows, cols], the columns up to ld being 0.
+// out[cols, ld] = the transpose of in[rows, cols]; columns up to ld are 0.
 template <typename T>
 void pack_transposed(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
   for (int64_t r = 0; r < rows; r += kLanes) {

@@ -1,8 +1,8 @@
-// tensor/cpu/gemm/tile_product.h: products of small bf16 matrices by tiles: packing, multiplying, rounding; for
-// attention.
+// tensor/cpu/gemm/tile_product.h: matmuls of small bf16 matrices on AMX tiles: packing, multiplying,
+// rounding; for attention.
 //
-// Everything is filled up with 0 to whole tiles, so products have no remainders. Of a product's factors `a` lies by
-// rows, and `b` in tiles of 32 rows x 16 columns, the tiles of a column of tiles one after the other.
+// Operands are padded with 0 to whole tiles, so no remainders are left. `a` is stored by rows. `b` is stored
+// in tiles of 32 rows x 16 columns, the tiles of one column consecutive.
 #pragma once
 
 #include "tensor/cpu/gemm/tiles.h"
@@ -19,7 +19,8 @@ inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t col
       store_halves(r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{}, a + r * ld + c);
 }
 
-// A pair of b's rows, of which `kRows` exist; tiles of neighbouring columns are `column` halves apart.
+// Packs a pair of b's rows, of which `kRows` exist; tiles of neighbouring columns are `column` elements
+// apart.
 template <int kRows>
 inline void pack_b_pair(const BFloat16* in, int64_t in_row, int64_t cols, BFloat16* to, int64_t column) {
   for (int64_t c = 0; c < cols; c += kTileHalves, to += 2 * column) {
@@ -56,10 +57,10 @@ struct TileA {
 };
 struct TileB {
   const BFloat16* data;
-  int64_t rows;  // of all of b: what lies between columns of tiles
+  int64_t rows;  // of all of b: the distance between columns of tiles
 };
 
-// kRows x kCols tiles of c.
+// Computes kRows x kCols tiles of c.
 template <int kRows, int kCols>
 inline void tile_product_block(int64_t k, TileA a, TileB b, float* c, int64_t ldc, bool accumulate) {
   constexpr bool kTwoRows = kRows > 1, kTwoCols = kCols > 1;
@@ -96,7 +97,7 @@ inline void tile_product_block(int64_t k, TileA a, TileB b, float* c, int64_t ld
   if constexpr (kTwoRows && kTwoCols) tile_store<3>(last, c_bytes);
 }
 
-// c[m, n] = a[m, k] b[k, n], or += if `accumulate`; m and n rounded up to 16, k to 32. Needs a TileConfig.
+// c[m, n] = a[m, k] b[k, n], or += if `accumulate`; m and n rounded up to 16, k to 32. Requires a TileConfig.
 inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, float* c, int64_t ldc,
                          bool accumulate = false) {
   for (int64_t col = 0; col < n; col += 2 * kTileFloats)

@@ -1,5 +1,5 @@
-// tensor/cpu/gemm/tiles.h: rows of bf16 in registers, on their way into tiles and out of them: loaded, interleaved,
-// transposed and rounded.
+// tensor/cpu/gemm/tiles.h: rows of bf16 in registers on their way to and from tiles: load, interleave,
+// transpose, round.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::cpu {
 
 inline constexpr bool kTilesCompiled = true;
 
-inline constexpr int64_t kTileSize = kTileRows * kTileHalves;  // halves
+inline constexpr int64_t kTileSize = kTileRows * kTileHalves;  // elements
 typedef uint16_t HalfRow __attribute__((vector_size(kTileBytes)));
 
 constexpr int64_t round_up_to_tile(int64_t n) { return (n + kTileRows - 1) / kTileRows * kTileRows; }
@@ -24,7 +24,7 @@ constexpr int64_t round_up_to_halves(int64_t n) { return (n + kTileHalves - 1) /
 
 inline __mmask32 first_lanes(int64_t count) { return count >= kTileHalves ? ~0u : (1u << count) - 1; }
 
-// The first `count` lanes, the others 0.
+// The first `count` lanes; the others are 0.
 inline HalfRow load_halves(const BFloat16* from, int64_t count = kTileHalves) {
   return reinterpret_cast<HalfRow>(_mm512_maskz_loadu_epi16(first_lanes(count), from));
 }
@@ -32,15 +32,15 @@ inline void store_halves(HalfRow row, BFloat16* to, int64_t count = kTileHalves)
   _mm512_mask_storeu_epi16(to, first_lanes(count), reinterpret_cast<__m512i>(row));
 }
 
-// To nearest, ties to even; subnormal numbers to 0. Every processor with tiles has this instruction, whatever the
-// kernels are compiled for.
+// Rounds to nearest, ties to even; subnormals become 0. Every processor with tiles has this instruction,
+// whatever the kernels are compiled for.
 inline HalfRow round_to_halves(Vec low, Vec high) {
   HalfRow rounded;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded) : "v"(low), "v"(high));
   return rounded;
 }
 
-// a[0], b[0], a[1], b[1], ... of the lower or the upper halves of two rows.
+// a[0], b[0], a[1], b[1], ... of the lower or upper halves of two rows.
 template <bool kUpper, size_t... kLane>
 inline HalfRow interleave(HalfRow a, HalfRow b, std::index_sequence<kLane...>) {
   return __builtin_shuffle(a, b, HalfRow{(kLane / 2 + kLane % 2 * kTileHalves + kUpper * kTileHalves / 2)...});
@@ -50,7 +50,7 @@ inline HalfRow interleave(HalfRow a, HalfRow b) {
   return interleave<kUpper>(a, b, std::make_index_sequence<kTileHalves>());
 }
 
-// The lower half of a row, interleaved with the upper one.
+// Interleaves the lower half of a row with the upper one.
 template <size_t... kLane>
 inline HalfRow interleave_halves(HalfRow row, std::index_sequence<kLane...>) {
   return __builtin_shuffle(row, HalfRow{(kLane / 2 + kLane % 2 * kTileHalves / 2)...});
@@ -59,8 +59,8 @@ inline HalfRow interleave_halves(HalfRow row) {
   return interleave_halves(row, std::make_index_sequence<kTileHalves>());
 }
 
-// The transpose of 16 rows of pairs of halves. Of rows of `b`'s transpose it makes a tile of `b`, and of pairs of rows,
-// interleaved, rows of `a`'s transpose.
+// Transposes 16 rows of pairs of bf16. This turns rows of b's transpose into a tile of `b`, and interleaved
+// pairs of rows into rows of a's transpose.
 inline void store_transposed(Vec* rows, BFloat16* tile) {
   transpose_block(rows);
   for (int64_t i = 0; i < kTileRows; ++i) store_halves(reinterpret_cast<HalfRow>(rows[i]), tile + i * kTileHalves);

@@ -1,4 +1,4 @@
-// tensor/cuda/attention/attention.cpp: what attention needs of the host alone: its scratch memory and its limit on head
+// tensor/cuda/attention/attention.cpp: the host side of attention: scratch memory and the limit on head
 // sizes.
 #include "tensor/cuda/attention/attention.h"
 

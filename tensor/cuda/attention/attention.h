@@ -1,4 +1,4 @@
-// tensor/cuda/attention/attention.h: the heads that attention's kernels are compiled for.
+// tensor/cuda/attention/attention.h: the head sizes that attention's kernels are compiled for.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,6 @@
 namespace weft::cuda::attention {
 
 inline constexpr int kMaxHead = 128;   // columns
-void require_head_size(int64_t size);  // an Error above kMaxHead
+void require_head_size(int64_t size);  // throws an Error above kMaxHead
 
 }  // namespace weft::cuda::attention

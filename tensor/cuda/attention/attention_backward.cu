@@ -1,11 +1,11 @@
-// tensor/cuda/attention/attention_backward.cu: gradients of attention; probabilities are computed again from the saved
-// lse.
+// tensor/cuda/attention/attention_backward.cu: attention gradients; probabilities are recomputed from the
+// saved lse.
 //
 // With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
 // dS = scale P (dP M - delta) with delta = rowsum(dY Y),  dQ = dS K,  dK = dS^T Q.
 //
-// One kernel runs twice: for tiles of queries, which own d_q, and for tiles of keys, which own d_k and d_v. To a tile
-// of keys everything is transposed, and queries are the columns.
+// One kernel runs twice: for tiles of queries, which own d_q, and for tiles of keys, which own d_k and d_v.
+// For a tile of keys everything is transposed: queries are the columns.
 #include <utility>
 
 #include "tensor/cuda/attention/attention_dropout.cuh"
@@ -19,8 +19,8 @@ using namespace attention;
 
 enum class Side { queries, keys };
 
-// What a tile reads of each side is a pair: Q and dY of queries, K and V of keys. The products of the pairs' first
-// ones are the scores, those of the second ones dP.
+// What a tile reads of each side: Q and dY of queries, K and V of keys. The matmul of the two first members
+// gives the scores, that of the second ones dP.
 template <typename T>
 struct Pair {
   Head<const T> first, second;
@@ -29,13 +29,13 @@ struct Pair {
 template <typename T>
 struct Backward {
   Pair<T> own, other;
-  Head<T> d_first, d_second;  // of the owner: d_q alone, or d_k and d_v
+  Head<T> d_first, d_second;  // the owner's: d_q alone, or d_k and d_v
   SentenceRows own_rows, other_rows;
-  int num_sentences, num_rows;  // of the owner
+  int num_sentences, num_rows;  // the owner's
   const float *lse, *delta;     // [N, Rq]
   int64_t lse_stride;
   int num_queries;
-  int group;  // query heads of a head of k and v
+  int group;  // query heads per head of k and v
   bool causal;
   float scale;
   Dropout dropout;
@@ -47,13 +47,13 @@ struct alignas(16) BackwardTiles {
   T other_first[kChunk * kStride<T, kHead>], other_second[kChunk * kStride<T, kHead>];
 };
 
-// lse and delta of the queries that a lane has: its two rows of a tile of queries, its columns of a tile of keys.
+// lse and delta of a lane's queries: its two rows in a tile of queries, its columns in a tile of keys.
 template <Side kOwner>
 struct QueryStats {
   static constexpr int kCount = kOwner == Side::queries ? 2 : kChunk / 4;
   float lse[kCount], delta[kCount];
 
-  // `query` is the tile's first row or the chunk's first column; those from `end` on are not looked at.
+  // `query` is the tile's first row or the chunk's first column; rows from `end` on are ignored.
   template <typename T>
   __device__ QueryStats(const Backward<T>& a, int64_t head, int query, int end) {
     for (int n = 0; n < kCount; ++n) {
@@ -62,13 +62,13 @@ struct QueryStats {
       delta[n] = i < end ? a.delta[head * a.num_queries + i] : 0.0f;
     }
   }
-  // Of element i of a group.
+  // Index of the query of element i of a group.
   __device__ static int index(int group, int i) { return kOwner == Side::queries ? i / 2 : 2 * group + i % 2; }
 };
 
-// A chunk's rows within their sentence, beside the tile's.
+// Position of a chunk's rows and of the tile's rows in their sentence.
 struct ChunkRows {
-  int tile, begin, count;  // the tile's first row and the chunk's first one, counted from their sentence's first rows
+  int tile, begin, count;  // first row of the tile and of the chunk, relative to their sentence's first rows
   bool causal;
 
   template <Side kOwner>
@@ -78,7 +78,7 @@ struct ChunkRows {
   }
 };
 
-// Scores in `p` and dP in `d_s` to P M and dS.
+// Turns scores in `p` and dP in `d_s` into P M and dS.
 template <Side kOwner>
 __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<kOwner>& stats, float scale,
                                        const Kept& kept, float keep_scale, Accumulators<kChunk>& p,
@@ -96,19 +96,20 @@ __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<k
   }
 }
 
-// The tile's rows of one sentence. A tile of keys sums over the query heads of its group, one after the other.
+// Computes the tile's rows of one sentence. A tile of keys sums over the query heads of its group in order.
 template <typename T, int kHead, Side kOwner>
 __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                                      BackwardTiles<T, kHead>& tiles) {
   const int head = static_cast<int>(blockIdx.y);
   const int own_begin = a.own_rows.begin[visit.sentence], other_begin = a.other_rows.begin[visit.sentence];
   const int num_others = a.other_rows.end[visit.sentence] - other_begin;
-  // Under the causal mask the tile's last query sees keys up to its own, and its first key is seen from there on.
+  // With the causal mask, the tile's last query sees keys up to its own, and its first key is visible from
+  // its own query on.
   constexpr bool queries = kOwner == Side::queries;
   const int end = a.causal && queries ? smaller(visit.end - own_begin, num_others) : num_others;
   const int least = a.causal && !queries ? (visit.begin - own_begin) / kChunk * kChunk : 0;
 
-  // One loop over heads and chunks: with two, ptxas uses so many registers that fewer blocks fit on a multiprocessor.
+  // One loop over heads and chunks: with two, ptxas uses so many registers that fewer blocks fit on an SM.
   const int num_heads = queries ? 1 : a.group, num_chunks = (end - least + kChunk - 1) / kChunk;
   int query_head = head * num_heads, begin = least;
   Accumulators<kHead> d_first, d_second;
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<
     store_rows(Accumulators<kHead>{}, left, tiles.own_second, a.d_second.at(head), first);
 }
 
-// delta [N, Rq] = rowsum(dY Y) of each head; 8 lanes a row of a head.
+// delta [N, Rq] = rowsum(dY Y) of each head; 8 lanes per row of a head.
 constexpr int kDeltaLanes = 8, kDeltaThreads = 256;
 
 template <typename T>

@@ -1,6 +1,6 @@
-// tensor/cuda/attention/attention_dropout.cuh: which probabilities of a warp's tile are kept. A lane asks Philox for 16
-// neighbouring keys of a query, in 2 groups or 3, and the lanes exchange the bits: both passes read the same mask,
-// whichever side owns the tile.
+// tensor/cuda/attention/attention_dropout.cuh: the dropout mask of a warp's tile. A lane computes the Philox
+// bits of 16 neighbouring keys of a query, in 2 or 3 groups, and the lanes exchange them: both passes read
+// the same mask, whichever side owns the tile.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weft::cuda::attention {
 
 // Bit i: element first + i is kept, for 16 elements.
 __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t first) {
-  constexpr int kGroups = 3;  // that 16 elements may lie in
+  constexpr int kGroups = 3;  // 16 elements touch at most 3
   const uint32_t threshold = dropout.threshold();
   uint32_t kept = 0;
   for (int group = 0; group < kGroups; ++group) {
@@ -26,7 +26,7 @@ __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t fi
   return kept >> (first % DropoutMask::kGroup) & 0xFFFFu;
 }
 
-// Which of a lane's elements of Accumulators<kChunk> are kept.
+// The kept elements among a lane's elements of Accumulators<kChunk>.
 struct Kept {
   uint32_t bits = 0;
   __device__ static Kept all() { return {0xFFFFu}; }
@@ -34,7 +34,7 @@ struct Kept {
   __device__ bool operator()(int group, int i) const { return bits >> (4 * group + i) & 1u; }
 };
 
-// Of a tile of kTileRows queries, `query` the first one's row of the mask, by kChunk keys.
+// For a tile of kTileRows queries by kChunk keys; `query` is the mask row of its first query.
 __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
   static_assert(kTileRows == 16 && kChunk == 32, "two lanes a query");
   const int lane = lane_id();
@@ -51,7 +51,7 @@ __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query
   return kept;
 }
 
-// Of a tile of kTileRows keys by kChunk queries.
+// For a tile of kTileRows keys by kChunk queries.
 __device__ inline Kept kept_of_keys(const DropoutMask& dropout, int64_t query, int64_t key) {
   static_assert(kTileRows == 16 && kChunk == 32, "a lane a query");
   const uint32_t mine = kept_elements(dropout, dropout.index(query + lane_id(), key));

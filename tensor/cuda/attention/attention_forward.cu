@@ -1,5 +1,6 @@
-// tensor/cuda/attention/attention_forward.cu: attention of packed sentences in one pass over the keys (online softmax:
-// Milakov & Gimelshein 2018; Dao et al. 2022). A warp owns a tile of queries; scores never leave its registers.
+// tensor/cuda/attention/attention_forward.cu: attention of packed sentences in one pass over the keys (online
+// softmax: Milakov & Gimelshein 2018; Dao et al. 2022). A warp owns a tile of queries; scores stay in its
+// registers.
 #include <limits>
 
 #include "tensor/cuda/attention/attention_dropout.cuh"
@@ -15,11 +16,11 @@ template <typename T>
 struct Forward {
   Head<const T> q, k, v;
   Head<T> y;
-  float* lse;  // nullptr: not wanted
+  float* lse;  // nullptr: not saved
   int64_t lse_stride;
   SentenceRows q_rows, k_rows;
   int num_sentences, num_queries, tile_rows;
-  int group;  // query heads of a head of k and v
+  int group;  // query heads per head of k and v
   bool causal;
   float scale;
   Dropout dropout;
@@ -30,13 +31,13 @@ struct alignas(16) ForwardTiles {
   T q[kTileRows * kStride<T, kHead>], k[kChunk * kStride<T, kHead>], v[kChunk * kStride<T, kHead>];
 };
 
-// The softmax of a lane's two rows, of the keys seen so far; sums are of the lane's own columns.
+// The softmax of a lane's two rows over the keys seen so far; sums cover the lane's own columns.
 struct OnlineSoftmax {
   float max[2] = {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
   float sum[2] = {0, 0};
 
-  // Products of a chunk of keys to e^(score - max). `visible`: how many keys of the chunk a row sees. What was summed
-  // before, here and in y, shrinks to the new maximum.
+  // Turns the scores of a chunk of keys into e^(score - max). A row sees `visible` keys of the chunk. Earlier
+  // sums, here and in y, are rescaled to the new maximum.
   template <int kHead>
   __device__ void add(Accumulators<kChunk>& s, const int (&visible)[2], float scale, Accumulators<kHead>& y) {
     for (int row = 0; row < 2; ++row) {
@@ -76,7 +77,7 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
   const int head = static_cast<int>(blockIdx.y), k_head = head / a.group;
   const int q_begin = a.q_rows.begin[visit.sentence], k_begin = a.k_rows.begin[visit.sentence];
   const int num_keys = a.k_rows.end[visit.sentence] - k_begin;
-  const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // by any of the rows
+  const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // by at least one row
   OnlineSoftmax softmax;
   Accumulators<kHead> y;
   for (int key = 0; key < seen; key += kChunk) {
@@ -148,7 +149,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
                                 .k_rows = SentenceRows(a.k_rows),
                                 .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
                                 .num_queries = static_cast<int>(a.q.rows()),
-                                // Decoding's queries are each a sentence of their own: none waits for another.
+                                // In decoding each query is its own sentence: none waits for another.
                                 .tile_rows = a.q_rows.longest == 1 ? 1 : kTileRows,
                                 .group = static_cast<int>(group),
                                 .causal = a.causal,

@@ -1,9 +1,9 @@
-// tensor/cuda/attention/attention_products.cuh: the two products that attention is made of, on tiles in a warp's shared
-// memory: of bf16 and f16 on tensor cores, of f32 by fused multiply-adds; either way the results lie on the lanes as
-// mma.cuh says, so that what is between the products is written once.
+// tensor/cuda/attention/attention_products.cuh: the two matmuls of attention, on tiles in a warp's shared
+// memory: bf16 and f16 on tensor cores, f32 with fused multiply-adds. Both leave results on the lanes in the
+// layout of mma.cuh, so the softmax between the matmuls is written once.
 //
-// A sum's terms are added in the same order wherever its row stands in a tile. Rows and columns that fill tiles up are
-// 0, and change no sum.
+// Terms are summed in the same order wherever a row is in a tile. Padding rows and columns are 0 and change
+// no sum.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace weft::cuda::attention {
 inline constexpr int kTileRows = 16;  // rows that a warp owns
 inline constexpr int kChunk = 32;     // rows of the other side that it holds at once
 
-// From one row of a tile in shared memory to the next: 16 bytes more than the row has, so that the same 16 bytes of 8
-// rows lie in different banks.
+// Stride between rows of a tile in shared memory: 16 bytes of padding put the same 16 bytes of 8 rows into
+// different banks.
 template <typename T, int kHead>
 inline constexpr int kStride = kHead + Packet<T>::kSize;
 
-// By value: std::min takes references, and device code has none to constants.
+// By value: std::min takes references, which device code cannot bind to constants.
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-// Where a lane's elements of [kTileRows, kColumns] f32 are: v[group][i] is row row_of(i), column column_of(group, i).
+// A lane's elements of [kTileRows, kColumns] f32: v[group][i] is row row_of(i), column column_of(group, i).
 template <int kColumns>
 struct Accumulators {
   float v[kColumns / 8][4] = {};
@@ -35,7 +35,7 @@ struct Accumulators {
 __device__ inline int row_of(int i) { return lane_id() / 4 + 8 * (i / 2); }
 __device__ inline int column_of(int group, int i) { return 8 * group + 2 * (lane_id() % 4) + i % 2; }
 
-// Two elements side by side; `to` is aligned for both.
+// Two neighbouring elements; `to` is aligned for both.
 template <typename T>
 __device__ inline uint32_t rounded_pair(float first, float second) {
   return from_float<T>(first).bits | static_cast<uint32_t>(from_float<T>(second).bits) << 16;
@@ -51,7 +51,7 @@ __device__ inline void store_pair<float>(float* to, float first, float second) {
 
 template <typename T>
 struct Products {
-  // c += a b^T, of tiles a [kTileRows, kHead] and b [kChunk, kHead].
+  // c += a b^T, for tiles a [kTileRows, kHead] and b [kChunk, kHead].
   template <int kHead>
   __device__ static void by_rows(const T* a, const T* b, Accumulators<kChunk>& c) {
     constexpr int kNext = kStride<T, kHead>;
@@ -68,7 +68,7 @@ struct Products {
     }
   }
 
-  // c += p b, of p rounded to T and a tile b [kChunk, kHead].
+  // c += p b, for p rounded to T and a tile b [kChunk, kHead].
   template <int kHead>
   __device__ static void by_columns(const Accumulators<kChunk>& p, const T* b, Accumulators<kHead>& c) {
     constexpr int kNext = kStride<T, kHead>;
@@ -107,7 +107,7 @@ struct Products<float> {
 
   template <int kHead>
   __device__ static void by_columns(const Accumulators<kChunk>& p, const float* b, Accumulators<kHead>& c) {
-    const int quad = lane_id() / 4 * 4;  // these four lanes hold all of two rows of p
+    const int quad = lane_id() / 4 * 4;  // these four lanes hold two whole rows of p
     const float* const b_row = b + column_of(0, 0);
     for (int source = 0; source < 4; ++source) {
       for (int group = 0; group < kChunk / 8; ++group) {

@@ -1,9 +1,9 @@
-// tensor/cuda/attention/attention_tile.cuh: a warp's tile of attention: consecutive rows of one head, the sentences
-// that they belong to, and rows on their way between global and shared memory.
+// tensor/cuda/attention/attention_tile.cuh: a warp's tile of attention: consecutive rows of one head, their
+// sentences, and copies of rows between global and shared memory.
 //
-// A warp owns what it writes: up to kTileRows rows, of queries or of keys. It visits their sentences one after the
-// other, and the rows of each on the other side in chunks that are counted from the sentence's own first row. So what
-// a row sums, and in which order, is the same wherever its sentence lies and whatever lies beside it.
+// A warp owns its output: up to kTileRows rows of queries or of keys. It visits their sentences in order, and
+// reads each sentence's rows of the other side in chunks counted from the sentence's first row. So a row's
+// sums and their order do not depend on the place or the neighbours of its sentence.
 #pragma once
 
 #include <algorithm>
@@ -43,14 +43,14 @@ struct SentenceRows {
   explicit SentenceRows(const ops::SequenceRanges& s) : begin(s.begin.ptr<int32_t>()), end(s.end.ptr<int32_t>()) {}
 };
 
-// A sentence and its rows among those of a tile.
+// A sentence and its rows within a tile.
 struct Visit {
   int sentence, begin, end;
   __device__ uint32_t rows(int first) const { return ((1u << (end - begin)) - 1u) << (begin - first); }  // bits
 };
 
-// visit(Visit) for each sentence with rows in [first, last), by number; the whole warp together. Sentences may lie in
-// any order, and share no row. The result has the bits of the rows of no sentence.
+// The whole warp calls visit(Visit) for each sentence with rows in [first, last), by number. Sentences may be
+// in any order and share no row. Returns a bit for each row of no sentence.
 template <typename F>
 __device__ inline uint32_t for_each_sentence(const SentenceRows& rows, int num_sentences, int first, int last,
                                              const F& visit) {
@@ -69,7 +69,8 @@ __device__ inline uint32_t for_each_sentence(const SentenceRows& rows, int num_s
   return left;
 }
 
-// A packet of a row to `to`, aligned for one; 0 beyond the row's end, or all 0 if there is no such row.
+// Copies a packet of a row to `to`, which is aligned for it; 0 beyond the row's end, or all 0 unless
+// `exists`.
 template <typename T>
 __device__ inline void load_packet(const Head<const T>& head, int64_t row, int col, bool exists, T* to) {
   const T* const from = head.data + row * head.stride + col;
@@ -81,7 +82,7 @@ __device__ inline void load_packet(const Head<const T>& head, int64_t row, int c
   }
 }
 
-// `count` rows of a head to a tile [kRows, kHead]; what they do not fill is 0.
+// Loads `count` rows of a head into a tile [kRows, kHead]; the rest of the tile is 0.
 template <int kRows, int kHead, typename T>
 __device__ inline void load_rows(const Head<const T>& head, int row, int count, T* tile) {
   constexpr int kPackets = kHead / Packet<T>::kSize;  // of a row
@@ -92,7 +93,7 @@ __device__ inline void load_rows(const Head<const T>& head, int row, int count, 
   }
 }
 
-// Those rows of `c` whose bits are set, to rows of a head that begin at `row`; through those rows of `tile`.
+// Stores the rows of `c` whose bits are set to rows of a head from `row` on, through the same rows of `tile`.
 template <int kHead, typename T>
 __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T* tile, const Head<T>& head, int row) {
   __syncwarp();
@@ -116,20 +117,21 @@ __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T
   }
 }
 
-// Of a tile's four lanes that hold the same rows.
+// The sum over the four lanes that hold the same rows.
 __device__ inline float quad_sum(float x) {
   x += __shfl_xor_sync(0xFFFFFFFFu, x, 1);
   return x + __shfl_xor_sync(0xFFFFFFFFu, x, 2);
 }
 
-// Threads of a block, whose warps have their own `Tiles` of shared memory: as many as fit in what every GPU grants.
+// Threads of a block, whose warps have their own `Tiles` in shared memory: as many as every GPU has memory
+// for.
 template <typename Tiles>
 inline constexpr int kThreads = std::clamp<int>(96 * 1024 / static_cast<int>(sizeof(Tiles)), 1, 4) * kWarp;
 template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
-// Blocks that a multiprocessor's registers must suffice for; 0 leaves it to the compiler, who for the sums of f32 would
-// rather spill some than have fewer blocks.
+// Blocks per multiprocessor that the register count must allow. 0 leaves it to the compiler, which for f32
+// would rather spill registers than have fewer blocks.
 template <typename T>
 inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : 0;
 
@@ -138,13 +140,13 @@ __device__ inline Tiles& tiles_of_warp() {
   return shared_memory<Tiles>()[threadIdx.x / kWarp];
 }
 
-// The first row of the calling warp's tile, when tiles have `tile_rows` rows.
+// The first row of the calling warp's tile, with `tile_rows` rows per tile.
 template <typename Tiles>
 __device__ inline int first_row(int tile_rows) {
   return (static_cast<int>(blockIdx.x) * kWarps<Tiles> + static_cast<int>(threadIdx.x) / kWarp) * tile_rows;
 }
 
-// A warp for every tile of `rows` rows of each head.
+// Launches one warp for every tile of `tile_rows` rows of each head.
 template <typename Tiles, typename Parameters>
 void launch_tiles(Context& ctx, const char* name, void (*kernel)(Parameters), int64_t rows, int tile_rows,
                   int64_t heads, const Parameters& parameters) {
@@ -152,7 +154,7 @@ void launch_tiles(Context& ctx, const char* name, void (*kernel)(Parameters), in
   launch(ctx, name, kernel, grid, dim3(kThreads<Tiles>), kWarps<Tiles> * sizeof(Tiles), parameters);
 }
 
-// f(std::integral_constant<int, kHead>), kHead the columns that a head of `size` has in a tile.
+// Calls f(std::integral_constant<int, kHead>), where kHead is the padded size of a head in a tile.
 template <typename F>
 void for_head_size(int64_t size, const F& f) {
   if (size <= 16) return f(std::integral_constant<int, 16>{});

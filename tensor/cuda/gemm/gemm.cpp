@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm.cpp: ops::gemm: finds the plan for all that is asked for, or does it in parts: a product, by
-// cuBLASLt or our own kernel, and passes over its result.
+// tensor/cuda/gemm/gemm.cpp: ops::gemm: one cuBLASLt call if a plan covers everything requested; otherwise a
+// matmul, by cuBLASLt or our own kernel, and passes over its result.
 #include "tensor/cuda/gemm/gemm.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ops::Epilogue::Kind;
 
-uint32_t alignment_of(const void* address) {  // in bytes; cuBLASLt tells none apart beyond 256
+uint32_t alignment_of(const void* address) {  // in bytes; above 256 cuBLASLt makes no difference
   constexpr uintptr_t kMost = 256;
   const auto bits = reinterpret_cast<uintptr_t>(address) | kMost;
   return static_cast<uint32_t>(bits & (~bits + 1));
@@ -25,7 +25,7 @@ bool is_wanted(const char* setting) {
   const char* const found = std::getenv(setting);
   const std::string_view value = found == nullptr ? "" : found;
   if (value != "" && value != "0" && value != "1")
-    fail(ErrorKind::usage, fmt::format("{} is {}: 1 or 0", setting, printable(value, 40)));
+    fail(ErrorKind::usage, fmt::format("{} is {}, expected 1 or 0", setting, printable(value, 40)));
   return value == "1";
 }
 
@@ -61,22 +61,22 @@ void reserve(Runtime& run, const ops::Gemm& a) {
   if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
 }
 
-// The bias, or its gradient, as cuBLASLt takes it: of c's own storage, so that for bf16 and f16 it is rounded, as the
-// weights are; a gradient is overwritten, so that it is added up afterwards.
+// The bias, or its gradient, for cuBLASLt, which wants c's storage: for bf16 and f16 a bias is rounded, like
+// the weights. cuBLASLt overwrites a gradient, so it is accumulated afterwards.
 Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
   if (a.d_bias.empty() && !rounds_bias(a)) return t;
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
-// cuBLASLt's GELU is the one by tanh, of which it takes the hardware's approximation: half a unit in the last place of
-// f16, which is not enough for f32.
+// cuBLASLt's GELU uses tanh, with the hardware's approximation: within half a unit in the last place of f16,
+// not accurate enough for f32.
 bool has_epilogue(const ops::Gemm& a) {
   if (a.epilogue.kind == Kind::none || a.epilogue.activation == Activation::relu) return true;
   return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
 }
 
-// One call of cuBLASLt, if it has one for all that `a` asks for.
+// One call of cuBLASLt, if it supports everything that `a` requests.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
@@ -93,7 +93,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   return true;
 }
 
-// What gelu and gelu_tanh save: their inputs, or c, which takes these where nothing is saved.
+// What gelu and gelu_tanh save: their inputs; c holds them if nothing is saved.
 Tensor inputs_of(const ops::Gemm& a) {
   const Tensor& saved = a.epilogue.saved;
   if (a.epilogue.activation == Activation::relu || saved.empty()) return a.c;
@@ -153,7 +153,7 @@ int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t 
 }
 
 void pack_weight(Context&, const ops::PackWeight&) {
-  fail(ErrorKind::internal, "pack_weight: GPUs have no packed form of a weight");
+  fail(ErrorKind::internal, "pack_weight: GPUs do not pack weights");
 }
 
 }  // namespace weft::cuda

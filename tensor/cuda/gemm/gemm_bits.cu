@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_bits.cu: relu after a product and its gradient, by a bit an element, where cuBLASLt has no
-// algorithm that does it within. The bits lie as cuBLASLt's: column j of a row is bit j % 8 of byte j / 8.
+// tensor/cuda/gemm/gemm_bits.cu: relu after a GEMM and its gradient, with one bit per element, where no
+// cuBLASLt algorithm fuses it. The bits have cuBLASLt's layout: column j of a row is bit j % 8 of byte j / 8.
 #include "tensor/cuda/gemm/gemm_plan.h"
 #include "tensor/cuda/groups.cuh"
 #include "tensor/math.h"
@@ -7,7 +7,7 @@
 namespace weft::cuda {
 namespace {
 
-static_assert(kGroup == 8, "a group of columns has a byte of bits");
+static_assert(kGroup == 8, "a group of columns fills one byte of bits");
 
 template <typename T>
 struct ReluGroup {

@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_fallback.cu: any matrix product, by tiles of 16 x 16 results, for those that cuBLASLt has no
-// algorithm for. Each result is one thread's sum in the order of the inner dimension, in f32.
+// tensor/cuda/gemm/gemm_fallback.cu: any GEMM, in tiles of 16 x 16 results, for those without a cuBLASLt
+// algorithm. One thread sums each result in the order of the inner dimension, in f32.
 #include "tensor/cuda/launch.cuh"
 #include "tensor/half.h"
 

@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a product, and the algorithm that cuBLASLt proposes for
-// it.
+// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a GEMM, and the algorithm that cuBLASLt proposes
+// for it.
 #include "tensor/cuda/gemm/gemm_plan.h"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 
 cudaDataType_t type_of(DType t) { return t == DType::bf16 ? CUDA_R_16BF : t == DType::f16 ? CUDA_R_16F : CUDA_R_32F; }
 
-// The row-major [rows, cols] as cuBLASLt sees it.
+// Describes a row-major [rows, cols] to cuBLASLt.
 void describe_matrix(cublasLtMatrixLayoutOpaque_t& layout, DType dtype, int64_t rows, int64_t cols,
                      int64_t row_stride) {
   check(cublasLtMatrixLayoutInit(&layout, type_of(dtype), static_cast<uint64_t>(cols), static_cast<uint64_t>(rows),
@@ -34,7 +34,7 @@ void set(cublasLtMatmulPreferenceOpaque_t& preference, cublasLtMatmulPreferenceA
 cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
   using Kind = ops::Epilogue::Kind;
   constexpr cublasLtEpilogue_t kActivations[2][2][2] = {
-      // relu or not, what is saved, bias
+      // [relu or not][what is saved][bias]
       {{CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
        {CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}},
       {{CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
@@ -50,7 +50,7 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   cublasLtMatmulPreferenceOpaque_t preference;
   check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit");
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kGemmWorkspaceBytes});
-  // A long sum may be cut into parts only if these are kept as f32 and added up in one step: not if they meet in c.
+  // A long sum may be split only if its parts are kept as f32 and added in one step, not accumulated in c.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.b_alignment);
   set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.a_alignment);
@@ -59,7 +59,7 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   return preference;
 }
 
-// What a product ends with has passes of its own, however a version of the library says that it cannot do it.
+// An epilogue falls back to separate passes, in whatever way a library version reports it as unsupported.
 bool is_refusal(cublasStatus_t status, bool ends) {
   return ends && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
 }
@@ -67,7 +67,7 @@ bool is_refusal(cublasStatus_t status, bool ends) {
 }  // namespace
 
 std::string description(const GemmKey& key) {
-  return fmt::format("a {} product [{}, {}]{} x [{}, {}]{} into {} (rows {}, {} and {} apart)", name_of(key.ab), key.m,
+  return fmt::format("a {} GEMM [{}, {}]{} x [{}, {}]{} into {} (rows {}, {} and {} apart)", name_of(key.ab), key.m,
                      key.k, key.trans_a ? " transposed" : "", key.k, key.n, key.trans_b ? " transposed" : "",
                      name_of(key.c), key.a_stride, key.b_stride, key.c_stride);
 }
@@ -136,7 +136,7 @@ bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const c
       cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
                      operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream);
   if (is_refusal(status, ends_)) return false;
-  check(status, "a matrix product");
+  check(status, "GEMM");
   note_launch("gemm");
   return true;
 }

@@ -1,8 +1,8 @@
-// tensor/cuda/gemm/gemm_plan.h: one kind of product as cuBLASLt is told it: descriptor, layouts, algorithm.
+// tensor/cuda/gemm/gemm_plan.h: cuBLASLt's view of one kind of GEMM: descriptor, layouts, algorithm.
 //
-// cuBLASLt's matrices are column-major; a row-major matrix is the same memory as its transpose in columns. So for
-// C = op(A) op(B) it computes C^T = op(B)^T op(A)^T: our b is its A, our a its B, and our bias, one value a column, its
-// bias, one value a row. A column slice is a leading dimension.
+// cuBLASLt's matrices are column-major; a row-major matrix is the same memory as its column-major transpose.
+// So for C = op(A) op(B) it computes C^T = op(B)^T op(A)^T: our b is its A, our a its B, and our bias, one
+// value per column, its bias, one value per row. A column slice is a leading dimension.
 #pragma once
 
 #include <cublasLt.h>
@@ -17,11 +17,11 @@
 
 namespace weft::cuda {
 
-inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // what cuBLASLt's algorithms for H100 ask for at most
+inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // the most that cuBLASLt requests on H100
 
-struct GemmKey {  // what an algorithm may depend on
+struct GemmKey {  // everything that the choice of an algorithm depends on
   int64_t m, n, k, a_stride, b_stride, c_stride;
-  bool trans_a, trans_b, bias, accumulate, d_bias, saves;  // saves: or reads what was saved
+  bool trans_a, trans_b, bias, accumulate, d_bias, saves;  // saves: writes or reads saved values
   ops::Epilogue::Kind epilogue;
   Activation activation;
   DType ab, c;
@@ -32,16 +32,16 @@ std::string description(const GemmKey& key);  // for messages
 
 struct GemmOperands {
   const void *a, *b;
-  const void* bias;   // in c's storage: added, or the gradient, which is written; nullptr if the plan has none
-  const void* saved;  // of the activation, written or read; nullptr likewise
+  const void* bias;   // in c's storage: the bias to add, or the gradient to write; or nullptr
+  const void* saved;  // of the activation, written or read; or nullptr
   void* c;
 };
 
-// From one row of what an activation saves to the next, as cuBLASLt asks for. relu saves a bit an element, whether it
-// was positive, the others their inputs.
+// Row stride of what an activation saves, as cuBLASLt requires it. relu saves one bit per element, set if it
+// was positive; the others save their inputs.
 int64_t saved_stride(Activation activation, int64_t cols);
 
-struct GemmQueue {  // where products go
+struct GemmQueue {  // where GEMMs are enqueued
   cublasLtHandle_t library;
   cudaStream_t stream;
   void* workspace;  // of kGemmWorkspaceBytes
@@ -49,14 +49,15 @@ struct GemmQueue {  // where products go
 
 class GemmPlan {
  public:
-  // `like`: operands as they will be; their addresses say how they are aligned. `tune`: time candidates instead of
-  // taking the heuristic's first.
+  // `like`: operands as in the real calls; their addresses give the alignment. `tune`: time candidates
+  // instead of taking the heuristic's first.
   GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune);
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has an algorithm for this product
-  // False, and from then on not possible, if cuBLASLt refuses now what it proposed for a product with an ending.
+  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has an algorithm for this GEMM
+  // Returns false, and stays impossible, if cuBLASLt now rejects an algorithm that it proposed for an
+  // epilogue.
   bool run(const GemmQueue& queue, const GemmOperands& operands) {
     return is_possible_ = run(queue, operands, algorithm_);
   }
@@ -70,15 +71,15 @@ class GemmPlan {
   cublasLtMatmulDescOpaque_t operation_;
   cublasLtMatrixLayoutOpaque_t a_, b_, c_;
   cublasLtMatmulAlgo_t algorithm_;
-  float beta_;  // what c is multiplied with before the product is added: 0 or 1
+  float beta_;  // factor of c before the result is added: 0 or 1
   bool bias_, saves_, ends_, is_possible_ = false;
 };
 
-// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on operands of its own; one that is refused
-// is none. The first if all are.
+// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on its own operands; rejected ones
+// are skipped. Returns the first if all are rejected.
 size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t count,
                          const std::function<bool(size_t candidate, const GemmOperands&)>& run);
 
-void check(cublasStatus_t status, const char* what);  // an Error for what a call of cuBLASLt says
+void check(cublasStatus_t status, const char* what);  // throws an Error if a cuBLASLt call failed
 
 }  // namespace weft::cuda

@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_tuning.cpp: the fastest of some algorithms for a product, found by timing them.
+// tensor/cuda/gemm/gemm_tuning.cpp: finds the fastest algorithm for a GEMM by timing candidates.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kFullAlignment = 256;
 
-// A matrix of its own with the strides and the alignment of the real one; an Error where there is no room for it.
-// Zeros: tensor cores are a little faster on them, but on all candidates alike.
+// A separate matrix with the strides and alignment of the real one; throws an Error if out of memory. It
+// holds zeros, on which tensor cores are a little faster, but equally for all candidates.
 class Operand {
  public:
   Operand(int64_t rows, int64_t row_stride, DType dtype, uint32_t alignment)
@@ -28,7 +28,7 @@ class Operand {
   void* data_;
 };
 
-class Stopwatch {  // of what a stream does
+class Stopwatch {  // times the work of a stream
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
     for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
@@ -67,7 +67,7 @@ size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t coun
   size_t best = 0;
   float least = std::numeric_limits<float>::infinity();
   for (size_t candidate = 0; candidate < count; ++candidate) {
-    if (!run(candidate, operands)) continue;  // once untimed: the first loads the kernel
+    if (!run(candidate, operands)) continue;  // an untimed run first: it loads the kernel
     watch.start();
     for (int i = 0; i < kRuns; ++i) run(candidate, operands);
     const float elapsed = watch.milliseconds();

@@ -1,4 +1,4 @@
-// tensor/cuda/runtime/device.cpp: which GPU is used, what it is, and whether the kernels run on it.
+// tensor/cuda/runtime/device.cpp: selects a GPU, describes it, and checks that the kernels run on it.
 #include <cublasLt.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ std::string host_name() {
   return name;
 }
 
-// CUDA calls a driver that is not there insufficient too.
+// CUDA also calls a missing driver insufficient.
 std::string why_no_device(cudaError_t status) {
   int driver = 0, runtime = 0;
   if (status != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
@@ -52,7 +52,8 @@ std::string why_no_device(cudaError_t status) {
     return cudaGetErrorString(status);
   }
   if (driver == 0) return "there is no NVIDIA driver";
-  return fmt::format("the NVIDIA driver is of CUDA {}, the program of {}", cuda_version(driver), cuda_version(runtime));
+  return fmt::format("the NVIDIA driver supports CUDA {}, the program needs {}", cuda_version(driver),
+                     cuda_version(runtime));
 }
 
 std::string cublaslt_version(size_t number) {
@@ -85,7 +86,7 @@ void use_device(int index) {
   const int count = num_devices();
   if (index < 0 || index >= count) {
     fail(ErrorKind::usage, fmt::format("there is no CUDA device {}: this process sees {}, counted from 0 "
-                                       "(CUDA_VISIBLE_DEVICES says which)",
+                                       "(see CUDA_VISIBLE_DEVICES)",
                                        index, count));
   }
   require_supported(index);
@@ -97,7 +98,7 @@ void require_supported_device() {
   (void)current_device();  // for messages
 }
 
-// After an error that stays, CUDA may not tell any more: then what it said before counts.
+// After a persistent error CUDA may not answer; then the last known answer is used.
 std::string current_device() {
   thread_local std::string known = "no device";
   int index = 0;

@@ -1,7 +1,7 @@
-// tensor/cuda/runtime/graph.cpp: what a Context's stream is asked for, recorded as a CUDA graph.
+// tensor/cuda/runtime/graph.cpp: records the work of a Context's stream as a CUDA graph.
 //
-// Work on other streams belongs to it where it waits for an event of this one and this one waits for it in turn, as
-// NCCL's does. Other threads may call CUDA meanwhile: a watchdog does.
+// Work on other streams is included if it waits for an event of this stream and this stream waits for it, as
+// with NCCL. Other threads, such as a watchdog, may call CUDA meanwhile.
 #include "tensor/cuda/runtime/runtime.h"
 
 namespace weft::cuda {
@@ -39,7 +39,7 @@ std::unique_ptr<Context::Runtime::Recording> Runtime::record(const std::function
   try {
     work();
   } catch (...) {
-    (void)cudaStreamEndCapture(stream_, &graph);  // the stream is free again; what went wrong is on its way
+    (void)cudaStreamEndCapture(stream_, &graph);  // frees the stream; the error is already propagating
     (void)cudaGetLastError();
     if (graph != nullptr) (void)cudaGraphDestroy(graph);
     throw;

@@ -10,7 +10,7 @@ void* allocate(size_t bytes) {
   const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) fail_without_memory(bytes);
   check(status, "cudaMalloc");
-  // Streams of ours do not wait for the default one, so this does.
+  // our streams do not wait for the default stream, so this waits
   const cudaError_t filled = cudaMemset(data, 0, bytes);
   const cudaError_t done = filled == cudaSuccess ? cudaStreamSynchronize(nullptr) : filled;
   if (done != cudaSuccess) release(data);
@@ -18,14 +18,14 @@ void* allocate(size_t bytes) {
   return data;
 }
 
-// cudaFree waits for the device. While an error unwinds, that could be for a collective whose peers never come, and the
-// communicator that aborts it is destroyed later than its tensors: so then the memory is left to the end of the
-// process.
+// cudaFree waits for the device. While an error unwinds, the device may be in a collective whose peers never
+// come, and the communicator that aborts it is destroyed after its tensors. The memory is then left to the
+// end of the process.
 void release(void* data) noexcept {
   if (data != nullptr && std::uncaught_exceptions() == 0) (void)cudaFree(data);
 }
 
-// CUDA gives whole pages of 2 MiB, which small pieces share.
+// CUDA allocates whole pages of 2 MiB, which small allocations share.
 size_t footprint(size_t bytes) {
   constexpr size_t kPiece = 512, kPage = size_t{2} << 20, kLargestPiece = size_t{1} << 20;
   const size_t unit = bytes <= kLargestPiece ? kPiece : kPage;

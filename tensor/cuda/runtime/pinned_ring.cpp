@@ -1,4 +1,4 @@
-// tensor/cuda/runtime/pinned_ring.cpp: copies in parts of at most half a ring.
+// tensor/cuda/runtime/pinned_ring.cpp: copies in chunks of at most half a ring.
 #include "tensor/cuda/runtime/pinned_ring.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kAlignment = 256;  // of each part: copies are fastest from whole lines
+constexpr size_t kAlignment = 256;  // of each chunk: copies are fastest from whole lines
 
 }  // namespace
 
@@ -30,7 +30,7 @@ PinnedRing::~PinnedRing() {
 void PinnedRing::turn(cudaStream_t stream) {
   check(cudaEventRecord(done_[half_], stream), "upload");
   half_ = 1 - half_;
-  check(cudaEventSynchronize(done_[half_]), "upload");  // at once for a half that was never filled
+  check(cudaEventSynchronize(done_[half_]), "upload");  // returns at once for a half that was never filled
   used_ = 0;
 }
 
@@ -51,8 +51,8 @@ void PinnedRing::upload(const void* host, void* device, size_t bytes, cudaStream
   }
 }
 
-// The device may write a half at any time: in the stream's order what it was to read there comes before. The host takes
-// a part out while the next one comes in.
+// The device may write a half at any time: its earlier reads come first in stream order. The host copies one
+// chunk out while the next one arrives.
 void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStream_t stream) {
   if (data_ == nullptr) allocate();
   const char* from = static_cast<const char*>(device);
@@ -70,7 +70,7 @@ void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStre
     check(cudaEventSynchronize(done_[(part - 1) % 2]), "download");
     std::memcpy(to + (part - 1) * kHalfBytes, half(part - 1), size(part - 1));
   }
-  half_ = used_ = 0;  // nothing is under way
+  half_ = used_ = 0;  // no copy is pending
 }
 
 }  // namespace weft::cuda

@@ -1,8 +1,8 @@
-// tensor/cuda/runtime/pinned_ring.h: pinned memory through which bytes go from the host's own memory to the device, so
-// that the host may write there again at once, and back.
+// tensor/cuda/runtime/pinned_ring.h: pinned memory for copies between pageable host memory and the device, so
+// that the host may reuse its memory at once.
 //
-// Two halves: while the host fills or empties one, the device reads or writes the other. Uploads wait only for a half
-// that is still being read, downloads for all that the stream was asked for before.
+// Two halves: while the host fills or empties one, the device reads or writes the other. An upload waits only
+// for a half that is still being read, a download for all earlier work of the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace weft::cuda {
 
-class PinnedRing {  // takes no memory before its first use
+class PinnedRing {  // allocates on first use
  public:
   static constexpr size_t kHalfBytes = size_t{4} << 20;
 
@@ -20,7 +20,7 @@ class PinnedRing {  // takes no memory before its first use
   ~PinnedRing();
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
-  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // always of the same stream
+  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // always on the same stream
   void download(const void* device, void* host, size_t bytes, cudaStream_t stream);
 
  private:
@@ -28,7 +28,7 @@ class PinnedRing {  // takes no memory before its first use
   void turn(cudaStream_t stream);
 
   char* data_ = nullptr;
-  size_t half_ = 0, used_ = 0;         // the half being filled, and how much of it is
+  size_t half_ = 0, used_ = 0;         // the half being filled, and its used bytes
   std::array<cudaEvent_t, 2> done_{};  // of a half: the device has read or written it
 };
 

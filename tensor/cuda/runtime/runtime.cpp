@@ -1,4 +1,4 @@
-// tensor/cuda/runtime/runtime.cpp: the state of one Context on a GPU, and what CUDA's errors say.
+// tensor/cuda/runtime/runtime.cpp: the state of a Context on a GPU, and messages for CUDA's errors.
 #include "tensor/cuda/runtime/runtime.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -13,8 +13,7 @@ namespace {
 
 thread_local const char* last_kernel = nullptr;
 
-// CUDA numbers what goes wrong while kernels run from here on, up to what a call itself may not ask for; it surfaces in
-// whatever is called next.
+// CUDA error codes of this range come from running kernels; any later call may report them.
 bool is_of_a_running_kernel(cudaError_t status) {
   return status >= cudaErrorIllegalAddress && status < cudaErrorNotSupported && status != cudaErrorLaunchOutOfResources;
 }
@@ -25,12 +24,12 @@ void note_launch(const char* kernel) { last_kernel = kernel; }
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // or the next call would report it once more
+  (void)cudaGetLastError();  // clear it, or the next call would report it again
   if (status == cudaErrorMemoryAllocation) fail_without_memory(what);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
   std::string earlier;
   if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
-    earlier = fmt::format(", of a kernel started before, the last of which was {}; CUDA_LAUNCH_BLOCKING=1 finds it",
+    earlier = fmt::format(", from an earlier kernel; the last one launched was {}; CUDA_LAUNCH_BLOCKING=1 finds it",
                           last_kernel);
   }
   fail(ErrorKind::internal, fmt::format("{} ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
@@ -56,7 +55,7 @@ Scratch::~Scratch() { release(data_); }
 void Scratch::reserve(size_t bytes, bool dry_run) {
   bytes_ = std::max(bytes_, bytes);
   if (dry_run || allocated_ >= bytes_) return;
-  release(data_);  // waits for kernels that still work in it
+  release(data_);  // waits for kernels that still use it
   data_ = nullptr;
   allocated_ = 0;
   const cudaError_t status = cudaMalloc(&data_, bytes_);
@@ -65,7 +64,7 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   allocated_ = bytes_;
 }
 
-// A dry run asks nothing of a GPU: memory can be planned on a machine without one.
+// A dry run does not touch a GPU: memory can be planned on a machine without one.
 Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
   if (dry_run) return;
   require_supported_device();
@@ -74,7 +73,7 @@ Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
 
 Runtime::~Runtime() {
   if (stream_ == nullptr) return;
-  (void)cudaStreamSynchronize(stream_);  // what is enqueued still works in this memory
+  (void)cudaStreamSynchronize(stream_);  // enqueued work may still use this memory
   (void)cudaStreamDestroy(stream_);
 }
 
@@ -87,7 +86,7 @@ void Runtime::reserve(const Context::Runtime& dry) {
 void Runtime::reserve(Use use, size_t bytes) {
   Scratch& scratch = scratch_[use];
   if (num_graphs_ > 0 && bytes > scratch.bytes()) {
-    fail(ErrorKind::internal, fmt::format("an op asks for {} bytes of scratch memory where CUDA graphs were recorded "
+    fail(ErrorKind::internal, fmt::format("an op needs {} bytes of scratch memory, but CUDA graphs were recorded "
                                           "with {}: the memory plan of the step is too small",
                                           bytes, scratch.bytes()));
   }
