@@ -1,4 +1,4 @@
-// parallel/collective.cpp: checks, chunks and sums in rank order.
+// parallel/collective.cpp: checks, chunks, and sums in rank order.
 #include "parallel/collective.h"
 
 #include <cstring>
@@ -23,7 +23,7 @@ void max_into(const T* __restrict x, T* __restrict max, int64_t count) {
 template <typename T>
 void reduce(ReduceOp op, std::span<const void* const> parts, int64_t count, T* out) {
   for_each_piece(count, kBlock, [&](int64_t begin, int64_t n) {
-    T block[kBlock];  // apart from `out`, which may be one of the parts still to be read
+    T block[kBlock];  // separate from `out`, which may be one of the parts still to be read
     std::copy_n(static_cast<const T*>(parts[0]) + begin, n, block);
     for (const void* part : parts.subspan(1)) {
       const T* x = static_cast<const T*>(part) + begin;
@@ -49,7 +49,7 @@ void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const>
     case DType::i32:
       return reduce(op, parts, count, static_cast<int32_t*>(out));
     default:
-      fail(ErrorKind::internal, fmt::format("a sum of {} over ranks: sums are f32", name_of(dtype)));
+      fail(ErrorKind::internal, fmt::format("an all-reduce of {}: only f32 can be summed", name_of(dtype)));
   }
 }
 

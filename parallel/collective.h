@@ -1,4 +1,5 @@
-// parallel/collective.h: what all communicators share: checks, chunks and pieces of a tensor, sums in rank order.
+// parallel/collective.h: shared by all communicators: checks, splitting a tensor into chunks, sums in rank
+// order.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,18 @@ struct Chunk {
   int64_t begin = 0, count = 0;
 };
 
-// Chunk `index` of `num_chunks` nearly equal ones; the first of them are one element longer where it does not divide.
+// Chunk `index` of `num_chunks` nearly equal ones; if the number does not divide, the first ones are longer
+// by one.
 Chunk chunk_of(int64_t numel, int index, int num_chunks);
 
-// Calls f(begin, count) for consecutive pieces of at most `limit` elements; not at all for 0 elements.
+// Calls f(begin, count) for consecutive parts of at most `limit` elements; never for 0 elements.
 template <typename F>
 void for_each_piece(int64_t numel, int64_t limit, F&& f) {
   for (int64_t begin = 0; begin < numel; begin += limit) f(begin, std::min(limit, numel - begin));
 }
 
-// out[i] = parts[0][i] + parts[1][i] + ..., added in this order; `out` may be one of the parts. For max a NaN wins.
+// out[i] = parts[0][i] + parts[1][i] + ..., added in this order; `out` may be one of the parts. For max a NaN
+// wins.
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
 void check_collective(const Tensor& x);                                     // contiguous host memory

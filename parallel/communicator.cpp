@@ -1,4 +1,4 @@
-// parallel/communicator.cpp: what follows from the collectives alone: host values, strings, and agreement on errors.
+// parallel/communicator.cpp: host values, strings and agreement on errors, built from the collectives.
 #include "parallel/communicator.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kWord = sizeof(int32_t);  // bytes travel as i32
+constexpr int64_t kWord = sizeof(int32_t);  // bytes are sent as i32
 
 Tensor words(std::vector<int32_t>& v) { return Tensor(v.data(), {static_cast<int64_t>(v.size())}, DType::i32); }
 
@@ -30,7 +30,7 @@ std::vector<int32_t> pack(const std::string& text, int64_t num_words) {
 
 int64_t words_for(int64_t bytes) { return (bytes + kWord - 1) / kWord; }
 
-// An Error with its kind, host and frames as text, and back.
+// Converts an Error with its kind, host and frames to text and back.
 std::string serialize(const std::exception_ptr& error) {
   ErrorKind kind = ErrorKind::internal;
   std::string message = "unknown exception", frames;
@@ -52,7 +52,7 @@ std::string serialize(const std::exception_ptr& error) {
   size_t at = 1 + host.size() + 1;
   for (size_t end; (end = text.find('\0', at)) != at; at = end + 1) frames.push_back(text.substr(at, end - at));
   std::string message = text.substr(at + 1);
-  if (!message.starts_with("rank "))  // else a smaller group has agreed on it
+  if (!message.starts_with("rank "))  // otherwise a smaller group has already agreed on it
     message = fmt::format("rank {} on {}: {}", rank, host, message);
   std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are alive: here those of the other rank
   Error error(static_cast<ErrorKind>(text[0]), message);

@@ -1,9 +1,9 @@
 // parallel/communicator.h: collectives over a group of ranks.
 //
-// Every implementation does every collective, a group of one included. Reductions add in rank order, so results are
-// the same bits on every rank and in every run. All ranks of a group make the same calls in the same order.
-// Tensors are contiguous, f32, f64 or i32; any length (chunked inside). A failed peer is an Error, never a hang of
-// ours.
+// Every implementation has every collective, even for a group of one. Reductions add in rank order, so
+// results have the same bits on every rank and in every run. All ranks of a group make the same calls in the
+// same order. Tensors are contiguous, f32, f64 or i32, of any length (chunked internally). A failed peer
+// causes an Error, never a hang.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,11 @@ namespace weft {
 
 enum class ReduceOp : uint8_t { sum, max };
 
-// A collective under way. Its tensors belong to it until wait() returns. Destroying one that was not waited for is a
-// bug.
+// A collective in progress. It owns its tensors until wait() returns. Destroying one without wait() is a bug.
 class PendingWork {
  public:
   virtual ~PendingWork() = default;
-  virtual void poll() = 0;  // lets it progress; never blocks
+  virtual void poll() = 0;  // makes progress; never blocks
   virtual void wait() = 0;
 };
 
@@ -39,22 +38,22 @@ class Communicator {
   bool is_main_rank() const { return rank() == 0; }
 
   virtual void all_reduce(const Tensor& x, ReduceOp op = ReduceOp::sum) = 0;   // in place
-  virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, beside the caller
+  virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, asynchronous
   virtual void all_gather(const Tensor& x, const Tensor& y) = 0;               // y [size, ...x], rank order
   virtual void reduce_scatter(const Tensor& x, const Tensor& y) = 0;           // x [size, ...y], sum
   virtual void broadcast(const Tensor& x, int root) = 0;
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key
-  // The ranks of each host for themselves, in the order of this group. Threads of one process are on one.
+  // Splits into one group per host, in this group's order. Threads of one process are on one host.
   virtual std::unique_ptr<Communicator> split_by_host() { return split(0, rank()); }
 
-  // The step that the next collectives belong to: for the message if one of them does not end.
+  // The step of the next collectives, for the message if one of them hangs.
   virtual void set_step(int64_t) {}
 
-  // Conveniences over the above, for host values.
+  // Helpers for host values.
   double sum(double value);
   int64_t max(int64_t value);
-  std::string broadcast_string(const std::string& text, int root);  // root's text, everywhere
+  std::string broadcast_string(const std::string& text, int root);  // root's text, on all ranks
   std::vector<std::string> all_gather_strings(const std::string& text);
 };
 
@@ -62,15 +61,15 @@ std::unique_ptr<Communicator> make_single_communicator();  // a group of one
 
 std::string host_name();  // of the machine that this process runs on
 
-// Runs body(rank's communicator) on `size` threads of this process and joins them; the first exception is thrown again,
-// and the other ranks are released from whatever collective they are in.
+// Runs body(rank's communicator) on `size` threads of this process and joins them. The first exception is
+// rethrown, and the other ranks are released from any collective that they are in.
 void run_thread_ranks(int size, const std::function<void(Communicator&)>& body);
 
-// All ranks call it after a fallible local phase, with nullptr or what went wrong: either all return, or all throw the
-// same Error (the lowest failing rank's, naming it), so that nobody waits for a rank that has given up.
+// All ranks call it after a local phase that may fail, with nullptr or the error. Either all return, or all
+// throw the same Error (the lowest failing rank's, naming it), so that no rank waits for one that has failed.
 void agree(Communicator& world, const std::exception_ptr& error);
 
-// Runs a phase that may fail on one rank and not on another, and agrees on how it went; gives what it returned.
+// Runs a phase that may fail on some ranks, agrees on its outcome, and returns its result.
 template <typename Phase>
 auto all_or_none(Communicator& world, Phase&& phase) {
   std::exception_ptr error;

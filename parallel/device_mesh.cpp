@@ -1,4 +1,4 @@
-// parallel/device_mesh.cpp: the one place that says how tensors on a device travel.
+// parallel/device_mesh.cpp: decides how tensors on a device are communicated.
 #include "parallel/device_mesh.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicato
 
 void require_communication(Device device, Communication wanted) {
   require(device != Device::cpu || wanted != Communication::nccl, ErrorKind::usage,
-          "parallel.communication = nccl is between GPUs, but this run computes on CPUs: leave it at auto");
+          "parallel.communication = nccl is between GPUs, but this run is on CPUs: leave it at auto");
 }
 
 DeviceMesh::DeviceMesh(const Mesh& mesh, Communication wanted, NcclLimits limits) : mesh_(mesh) {

@@ -1,4 +1,4 @@
-// parallel/grad_sync.cpp: buckets from the end of the flat gradients to their start, as the backward pass fills them.
+// parallel/grad_sync.cpp: buckets from the end of the flat gradients to the start, as backward fills them.
 #include "parallel/grad_sync.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void GradSync::begin() {
 void GradSync::ready(int64_t first) {
   assert(first >= 0 && first <= grads_.numel());
   if (dp_.size() == 1) return;
-  for (const auto& work : pending_) work->poll();  // what is under way goes on beside the backward pass
+  for (const auto& work : pending_) work->poll();  // lets the pending all-reduces progress during the backward pass
   while (unsent_end_ - first >= bucket_elements_) send(bucket_elements_);
 }
 

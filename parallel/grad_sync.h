@@ -1,8 +1,10 @@
-// parallel/grad_sync.h: sums gradients over the dp group in buckets, beside the backward pass that still runs.
+// parallel/grad_sync.h: all-reduces gradients over the dp group in buckets, overlapped with the backward
+// pass.
 //
-// The backward pass finishes parameters in reverse order of declaration and says so with ready(first): all gradients
-// at flat offset >= first are complete. Whole buckets then start their all-reduce; wait() starts what is left and
-// finishes all. Only the last block of a step passes a GradSync, because only then gradients are complete.
+// The backward pass finishes parameters in reverse order of declaration. It calls ready(first) when all
+// gradients at flat offset >= first are complete, and whole buckets then start their all-reduce. wait()
+// starts the rest and finishes all. Only the last block of a step passes a GradSync, because gradients are
+// complete only then.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@ class GradSync {
   Communicator& dp_;
   Tensor grads_;
   int64_t bucket_elements_;
-  int64_t unsent_end_ = 0;  // gradients at and past it are on their way
+  int64_t unsent_end_ = 0;  // gradients from here on have been sent
   std::vector<std::unique_ptr<PendingWork>> pending_;
 };
 

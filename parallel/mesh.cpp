@@ -1,4 +1,4 @@
-// parallel/mesh.cpp: the grid resolved against the number of ranks, and its two families of groups.
+// parallel/mesh.cpp: resolves the grid for the number of ranks, and makes its two families of groups.
 #include "parallel/mesh.h"
 
 #include <cassert>
@@ -23,8 +23,8 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   check_timeout(wanted.timeout);
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
-    fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: as many as "
-                                       "the ranks allow) and tp at least 1",
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "
+                                       "and tp at least 1",
                                        dp, tp));
   }
   if (dp == 0) {

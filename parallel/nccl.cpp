@@ -1,4 +1,4 @@
-// parallel/nccl.cpp: finds NCCL's module, and what the ranks must agree on before they connect.
+// parallel/nccl.cpp: finds the NCCL module, and makes the ranks agree before they connect.
 #include "parallel/nccl.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
   fail(ErrorKind::usage,
        fmt::format("{}, which carries collectives between GPUs over NCCL, cannot be used: {}; it is built where CMake "
-                   "finds CUDA and NCCL (-DWEFT_NCCL=ON says what is missing)",
+                   "finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
                    file, reason));
 }
 
@@ -25,7 +25,7 @@ const nccl::Module* open_module() {
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(file, dlerror());
   const auto entry = reinterpret_cast<nccl::ModuleEntry>(dlsym(library, nccl::kModuleEntry));
-  if (entry == nullptr) refuse(file, "it is no such module of Weft");
+  if (entry == nullptr) refuse(file, "it is not an NCCL module of Weft");
   const nccl::Module* module = entry(nccl::kModuleVersion);
   if (module == nullptr) refuse(file, "it belongs to another version of Weft");
   return module;
@@ -65,17 +65,17 @@ std::string reason_without_nccl() {
 
 std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator& host, NcclLimits limits) {
   require(ctx.device() == Device::cuda && !ctx.dry_run(), ErrorKind::internal,
-          "NCCL needs the Context of a GPU that is no dry run");
+          "NCCL needs the Context of a GPU, not of a dry run");
   const int version = all_or_none(host, [] { return module().version(); });
   all_or_none(host, [&] { require_one_version(host, version); });
   return module().make_communicator(ctx, host, limits);
 }
 
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process) {
-  constexpr int kSharesGpus = 23000;  // 2.30 knows of it: limits on blocks leave each rank's kernels room
+  constexpr int kSharesGpus = 23000;  // NCCL 2.30 supports it: limited thread blocks leave room for each rank's kernels
   if (nccl_version >= kSharesGpus) return {{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}, {"NCCL_MAX_CTAS", "4"}};
-  // Before, each rank must look like a machine of its own: they talk by sockets, and no kernel may wait actively for
-  // one that cannot run beside it.
+  // Older versions: each rank must look like a separate machine. They communicate by sockets, and no kernel
+  // may busy-wait for one that cannot run beside it.
   return {{"NCCL_HOSTID", process},     {"NCCL_NET", "Socket"},     {"NCCL_IB_DISABLE", "1"},
           {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_ALGO", "Ring"},      {"NCCL_PROTO", "Simple"},
           {"NCCL_MAX_NCHANNELS", "1"},  {"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"}};

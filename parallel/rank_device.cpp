@@ -1,4 +1,4 @@
-// parallel/rank_device.cpp: GPUs looked for, dealt out and compared over all ranks.
+// parallel/rank_device.cpp: finds GPUs, assigns them to ranks and compares them over all ranks.
 #include "parallel/rank_device.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-std::string reason_without_gpu() {  // empty if this rank has one
+std::string reason_without_gpu() {  // empty if this rank has a GPU
   try {
     if (num_devices(Device::cuda) > 0) return "";
   } catch (const Error& e) {
@@ -19,7 +19,7 @@ std::string reason_without_gpu() {  // empty if this rank has one
       "{} has no NVIDIA GPU that the driver and CUDA_VISIBLE_DEVICES show; --device=cpu runs without one", host_name());
 }
 
-// Whether all ranks have a GPU. Some with and some without is an Error, and so is one without if `needed`.
+// Whether all ranks have a GPU. Throws an Error if only some have one, or if none has and one is `needed`.
 bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& world) {
   const bool has_gpu = reason.empty();
   const bool any_has = world.max(has_gpu ? 1 : 0) == 1, all_have = world.max(has_gpu ? 0 : 1) == 0;
@@ -30,7 +30,7 @@ bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& wo
   return all_have;
 }
 
-// Of the first rank that has none; a single rank sums nothing.
+// The reason of the first rank without NCCL; a single rank needs none.
 std::string first_without_nccl(Communicator& world) {
   if (world.size() == 1) return "";
   const std::vector<std::string> hosts = world.all_gather_strings(host_name());
@@ -41,7 +41,7 @@ std::string first_without_nccl(Communicator& world) {
   return "";
 }
 
-// A line each.
+// One line per rank.
 std::string to_text(const RankGpu& r) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n", r.host, r.num_gpus, r.gpu.name, r.gpu.version, r.gpu.unique_id);
 }

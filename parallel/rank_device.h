@@ -1,8 +1,7 @@
-// parallel/rank_device.h: what each rank computes on, decided by all ranks together before anything is allocated.
+// parallel/rank_device.h: each rank's device, decided by all ranks together before anything is allocated.
 //
-// On GPUs, the ranks of a host take them in turn: its first rank the first GPU, its second rank the second. What cannot
-// be (a rank without a GPU, two ranks on one that was not to be shared, ranks with different GPUs or libraries) is an
-// Error of kind usage on all ranks.
+// Local rank r of a host takes its GPU r. A rank without a GPU, two ranks on one GPU without permission, or
+// ranks with different GPUs or libraries are a usage Error on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +22,23 @@ inline constexpr const char* kDeviceSentence = "cpu, cuda or auto: cuda where th
 
 struct RankDevice {
   Device device = Device::cpu;
-  int index = 0;        // of the GPU, among those that this process sees
-  int num_sharing = 1;  // ranks of this run on one GPU, at most; the same number on every rank
+  int index = 0;        // index of the GPU among those that this process sees
+  int num_sharing = 1;  // largest number of this run's ranks on one GPU; the same on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
-  // Which rank's GPU cannot use NCCL, and why; empty: all-reduces can use it. The same on every rank.
+  // The first rank that cannot use NCCL, and why; empty if all can. The same on every rank.
   std::string without_nccl;
 };
 
 // All ranks of `world` call it. The calling thread then uses its rank's GPU.
 RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& world);
 
-struct RankGpu {  // what a rank tells the others
+struct RankGpu {  // what a rank reports to the others
   std::string host;
-  int num_gpus = 0;  // that it sees there
+  int num_gpus = 0;  // visible to it
   DeviceProperties gpu;
 };
 
-// How many ranks compute on one GPU, at most; an Error if these ranks cannot run together.
+// The largest number of ranks on one GPU; throws an Error if these ranks cannot run together.
 int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// parallel/single_communicator.cpp: a group of one. It does its work: what is gathered or scattered is copied.
+// parallel/single_communicator.cpp: a group of one; gather and scatter copy.
 #include <cstring>
 
 #include "parallel/collective.h"

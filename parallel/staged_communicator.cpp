@@ -1,4 +1,4 @@
-// parallel/staged_communicator.cpp: each collective between a copy to the host and a copy back.
+// parallel/staged_communicator.cpp: copies to the host, calls the collective, copies back.
 #include "parallel/staged_communicator.h"
 
 #include <utility>
@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-// A tensor's copy in the host's memory.
+// A tensor's copy in host memory.
 class HostCopy {
  public:
-  Tensor of(const Tensor& x) {  // uninitialised, or as the last one left it
+  Tensor of(const Tensor& x) {  // uninitialised, or with the last call's values
     if (bytes_.size() < x.bytes()) bytes_.resize(x.bytes());
     return Tensor(bytes_.data(), x.shape, x.dtype);
   }
@@ -30,7 +30,8 @@ class StagedWork final : public PendingWork {
     inner_ = inner.start_all_reduce(host_);
   }
   ~StagedWork() override {
-    // Abandoned while an exception unwinds: the other communicator may still write to the copy, so it is never freed.
+    // Abandoned while an exception unwinds. The other communicator may still write to the copy, so it is
+    // never freed.
     if (copy_) static_cast<void>(copy_.release());
   }
   void poll() override {
@@ -110,7 +111,7 @@ class StagedCommunicator final : public Communicator {
     return copy;
   }
 
-  std::unique_ptr<Communicator> owned_;  // of a group split off
+  std::unique_ptr<Communicator> owned_;  // for a group made by split()
   Communicator& inner_;
   Context& ctx_;
   HostCopy from_, to_;

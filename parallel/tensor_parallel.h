@@ -1,8 +1,9 @@
-// parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section 3).
+// parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section
+// 3).
 //
-// A column-parallel layer takes a whole input: forward identity, backward sum of the input's gradient.
-// A row-parallel layer gives a partial output: forward sum, backward identity.
-// On a group of one the sums return at once and the gathers copy. On a dry run nothing is sent.
+// A column-parallel layer takes a whole input: forward is the identity, backward all-reduces the input's
+// gradient. A row-parallel layer gives a partial output: forward all-reduces it, backward is the identity. In
+// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace weft {
 
-struct VocabularyRange {  // what a rank holds of a vocabulary of `size` entries: ceil(size / tp) columns, the last ones
-                          // padding
-  int64_t first = 0;      // global id of its first column; `size` for a rank that holds padding alone
-  int64_t columns = 0;    // local columns, padding included
-  int64_t valid = 0;      // of these, real ones
+// A rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, of which the last may be padding.
+struct VocabularyRange {
+  int64_t first = 0;    // global id of its first column; `size` for a rank with padding only
+  int64_t columns = 0;  // local columns, padding included
+  int64_t valid = 0;    // of these, real entries
   static VocabularyRange of(int64_t size, int rank, int ranks);
 };
 

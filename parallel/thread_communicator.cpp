@@ -1,7 +1,10 @@
-// parallel/thread_communicator.cpp: ranks that are threads of one process, for tests.
+// parallel/thread_communicator.cpp: ranks as threads of one process, for tests.
 //
-// Every collective is one round: each rank deposits a copy of what it contributes, waits for the deposits of all, and
-// computes its own result from them. Nobody touches another rank's memory, so a rank may leave or fail at any time.
+// Every collective is one round: each rank deposits a copy of its contribution, waits for all deposits, and
+// computes its own result from them. No rank touches another's memory, so a rank may leave or fail at any
+// time.
+// computes its own result from them. Nobody touches another rank's memory, so a rank may leave or fail at any
+// time.
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -19,12 +22,12 @@ namespace weft {
 namespace {
 
 struct Deposit {
-  const char* call;  // the ranks must agree on it, and on the size
+  const char* call;  // the ranks must agree on call and size
   std::vector<std::byte> bytes;
 };
 using Deposits = std::vector<std::shared_ptr<const Deposit>>;  // in rank order
 
-struct World {  // shared by all groups: one lock, so that a failure wakes every waiting rank
+struct World {  // shared by all groups; with one lock a failure wakes every waiting rank
   explicit World(int size) : departed(static_cast<size_t>(size)) {}
 
   void fail(std::exception_ptr error) {
@@ -41,7 +44,7 @@ struct World {  // shared by all groups: one lock, so that a failure wakes every
   std::mutex mutex;
   std::condition_variable changed;
   std::exception_ptr first_error;
-  std::vector<bool> departed;  // whose body has returned
+  std::vector<bool> departed;  // ranks whose body has returned
 };
 
 class ThreadGroup {
@@ -73,7 +76,7 @@ class ThreadGroup {
     return deposits;
   }
 
-  // The group of `world_ranks` that the split in `round` makes; its first member to ask creates it.
+  // The group of `world_ranks` from the split in `round`; its first member creates it.
   std::shared_ptr<ThreadGroup> child(int64_t round, int color, const std::vector<int>& ranks) {
     const std::lock_guard lock(world_.mutex);
     std::shared_ptr<ThreadGroup>& group = children_[{round, color}];
@@ -196,7 +199,7 @@ class ThreadCommunicator : public Communicator {
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
-  int64_t round_ = 0;  // collectives started by this rank; equal on all, as all make the same calls in the same order
+  int64_t round_ = 0;  // collectives started by this rank; equal on all, as all make the same calls
 };
 
 }  // namespace
@@ -216,7 +219,7 @@ void run_thread_ranks(int size, const std::function<void(Communicator&)>& body) 
     }
   };
   {
-    std::vector<std::jthread> threads;  // joined at the end of this scope, also when one cannot be started
+    std::vector<std::jthread> threads;  // joined at the end of this scope, even if one cannot be started
     try {
       for (int rank = 0; rank < size; ++rank) threads.emplace_back(run, rank);
     } catch (...) {

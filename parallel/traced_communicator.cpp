@@ -1,4 +1,4 @@
-// parallel/traced_communicator.cpp: each collective handed on between two looks at the clock.
+// parallel/traced_communicator.cpp: forwards each collective and measures its time.
 #include "parallel/traced_communicator.h"
 
 namespace weft {
@@ -63,7 +63,7 @@ class TracedCommunicator final : public Communicator {
   void set_step(int64_t step) override { inner_.set_step(step); }
 
  private:
-  std::unique_ptr<Communicator> owned_;  // of a group split off
+  std::unique_ptr<Communicator> owned_;  // for a group made by split()
   Communicator& inner_;
   OpTrace& trace_;
 };

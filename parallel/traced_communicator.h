@@ -1,7 +1,8 @@
-// parallel/traced_communicator.h: a communicator that notes when each of its collectives ran, for measuring.
+// parallel/traced_communicator.h: a communicator that records when each of its collectives ran, for
+// measuring.
 //
-// Everything is done by another one. Groups split from it write to the same trace. Of a collective that was started
-// beside the caller, the starting, each poll and the wait count: what the caller spent on it.
+// Another communicator does the work. Groups split from it write to the same trace. For an asynchronous
+// collective, its start, each poll and the wait count: the time that the caller spent on it.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,6 @@ namespace weft {
 // `inner` and `trace` outlive it.
 std::unique_ptr<Communicator> make_traced_communicator(Communicator& inner, OpTrace& trace);
 
-inline constexpr char kCollective[] = "collective";  // the name of such a call
+inline constexpr char kCollective[] = "collective";  // the name of such a call in the trace
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// parallel/mpi/check.h: every MPI return code goes through one function.
+// parallel/mpi/check.h: the check of every MPI return code.
 #pragma once
 
 #include <source_location>

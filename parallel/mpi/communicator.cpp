@@ -1,8 +1,9 @@
 // parallel/mpi/communicator.cpp: collectives over MPI, with sums in rank order.
 //
-// MPI's own reductions leave the order of additions to the library, so ours move data by MPI and add it here: each rank
-// receives everybody's part of its own chunk, sums it, and hands the sum round. All of it is point-to-point and
-// non-blocking; a tag tells reductions under way apart, so they need no common order of progress between ranks.
+// MPI leaves the order of additions in its reductions to the library, so this file only moves data with MPI
+// and adds in rank order itself. Each rank receives all parts of its own chunk, sums them, and sends the sum
+// to all. Everything is point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks
+// may progress them in any order.
 #include <mpi.h>
 
 #include <cstring>
@@ -32,13 +33,13 @@ class Group {  // owns an MPI communicator
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
-  ~Group() {  // freeing is collective: not while unwinding, when peers may not come
+  ~Group() {  // freeing is collective: skipped while unwinding, when peers may not come
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm);
   }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // The tag of the next reduction; when it comes round again, its first user is long done.
+  // The tag of the next reduction; when it wraps around, its first user has long finished.
   int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;
@@ -49,7 +50,7 @@ class Group {  // owns an MPI communicator
   int next_tag_ = 0;
 };
 
-class Transfers {  // messages under way, in pieces that MPI can count; those between two ranks keep their order
+class Transfers {  // messages in progress, split to fit MPI's int counts; two ranks' messages stay in order
  public:
   void send(const Group& group, const void* data, int64_t count, DType dtype, int to, int tag) {
     for_each_piece(count, group.limits.message, [&](int64_t begin, int64_t n) {
@@ -80,8 +81,8 @@ class Transfers {  // messages under way, in pieces that MPI can count; those be
   std::vector<MPI_Request> requests_;
 };
 
-// One reduction under way: every rank's part of my chunk comes in, is summed, and (all-reduce) the sums go round.
-// Reusable, and with it its scratch memory.
+// A reduction in progress: all parts of my chunk arrive and are summed, then (all-reduce) the sums are sent
+// to all. It is reusable, with its scratch memory.
 class Reduction {
  public:
   explicit Reduction(Group& group) : group_(group) {}
@@ -124,7 +125,7 @@ class Reduction {
       parts_[static_cast<size_t>(peer)] = scratch;
       transfers_.receive(group_, scratch, own.count, x.dtype, peer, tag_);
     }
-    for (int i = 1; i < group_.size; ++i) {  // each rank begins with another peer, so that none is swamped
+    for (int i = 1; i < group_.size; ++i) {  // each rank starts with another peer, so that none is flooded
       const int peer = (group_.rank + i) % group_.size;
       const Chunk theirs = chunk(peer);
       transfers_.send(group_, at(x, theirs.begin), theirs.count, x.dtype, peer, tag_);
@@ -146,7 +147,7 @@ class Reduction {
   Transfers transfers_;
   Tensor x_;
   ReduceOp op_ = ReduceOp::sum;
-  void* out_ = nullptr;  // where the sum of my chunk goes
+  void* out_ = nullptr;  // destination of my chunk's sum
   int64_t own_count_ = 0;
   int tag_ = 0;
   bool exchanging_ = false, gathers_ = false;
@@ -160,7 +161,7 @@ class MpiWork : public PendingWork {
  public:
   MpiWork(std::unique_ptr<Reduction> reduction, Reductions& idle) : reduction_(std::move(reduction)), idle_(idle) {}
   ~MpiWork() override {
-    // Abandoned while an exception unwinds: MPI may still write to the scratch memory, so it is never freed.
+    // Abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
     if (reduction_) static_cast<void>(reduction_.release());
   }
   void poll() override { finish(false); }
@@ -232,7 +233,7 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<MpiCommunicator>(part, group_.limits);
   }
 
-  std::unique_ptr<Communicator> split_by_host() override {  // those that can share memory
+  std::unique_ptr<Communicator> split_by_host() override {  // hosts: ranks that can share memory
     MPI_Comm part;
     check_mpi(MPI_Comm_split_type(group_.comm, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
               "MPI_Comm_split_type");
@@ -246,7 +247,7 @@ class MpiCommunicator : public Communicator {
               "MPI_Allgather");
   }
 
-  // Latency counts here, not bytes: one collective instead of two rounds of messages.
+  // For latency: one collective instead of two rounds of messages.
   void all_reduce_small(const Tensor& x, ReduceOp op) {
     const size_t needed = x.bytes() * static_cast<size_t>(size());
     if (gathered_.size() < needed) gathered_.resize(needed);

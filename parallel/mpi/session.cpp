@@ -1,4 +1,4 @@
-// parallel/mpi/session.cpp: start and end of MPI, and the check of its return codes.
+// parallel/mpi/session.cpp: starts and ends MPI, and checks its return codes.
 #include "parallel/mpi/session.h"
 
 #include <mpi.h>
@@ -25,7 +25,7 @@ MpiSession::MpiSession() : exceptions_at_start_(std::uncaught_exceptions()) {
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   if (provided < MPI_THREAD_FUNNELED) {
-    fail(ErrorKind::peer, "this MPI library allows no threads (MPI_THREAD_FUNNELED); install one that does");
+    fail(ErrorKind::peer, "this MPI library does not support threads (MPI_THREAD_FUNNELED); install one that does");
   }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
@@ -44,7 +44,7 @@ MpiSession::~MpiSession() {
 
 void MpiSession::abort(int code) const {
   MPI_Abort(MPI_COMM_WORLD, code);
-  std::_Exit(code);  // MPI_Abort does not return where it can do its work
+  std::_Exit(code);  // in case MPI_Abort returns
 }
 
 }  // namespace weft

@@ -1,7 +1,8 @@
-// parallel/mpi/session.h: MPI from its start to its end: make one in main, before the first collective.
+// parallel/mpi/session.h: the lifetime of MPI: make a session in main, before the first collective.
 //
-// MPI is called from the main thread only. Its errors are returned, checked and thrown as an Error of kind peer.
-// While an exception unwinds past a session MPI is not finalized: that waits for peers that may never come.
+// MPI is called from the main thread only. Its errors are returned, checked and thrown as an Error of kind
+// peer. While an exception unwinds past a session, MPI is not finalized: that would wait for peers that may
+// never come.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace weft {
 
 struct MpiLimits {                 // tests make them tiny; results never depend on them
-  int64_t message = 4 << 20;       // elements in one MPI call: its counts are int, longer tensors go in pieces
+  int64_t message = 4 << 20;       // elements per MPI call: counts are int, so longer tensors are split
   int64_t small_reduce = 2 << 10;  // all-reduces up to this many elements gather everything and add locally
 };
 
@@ -25,10 +26,10 @@ class MpiSession {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  int local_rank() const { return local_rank_; }  // among the ranks of this machine
+  int local_rank() const { return local_rank_; }  // among the ranks of this host
   int local_size() const { return local_size_; }
 
-  std::unique_ptr<Communicator> world(MpiLimits limits = {}) const;  // must be gone before the session is
+  std::unique_ptr<Communicator> world(MpiLimits limits = {}) const;  // must be destroyed before the session
   [[noreturn]] void abort(int code) const;                           // ends every rank of the run
 
  private:

@@ -1,4 +1,4 @@
-// parallel/nccl/check.cpp: what NCCL and CUDA say.
+// parallel/nccl/check.cpp: error messages of NCCL and CUDA.
 #include "parallel/nccl/check.h"
 
 #include "tensor/error.h"

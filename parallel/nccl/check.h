@@ -1,7 +1,7 @@
-// parallel/nccl/check.h: return codes of NCCL and of CUDA's runtime as Errors.
+// parallel/nccl/check.h: converts return codes of NCCL and CUDA's runtime into Errors.
 #pragma once
 
-#include <nccl.h>  // brings CUDA's runtime
+#include <nccl.h>  // includes CUDA's runtime
 
 #include <string>
 
@@ -11,8 +11,8 @@ std::string current_device();  // "device 0, NVIDIA H200", for messages
 
 void check(cudaError_t status, const char* call);
 
-void check(ncclResult_t result);  // what is still in progress is no error
+void check(ncclResult_t result);  // "in progress" is not an error
 
-std::string error_text(ncclResult_t result, const std::string& device);  // with NCCL's own last words
+std::string error_text(ncclResult_t result, const std::string& device);  // with NCCL's last message
 
 }  // namespace weft::nccl

@@ -1,4 +1,4 @@
-// parallel/nccl/comms.cpp: NCCL's communicators from their connection to their end.
+// parallel/nccl/comms.cpp: NCCL's communicators, from connection to destruction.
 #include "parallel/nccl/comms.h"
 
 #include <algorithm>
@@ -38,10 +38,10 @@ void Comms::finish(ncclComm_t comm) {
 }
 
 std::string Comms::asynchronous_error() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);  // a call that does not return must not stop the watchdog
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // a call that hangs must not stop the watchdog
   if (!lock) return "";
   for (const ncclComm_t comm : comms_) {
-    if (comm == connecting_) continue;  // connect() sees it
+    if (comm == connecting_) continue;  // connect() checks it
     ncclResult_t state = ncclSuccess;
     const ncclResult_t result = ncclCommGetAsyncError(comm, &state);
     if (result != ncclSuccess) state = result;
@@ -57,12 +57,12 @@ void Comms::abort() {
     aborted_ = true;
     comms.swap(comms_);
   }
-  // Their kernels run one after the other, so all must be told before anybody waits for one; NCCL 2.21 waits within a
-  // group, too.
+  // Their kernels run one after the other, so all must be aborted before any wait for one. NCCL 2.21 waits
+  // within a group, too.
   std::vector<std::thread> aborters;
   for (const ncclComm_t comm : comms) {
     aborters.emplace_back([comm, device = device_] {
-      cudaSetDevice(device);  // of this thread: else NCCL would begin to use the first GPU
+      cudaSetDevice(device);  // for this thread: otherwise NCCL would start to use the first GPU
       ncclCommAbort(comm);
     });
   }

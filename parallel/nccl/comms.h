@@ -1,9 +1,9 @@
 // parallel/nccl/comms.h: the NCCL communicators of one Context, and the only place that calls NCCL on them.
 //
-// NCCL wants one thread at a time, and none while it aborts; here one thread computes and another aborts. So all calls
-// go through one lock. All communicators are non-blocking: a call returns at once, and whether NCCL has done what was
-// asked for is polled afterwards. An abort does wait, but when it begins nobody calls any more. So the lock is never
-// held while somebody waits.
+// NCCL allows one thread at a time, and none during an abort. Here one thread computes and another aborts, so
+// all calls take one lock. All communicators are non-blocking: a call returns at once, and its completion is
+// polled afterwards. An abort does wait, but no calls are made once it begins. So no thread waits while it
+// holds the lock.
 #pragma once
 
 #include <nccl.h>
@@ -17,18 +17,18 @@
 
 namespace weft::nccl {
 
-struct Overdue {};  // thrown when the limit is over and NCCL has not done what was asked for
+struct Overdue {};  // thrown when NCCL has not finished within the limit
 
 class Comms {
  public:
   explicit Comms(std::chrono::milliseconds limit);
-  const std::string& device() const { return device_name_; }  // that the communicators are on, for messages
+  const std::string& device() const { return device_name_; }  // of the communicators, for messages
 
-  // Each waits until NCCL has done it, and throws an Error of NCCL's or Overdue; then all should be aborted.
-  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // when all ranks have come
-  void finish(ncclComm_t comm);                                    // when all is done that it was asked for
+  // Each waits for NCCL and throws NCCL's Error or Overdue; the caller should then abort all communicators.
+  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // returns when all ranks have connected
+  void finish(ncclComm_t comm);                                    // returns when all its work is done
 
-  // enqueue() calls NCCL on `comm`; returns when its work is on the stream.
+  // enqueue() calls NCCL on `comm`; returns when the work is on the stream.
   template <typename Enqueue>
   void call(ncclComm_t comm, const Enqueue& enqueue) {
     {
@@ -40,7 +40,8 @@ class Comms {
   }
 
   std::string asynchronous_error();  // empty: none
-  // All, and for good; ends their kernels too. Then NCCL waits until all graphs are destroyed that hold any of them.
+  // Aborts all communicators for good, and ends their kernels. NCCL then waits until all graphs that hold any
+  // of them are destroyed.
   void abort();
 
  private:
@@ -52,7 +53,7 @@ class Comms {
   std::string device_name_;
   std::mutex mutex_;
   std::vector<ncclComm_t> comms_;
-  ncclComm_t connecting_ = nullptr;  // one of them
+  ncclComm_t connecting_ = nullptr;  // one of comms_
   bool aborted_ = false;
 };
 

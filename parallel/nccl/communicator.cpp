@@ -1,5 +1,5 @@
-// parallel/nccl/communicator.cpp: a Communicator whose tensors on the device travel over NCCL, and those of the host
-// over another one of the same ranks; the module's entry.
+// parallel/nccl/communicator.cpp: a Communicator that sends device tensors over NCCL and host tensors over
+// another communicator of the same ranks; the module's entry point.
 #include <exception>
 #include <memory>
 #include <utility>
@@ -20,7 +20,7 @@ ncclDataType_t nccl_type(DType dtype) {
     case DType::i32:
       return ncclInt32;
     default:
-      fail(ErrorKind::internal, fmt::format("a collective of {}: they are of f32, f64 or i32", name_of(dtype)));
+      fail(ErrorKind::internal, fmt::format("a collective of {}: expected f32, f64 or i32", name_of(dtype)));
   }
 }
 
@@ -37,14 +37,14 @@ void check_parts(const Tensor& part, const Tensor& whole, int num_parts) {
                                         name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
 }
 
-// An error of some ranks becomes one of all: a cause rather than what followed from it on others.
+// Turns an error of some ranks into one of all; prefers a cause to its consequences on other ranks.
 void agree_on_connection(Communicator& host, const std::exception_ptr& error, bool is_cause) {
   agree(host, is_cause ? error : nullptr);
   agree(host, error);
 }
 
-// What the ranks must do together before the first collective. They agree on an error, but not when one of them has not
-// come at all: it would not come to agree either.
+// Connects all ranks before the first collective. They agree on errors, except if a rank has not come at all:
+// it would not come to agree either.
 ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   ncclUniqueId id{};
   all_or_none(host, [&] {
@@ -64,7 +64,7 @@ ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   } catch (const Error& e) {
     error = std::current_exception();
     is_cause = e.kind() != ErrorKind::peer;
-    stream.fail(e.kind(), e.what());  // the others' connection ends with this one's
+    stream.fail(e.kind(), e.what());  // the others' connection fails with this one
   }
   try {
     agree_on_connection(host, error, is_cause);
@@ -94,7 +94,7 @@ class NcclWork final : public PendingWork {
   }
   ~NcclWork() override { stream_->give_back(std::move(done_)); }
   Event& done() { return *done_; }
-  void poll() override {}  // the device needs nobody for its progress
+  void poll() override {}  // the device progresses by itself
   void wait() override {
     stream_->check();
     stream_->join(*done_);
@@ -209,7 +209,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   std::shared_ptr<CommunicationStream> stream_;
-  std::unique_ptr<Communicator> owned_host_;  // of a group split off
+  std::unique_ptr<Communicator> owned_host_;  // for a group made by split()
   Communicator& host_;
   ncclComm_t comm_ = nullptr;  // none in a group of one
   Event done_;

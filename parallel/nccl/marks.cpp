@@ -1,4 +1,4 @@
-// parallel/nccl/marks.cpp: the table, the words, and what they say.
+// parallel/nccl/marks.cpp: the table of marks, the host words, and what they mean.
 #include "parallel/nccl/marks.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace weft::nccl {
 namespace {
 
-constexpr int64_t kRing = 4096;  // collectives outside graphs that may be under way at once
+constexpr int64_t kRing = 4096;  // collectives outside graphs that may be in progress at once
 
-// In graphs: collectives of one kind take so many numbers in turn, so that each differs from those beside it.
+// In graphs, collectives of one kind use this many numbers in rotation, so that neighbours differ.
 constexpr int64_t kKinds = 1024, kTurns = 4;
 
 enum Word { kOutside, kInGraphs, kNumWords };
@@ -46,7 +46,7 @@ Marks::Marks() : ring_(kRing) {
   table_ = static_cast<uint32_t*>(table);
   check(cudaMemcpy(table_, numbers.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
   check(cudaStreamSynchronize(nullptr),
-        "cudaMemcpy");  // the copy may only be on its way, and other streams do not wait
+        "cudaMemcpy");  // the copy may still be in progress, and other streams do not wait for it
   check(cudaHostAlloc(&words, kNumWords * sizeof(uint32_t), cudaHostAllocDefault), "cudaHostAlloc");
   words_ = static_cast<uint32_t*>(words);
   std::fill_n(words_, kNumWords, 0u);
@@ -57,7 +57,7 @@ Marks::~Marks() {
   cudaFreeHost(words_);
 }
 
-// Calls of CUDA may wait for a stream that hangs: none is made under the lock, which the watchdog needs.
+// CUDA calls may wait for a hanging stream, so none is made under the lock, which the watchdog needs.
 
 void Marks::begin(const Collective& collective, cudaStream_t stream) {
   capturing_ = is_capturing(stream);
@@ -78,21 +78,21 @@ void Marks::end(cudaStream_t stream) {
 std::optional<Collective> Marks::unfinished() const {
   const std::lock_guard lock(mutex_);
   const uint32_t mark = load(words_[kInGraphs]);
-  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, one more when it has ended
+  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, plus one when it has ended
   if (mark == 0 || place % 2 == 1) {
     const int64_t ended = num_ended();
     if (ended == num_issued_) return {};
     return ring_[static_cast<size_t>(ended % kRing)];
   }
-  // It is running, so it is before all that are enqueued.
+  // It is running, so it precedes all enqueued ones.
   Collective replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
-  replayed.step = step_;  // not that of the capture
+  replayed.step = step_;  // not the step of the capture
   return replayed;
 }
 
 uint64_t Marks::position() const { return uint64_t{load(words_[kOutside])} << 32 | load(words_[kInGraphs]); }
 
-int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, so the mark tells them apart
+int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, so the mark is unambiguous
   const uint32_t mark = load(words_[kOutside]);
   if (mark == 0) return 0;
   const int64_t behind = (num_issued_ - mark) % kRing;
@@ -105,8 +105,8 @@ int64_t Marks::next_captured_number(const Collective& collective) {
   if (kind == kinds_.end()) {
     if (std::ssize(kinds_) == kKinds)
       fail(ErrorKind::usage,
-           fmt::format("CUDA graphs hold collectives of more than {} sizes, which the watchdog cannot "
-                       "tell apart: train without graphs",
+           fmt::format("CUDA graphs hold collectives of more than {} sizes, too many for the watchdog: set "
+                       "train.cuda_graph=false",
                        kKinds));
     kinds_.push_back({.collective = collective});
     kind = kinds_.end() - 1;

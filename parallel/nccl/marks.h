@@ -1,12 +1,12 @@
-// parallel/nccl/marks.h: how far a stream has come with its collectives, written by the stream itself into memory of
-// the host, where a watchdog reads it without a call of CUDA that could wait.
+// parallel/nccl/marks.h: progress marks of a stream's collectives. The stream writes them into host memory,
+// where a watchdog reads them without CUDA calls that could block.
 //
-// Behind each collective the stream copies the collective's number from a table on the device to a word of the host.
-// What a CUDA graph replays cannot be counted by the host, so there the beginning is noted too, in a word of its own,
-// and a number says what kind of collective it is. So a graph may hold any number of them.
+// After each collective the stream copies the collective's number from a table on the device to a host word.
+// The host cannot count what a CUDA graph replays, so in a graph the beginning is marked, too, in a separate
+// word, and the number identifies the kind of collective. So a graph may hold any number of them.
 #pragma once
 
-#include <nccl.h>  // brings CUDA's runtime
+#include <nccl.h>  // includes CUDA's runtime
 
 #include <atomic>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace weft::nccl {
 struct Collective {
   const char* name = "";
   int64_t bytes = 0;
-  int rank = 0, size = 1;  // of its group
-  int64_t step = -1;       // -1: not known
+  int rank = 0, size = 1;  // in its group
+  int64_t step = -1;       // -1: unknown
 };
 std::string describe(const Collective& collective);  // "all_reduce of 4096 bytes in step 7, rank 1 of a group of 2"
 
@@ -35,32 +35,32 @@ class Marks {
   void set_step(int64_t step) { step_ = step; }
   int64_t step() const { return step_; }
 
-  // Around the enqueueing of one collective on `stream`; one thread's calls.
+  // Called before and after a collective is enqueued on `stream`, by one thread.
   void begin(const Collective& collective, cudaStream_t stream);
   void end(cudaStream_t stream);
 
-  // From any thread.
-  std::optional<Collective> unfinished() const;  // the first one that is enqueued (in a graph: running), if any
-  uint64_t position() const;                     // another one after each collective
+  // For any thread.
+  std::optional<Collective> unfinished() const;  // the first enqueued one (in a graph: running), if any
+  uint64_t position() const;                     // changes after each collective
 
  private:
-  struct Kind {  // of captured collectives: those of one name, size and group
+  struct Kind {  // of captured collectives with the same name, size and group
     Collective collective;
     int64_t num_captured = 0;
   };
 
-  int64_t num_ended() const;  // of those outside graphs
+  int64_t num_ended() const;  // outside graphs
   int64_t next_captured_number(const Collective& collective);
   void mark(uint32_t* word, int64_t table_index, cudaStream_t stream);
 
-  uint32_t* words_ = nullptr;     // pinned memory: the last mark outside graphs, the last one in them; 0: none yet
+  uint32_t* words_ = nullptr;     // pinned memory: the last mark outside and inside graphs; 0: none
   uint32_t* table_ = nullptr;     // device memory: 1, 2, 3 ...
-  mutable std::mutex mutex_;      // of what follows; only the thread that computes writes
+  mutable std::mutex mutex_;      // guards the following members; only the computing thread writes
   std::vector<Collective> ring_;  // outside graphs: number n is at n % kRing
   int64_t num_issued_ = 0;
   std::vector<Kind> kinds_;
-  std::atomic<int64_t> step_ = -1;  // the current one
-  // Of the one between begin() and end():
+  std::atomic<int64_t> step_ = -1;  // the current step
+  // Of the collective between begin() and end():
   bool capturing_ = false;
   int64_t captured_number_ = 0;
 };

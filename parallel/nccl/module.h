@@ -1,4 +1,4 @@
-// parallel/nccl/module.h: what libweft_nccl.so gives to the program, under one name.
+// parallel/nccl/module.h: the interface of libweft_nccl.so, exported under one name.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ struct Module {
   std::unique_ptr<Communicator> (*make_communicator)(Context& ctx, Communicator& host, NcclLimits limits) = nullptr;
 };
 
-// const Module* weft_nccl_module(int version). nullptr: another version's program asks.
+// const Module* weft_nccl_module(int version). It returns nullptr if the program has another version.
 inline constexpr int kModuleVersion = 1;
 inline constexpr const char* kModuleFile = "libweft_nccl.so";
 inline constexpr const char* kModuleEntry = "weft_nccl_module";

@@ -1,4 +1,4 @@
-// parallel/nccl/stream.cpp: the communication stream's beginning and end.
+// parallel/nccl/stream.cpp: creation and destruction of the communication stream.
 #include "parallel/nccl/stream.h"
 
 #include <exception>
@@ -20,8 +20,8 @@ CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits li
   nccl::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
 
-// What is still enqueued writes marks: it ends first. Nothing of it can hang, since a watchdog that found something
-// leaves when all is aborted.
+// Enqueued work still writes marks, so it must end first. It cannot hang: after a failure the watchdog has
+// aborted everything.
 CommunicationStream::~CommunicationStream() {
   watchdog_.reset();
   cudaStreamSynchronize(stream_);

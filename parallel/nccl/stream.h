@@ -1,5 +1,5 @@
-// parallel/nccl/stream.h: the communication stream of a Context: collectives beside the computation, in one order, and
-// watched.
+// parallel/nccl/stream.h: the communication stream of a Context: collectives in one order, overlapped with
+// the computation, and watched.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Event {
 
 class CommunicationStream final : public Context::Watch {
  public:
-  // That of a Context; the first caller has it made, and it lives as long as somebody holds it.
+  // The stream of a Context: created by the first caller, it lives as long as anyone holds it.
   static std::shared_ptr<CommunicationStream> of(Context& ctx, NcclLimits limits);
 
   CommunicationStream(cudaStream_t computation, NcclLimits limits);
@@ -36,13 +36,12 @@ class CommunicationStream final : public Context::Watch {
   void set_step(int64_t step) { marks_.set_step(step); }
   void check() override { watchdog_->check(); }
 
-  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);       // throws Overdue too
-  void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // behind what is enqueued
+  ncclComm_t connect(const ncclUniqueId& id, int size, int rank);       // may also throw Overdue
+  void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // after enqueued work
   void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
   void fail_overdue(const std::string& what) { fail(ErrorKind::peer, watchdog_->overdue_text(what)); }
 
-  // Enqueues what enqueue(stream) asks NCCL for behind everything that the computation has enqueued; `done` comes
-  // behind it.
+  // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, then `done`.
   template <typename Enqueue>
   void run(Collective collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
     check();
@@ -61,7 +60,7 @@ class CommunicationStream final : public Context::Watch {
     }
     check();
   }
-  void join(Event& done) { done.hold(computation_); }  // what the computation enqueues from here on comes behind it
+  void join(Event& done) { done.hold(computation_); }  // later work of the computation waits for it
   cudaStream_t computation() const { return computation_; }
 
   std::unique_ptr<Event> take_event();
@@ -74,7 +73,7 @@ class CommunicationStream final : public Context::Watch {
   std::vector<std::unique_ptr<Event>> idle_events_;
   Marks marks_;
   Comms comms_;
-  std::optional<Watchdog> watchdog_;  // its thread uses the others
+  std::optional<Watchdog> watchdog_;  // its thread uses the other members
 };
 
 }  // namespace weft::nccl

@@ -1,4 +1,4 @@
-// parallel/nccl/watchdog.cpp: what the watchdog looks at, and what it does then.
+// parallel/nccl/watchdog.cpp: the watchdog's checks and its actions.
 #include "parallel/nccl/watchdog.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestInterval{200};  // between two looks
+constexpr milliseconds kLongestInterval{200};  // between two checks
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -94,7 +94,7 @@ std::string Watchdog::look() {
   return now - last_end_ > limits_.collective ? overdue_text(describe(*unfinished)) : "";
 }
 
-// By another thread, because it may not come back.
+// On another thread, because the abort may not return.
 void Watchdog::abort_all(std::unique_lock<std::mutex>& lock) {
   std::thread aborter([this] {
     comms_.abort();
