@@ -1,7 +1,7 @@
-// model/block.h: encoder block and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual stream,
-// forward and backward.
+// model/block.h: encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual
+// stream, forward and backward.
 //
-// backward(d): d holds the gradient of the block's output on entry and of its input on return.
+// backward(d): d holds the gradient of the block's output on entry and that of its input on return.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ class EncoderBlock {
     SelfAttention::Saved self_attention;
     FeedForward::Saved feed_forward;
   };
-  // `rotary`, if given, outlives the block.
+  // `rotary`, if given, must outlive the block.
   EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
                const RotaryPositions* rotary = nullptr);
 
   void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
-  int64_t first_offset() const { return first_offset_; }  // where its parameters begin in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // start of its parameters in the flat buffers
 
  private:
   Residuals residuals() const { return {norm_position_, {&after_self_attention_, &after_feed_forward_}}; }
@@ -49,21 +49,21 @@ class DecoderBlock {
     CrossAttention::Saved cross_attention;
     FeedForward::Saved feed_forward;
   };
-  struct Cache {  // of decoding
+  struct Cache {  // for decoding
     KeyValueCache self, cross;
   };
-  struct StepRows {                        // which rows one decoding step reads and writes
-    Tensor cache_rows;                     // [slots] i32: where each slot's new key and value go
-    Tensor positions;                      // [slots] i32: of the slot's new row in its sentence
+  struct StepRows {                        // the rows that one decoding step reads and writes
+    Tensor cache_rows;                     // [slots] i32: destination of each slot's new key and value
+    Tensor positions;                      // [slots] i32: position of the slot's new row in its sentence
     SequenceRanges queries;                // slot i's query is row i
-    SequenceRanges self_keys, cross_keys;  // its rows in the self cache and of the encoder's output
+    SequenceRanges self_keys, cross_keys;  // each slot's rows in the self cache and in the encoder output
   };
   DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
                const RotaryPositions* rotary = nullptr);
 
   void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target, const Sequences& source,
                const Tensor& y, Saved* saved) const;
-  // d_encoder_output, f32, accumulates this rank's part.
+  // d_encoder_output, f32: this rank's part is added to it.
   void backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& saved,
                 const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }

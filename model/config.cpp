@@ -1,4 +1,4 @@
-// model/config.cpp: which models can be built on which grid, said with numbers before anything starts.
+// model/config.cpp: checks which models can be built on which grid, with numbers, before anything starts.
 #include "model/config.h"
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Far above any model that was ever trained, and low enough that no product of them overflows.
+// Far above any model that was ever trained, and low enough that no multiplication of them overflows.
 constexpr int64_t kMostUnits = 1 << 20, kMostBlocks = 1000, kMostEntries = 1 << 24;
 
 void require_within(int64_t value, int64_t most, const char* option) {
@@ -18,7 +18,7 @@ void require_within(int64_t value, int64_t most, const char* option) {
 
 void require_divides(int64_t whole, const char* whole_option, int64_t parts, const char* parts_option) {
   if (whole % parts == 0) return;
-  fail(ErrorKind::usage, fmt::format("{} = {} does not divide by {} = {}: change one of the two", whole_option, whole,
+  fail(ErrorKind::usage, fmt::format("{} = {} is not divisible by {} = {}: change one of the two", whole_option, whole,
                                      parts_option, parts));
 }
 
@@ -39,17 +39,17 @@ void resolve_positions(ModelConfig& c) {
          fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMostPositions));
   if (c.positions != Positions::learned)
     refuse_option("model.max_positions", c.max_positions,
-                  "it is for model.positions = learned; sinusoids and rotary positions have no limit");
+                  "it applies to model.positions = learned; sinusoids and rotary positions have no limit");
   if (is_rotary(c.positions)) {
-    refuse_option("model.position_offset", c.position_offset, "rotary positions see only differences");
+    refuse_option("model.position_offset", c.position_offset, "rotary positions depend only on differences");
     if (c.head_size() % 2 != 0)
-      fail(ErrorKind::usage, fmt::format("rotary positions turn pairs of columns, but a head has {} (model.width / "
+      fail(ErrorKind::usage, fmt::format("rotary positions rotate pairs of columns, but a head has {} (model.width / "
                                          "model.heads): change one of the two",
                                          c.head_size()));
   }
   if (c.positions != Positions::learned) return;
   refuse_option("model.position_offset", c.position_offset,
-                "it is for sinusoids; with model.positions = learned the first token has the first row");
+                "it applies to sinusoids; with model.positions = learned the first token has the first row");
   if (c.max_positions == 0) c.max_positions = kUsualPositions;
   if (c.max_positions < 2)
     fail(ErrorKind::usage,
@@ -68,7 +68,7 @@ PositionLayout sinusoid_layout(Positions positions) {
     case Positions::tensor2tensor:
       return PositionLayout::tensor2tensor;
     default:
-      fail(ErrorKind::internal, "these positions are no sinusoids");
+      fail(ErrorKind::internal, "these positions are not sinusoids");
   }
 }
 

@@ -1,4 +1,4 @@
-// model/config.h: what a model is. Each option with its formula: docs/model.md.
+// model/config.h: the options of a model. docs/model.md has the formula of each.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
   return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
 }
 
-// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding too.
+// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding, too.
 enum class Tying : uint8_t { none, output, all };
 constexpr EnumNames<Tying, 3> enum_names(Tying) {
   return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
@@ -25,9 +25,9 @@ constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
   return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
 }
 
-// Three layouts of sinusoids (Vaswani et al. 2017); learned: a trained table a side (Gehring et al. 2017); rotary:
-// queries and keys of self-attention are turned by their positions (Su et al. 2021), in pairs of neighbouring columns
-// or of columns half a head apart.
+// Three layouts of sinusoids (Vaswani et al. 2017); learned: one trained table per side (Gehring et al.
+// 2017); rotary: queries and keys of self-attention are rotated by their positions (Su et al. 2021), in pairs
+// of neighbouring columns or of columns half a head apart.
 enum class Positions : uint8_t { interleaved, halves, tensor2tensor, learned, rotary, rotary_halves };
 constexpr EnumNames<Positions, 6> enum_names(Positions) {
   return {{{"interleaved", Positions::interleaved},
@@ -39,8 +39,8 @@ constexpr EnumNames<Positions, 6> enum_names(Positions) {
 }
 inline bool is_rotary(Positions p) { return p == Positions::rotary || p == Positions::rotary_halves; }
 
-// What the feed-forward layers compute between their matrices: an activation function, or a gated linear unit, which
-// has a third matrix: act(x W) * (x V) (Shazeer 2020).
+// The function between the matrices of a feed-forward layer: an activation, or a gated linear unit with a
+// third matrix: act(x W) * (x V) (Shazeer 2020).
 enum class FeedForwardActivation : uint8_t { relu, gelu, gelu_tanh, silu, glu, geglu, swiglu };
 constexpr EnumNames<FeedForwardActivation, 7> enum_names(FeedForwardActivation) {
   return {{{"relu", FeedForwardActivation::relu},
@@ -56,7 +56,7 @@ inline bool is_gated(FeedForwardActivation a) {
   return a == FeedForwardActivation::glu || a == FeedForwardActivation::geglu || a == FeedForwardActivation::swiglu;
 }
 
-PositionLayout sinusoid_layout(Positions positions);  // of the layouts of sinusoids
+PositionLayout sinusoid_layout(Positions positions);  // requires a layout of sinusoids
 
 struct ModelConfig {
   int64_t width = 512, heads = 8, kv_heads = 0, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
@@ -76,48 +76,45 @@ struct ModelConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("width", width, "width of every hidden row (d_model)");
-    v("heads", heads, "attention heads; width must divide by them, and they by parallel.tp");
+    v("width", width, "width of the hidden states (d_model)");
+    v("heads", heads, "attention heads; must divide width, and parallel.tp must divide it");
     v("kv_heads", kv_heads,
-      "heads of keys and values, each shared by heads / kv_heads heads of queries (grouped-query attention); 0 = "
-      "heads");
+      "heads of keys and values, each shared by heads / kv_heads query heads (grouped-query attention); 0 = heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)");
     v("encoder_layers", encoder_layers, "encoder blocks");
     v("decoder_layers", decoder_layers, "decoder blocks");
     v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
     v("norm_kind", norm_kind, "layer: layer norm; rms: RMSNorm, without mean and bias");
-    v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm wants it");
+    v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm needs it");
     v("activation", activation,
       "in the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; or a gated linear unit with a third matrix: "
-      "glu "
-      "(sigmoid), geglu, swiglu");
+      "glu (sigmoid), geglu, swiglu");
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
-    v("tying", tying, "none; output: target embedding = output matrix; all: source embedding too (joint vocabulary)");
+    v("tying", tying, "none; output: target embedding = output matrix; all: source embedding, too (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)");
     v("positions", positions,
-      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table a side; "
-      "rotary "
-      "or rotary_halves: queries and keys of self-attention turned by their positions");
+      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table per side; "
+      "rotary or rotary_halves: queries and keys of self-attention are rotated by their positions");
     v("position_offset", position_offset, "position of the first token; sinusoids only");
     v("max_positions", max_positions,
       "rows of the learned tables: the longest sentence with its eos; 0 = 1024; sinusoids have no limit");
     v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out");
-    v("dropout", dropout, "dropout rate of all four places below unless they say otherwise");
+    v("dropout", dropout, "dropout rate of the four places below unless they have their own");
     v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout");
     v("dropout_residual", dropout_residual, "on each sublayer's output before it is added; -1 = model.dropout");
     v("dropout_attention", dropout_attention, "on attention probabilities; -1 = model.dropout");
     v("dropout_feed_forward", dropout_feed_forward, "after the feed-forward activation; -1 = model.dropout");
-    v("source_vocabulary", source_vocabulary, "entries of the source vocabulary; 0 = as the training data says");
-    v("target_vocabulary", target_vocabulary, "entries of the target vocabulary; 0 = as the training data says");
+    v("source_vocabulary", source_vocabulary, "entries of the source vocabulary; 0 = from the training data");
+    v("target_vocabulary", target_vocabulary, "entries of the target vocabulary; 0 = from the training data");
   }
 
   int64_t head_size() const { return width / heads; }
   int64_t num_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
 
-  // Fills the -1 rates from `dropout` and the size of learned position tables; refuses what cannot be built
-  // on `tp` ranks, naming the numbers and options.
+  // Fills the -1 rates from `dropout` and the size of learned position tables. Throws an Error with the
+  // numbers and options if the model cannot be built on `tp` ranks.
   void resolve(int64_t tp);
 };
 

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// With fixed shapes there are `most` sentences, the last of which have no rows.
+// With fixed shapes there are `most` sentences; the last ones are empty.
 SequenceRanges load_ranges(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
   if (p.fixed_shapes) offsets.resize(static_cast<size_t>(most) + 1, offsets.back());
   const Tensor t = upload(p, offsets, rows + 1);

@@ -1,4 +1,4 @@
-// model/device_batch.h: a block of sentence pairs (data/batch.h) in a device's memory.
+// model/device_batch.h: a block of sentence pairs (data/batch.h) in device memory.
 #pragma once
 
 #include "data/batch.h"
@@ -11,7 +11,7 @@ struct DeviceBatch {
   Tensor labels;  // [T rows] i32: the token that each target row predicts; -1 in unused rows
 };
 
-// The arena is reset; it holds the batch, and what is computed from it, until the next one.
+// Resets the arena, which then holds the batch and everything computed from it until the next call.
 DeviceBatch load_batch(Pass& p, const Block& block);
 
 }  // namespace weft

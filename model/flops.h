@@ -1,16 +1,17 @@
-// model/flops.h: floating-point operations of a model a token, as the field counts them (Kaplan et al. 2020, section
-// 2.1; Narayanan et al. 2021, appendix): a multiply-add is 2, the backward pass is twice the forward pass,
-// recomputation and everything but matrix products (norms, softmax, dropout, look-ups) count nothing.
+// model/flops.h: floating-point operations of a model per token, counted as usual (Kaplan et al. 2020,
+// section 2.1; Narayanan et al. 2021, appendix): a multiply-add counts 2, the backward pass twice the forward
+// pass; recomputation and everything but matmuls (norms, softmax, dropout, look-ups) count 0.
 //
-// Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T tokens of the
-// two sentences (eos included), G = kv_heads / heads, and M = 2 matrices of a feed-forward layer, 3 of a gated one:
+// Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T
+// tokens of the two sentences (eos included), G = kv_heads / heads, and M = 2 matrices of a feed-forward
+// layer, 3 of a gated one:
 //   source token  2 E ((2 + 2 G) D^2 + M D F) + 4 E D S    its encoder layers and their attention
 //               + 2 L 2 G D^2                              its keys and values for the decoder's cross-attention
 //   target token  2 L ((4 + 2 G) D^2 + M D F) + 2 D V      its decoder layers, the output projection
 //               + 4 L D (T + 1) / 2 + 4 L D S              attention to the (T + 1) / 2 tokens before it on average,
 //                                                          and cross-attention
-// An attention does 2 D operations a query and key for the scores and as many for the values. A projection of padded
-// vocabulary columns or unused rows is not counted: these are the model's operations, not an implementation's.
+// Attention does 2 D operations per query and key for the scores and 2 D for the values. Padded vocabulary
+// columns and unused rows are not counted: these are the model's operations, not an implementation's.
 #pragma once
 
 #include "model/config.h"

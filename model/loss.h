@@ -1,8 +1,8 @@
 // model/loss.h: label-smoothed cross-entropy over a vocabulary that is split over the tp axis.
 //
-// Smoothing is over the global vocabulary: 1 - e on the target, e / (V - 1) on each other entry. Ranks exchange four
-// numbers a row (maximum, sum of exponentials, sum of logits, target's logit); the plain negative log-likelihood comes
-// with it.
+// Smoothing is over the global vocabulary: 1 - e on the target, e / (V - 1) on each other entry. Ranks
+// exchange four numbers per row (maximum, sum of exponentials, sum of logits, target's logit). The plain
+// negative log-likelihood is computed along with it.
 #pragma once
 
 #include "model/layers/embedding.h"
@@ -18,7 +18,7 @@ struct BlockLoss {  // sums over target tokens
   double loss = 0, nll = 0;
 };
 
-// Sums over the rows of one block after another: on the device, so that nothing waits before they are read.
+// Accumulates row sums over blocks on the device, so that nothing waits until they are read.
 class LossTotal {
  public:
   explicit LossTotal(Device device) : sums_(2, device) {}
@@ -36,11 +36,12 @@ class LossTotal {
   DeviceSums sums_;
 };
 
-// Row losses; with `backward`, the logits are overwritten by loss_scale * d loss / d logits (p.scalars has the scale).
+// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars).
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
                       double smoothing, bool backward);
 
-// Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks: [tp, R, 4].
+// Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks:
+// [tp, R, 4].
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels);
 
 }  // namespace weft

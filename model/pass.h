@@ -19,7 +19,7 @@ using ops::SequenceRanges;
 struct Sequences {      // one side of a block: R rows, B sentences laid end to end
   Tensor ids;           // [R] i32
   Tensor positions;     // [R] i32, of each row within its sentence
-  SequenceRanges rows;  // [B] each: which rows are a sentence's
+  SequenceRanges rows;  // [B] each: the rows of each sentence
 };
 
 struct Pass {
@@ -29,13 +29,13 @@ struct Pass {
   uint64_t seed = 0;
   const StepScalars* scalars = nullptr;  // on ctx's device; training reads step, block and loss scale there
   bool training = false;                 // dropout applies
-  // Keep only each block's input; its backward pass starts with its forward pass again (Chen et al. 2016).
+  // Keep only each block's input; its backward pass first repeats its forward pass (Chen et al. 2016).
   bool recompute = false;
-  // The work will be recorded and replayed (tensor/recorded_work.h): no shape may depend on a block's sentences, so a
-  // block counts as many of them as fit.
+  // The work will be recorded and replayed (tensor/recorded_work.h): no shape may depend on a block's
+  // sentences, so each block has the largest possible number of them.
   bool fixed_shapes = false;
 
-  // Dropout on a [rows, width] tensor of which this rank holds columns from `first_col` on.
+  // Dropout on a [rows, width] tensor; this rank holds its columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {
     if (!training || rate <= 0) return {};
     return {.rate = static_cast<float>(rate),
@@ -48,8 +48,8 @@ struct Pass {
   }
 };
 
-// Host integers as a tensor of the arena, which gives room for at least `capacity`, so that its size does not depend on
-// the sentences.
+// Host integers as a tensor of the arena, with space for at least `capacity`, so that its size does not
+// depend on the sentences.
 inline Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
   const int64_t n = static_cast<int64_t>(values.size());
   const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32).slice_rows(0, n);

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// Around one block's forward pass: its intermediate results are dead afterwards, unless the backward pass reads them.
+// Frees a block's intermediate results after its forward pass, unless the backward pass reads them.
 class BlockScope {
  public:
   BlockScope(Pass& p, const void* saved) {
@@ -53,7 +53,8 @@ Transformer::Tables Transformer::declare_tables(ParamStore& params, const ModelC
   return {source, shared ? source : declare_table(params, "target_embedding.weight", c.target_vocabulary, c)};
 }
 
-// Parameters are declared in the order of the forward pass, so that the backward pass completes gradients from the end.
+// Parameters are declared in the order of the forward pass, so that the backward pass completes gradients
+// from the end.
 Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_positions)
     : config_(c),
       tables_(declare_tables(params, c)),
@@ -129,7 +130,7 @@ void Transformer::backward(Pass& p, const DeviceBatch& batch, const Saved& saved
 
 Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& s, const Tensor& d_logits,
                                      GradSync* sync) const {
-  const Tensor d = p.arena.like(s.decoder_output);  // gradient of the decoder's rows, block by block
+  const Tensor d = p.arena.like(s.decoder_output);  // gradient of the decoder's rows, updated block by block
   const Tensor d_encoder_sum = p.arena.tensor(s.encoder_output.shape);  // f32: every decoder block adds its part
   output_.backward(p, d_logits, s.decoder_output, d);
   ops::fill(p.ctx, {.x = d_encoder_sum});
@@ -143,7 +144,7 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     complete_from(sync, decoder_[i].first_offset());
   }
   target_embedding_.backward(p, batch.target.ids, batch.target.positions, positions_.target(), d);
-  p.tp.all_reduce(p.ctx, d_encoder_sum);  // the parts of all decoder blocks at once: the sum is linear
+  p.tp.all_reduce(p.ctx, d_encoder_sum);  // one all-reduce for all decoder blocks: the sum is linear
   if (dtype() == DType::f32) return d_encoder_sum;
   const Tensor rounded = p.arena.like(s.encoder_output);
   ops::cast(p.ctx, {.x = d_encoder_sum, .y = rounded});

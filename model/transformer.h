@@ -1,10 +1,10 @@
-// model/transformer.h: the whole encoder-decoder graph (Vaswani et al. 2017, section 3): forward and backward, a screen
-// each; and decoding step by step.
+// model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and
+// decoding.
 //
-// Reads: block.h, layers/embedding.h, loss.h. One Transformer a rank. It holds weights, in the ParamStore given to it,
-// and nothing of a batch: what was uploaded (device_batch.h) and what backward reads are arguments.
-// Communication: over tp where layers/partial_sum.h sums, in loss.cpp, and once for the gradient of the encoder's
-// output here; over dp only through the GradSync that is passed in.
+// Read block.h, layers/embedding.h and loss.h next. One Transformer per rank. It holds weights, in the given
+// ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads
+// are arguments. Communication over tp: in layers/partial_sum.h, in loss.cpp, and here once for the gradient
+// of the encoder output. Communication over dp: only in the given GradSync.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,17 @@ namespace weft {
 class Transformer {
  public:
   // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Sentences have at most
-  // max_positions() rows: num_positions, or config.max_positions where positions are learned.
+  // max_positions() rows: num_positions, or config.max_positions for learned positions.
   Transformer(const ModelConfig& config, ParamStore& params, int64_t num_positions);
-  Transformer(const Transformer&) = delete;  // its blocks know where its positions are
+  Transformer(const Transformer&) = delete;  // its blocks hold pointers to its positions
   Transformer& operator=(const Transformer&) = delete;
 
   const ModelConfig& config() const { return config_; }
   int64_t max_positions() const { return positions_.max_positions(); }
-  size_t positions_bytes() const { return positions_.bytes(); }  // of tables that are no parameters
+  size_t positions_bytes() const { return positions_.bytes(); }  // of position tables that are not parameters
   DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
 
-  struct Saved {  // what one forward pass leaves for the backward pass
+  struct Saved {  // what the forward pass keeps for the backward pass
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     Norm::Saved encoder_norm, decoder_norm;
@@ -40,26 +40,26 @@ class Transformer {
   };
   // Logits [T, V/tp]. `saved` may be nullptr: inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
-  // Adds the gradients of all parameters. `sync`, if given, learns which gradients are complete as the pass goes.
+  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given.
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
-  // The losses of the batch's target rows, 0 in unused rows; the gradients of p.scalars->loss_scale * (sum of smoothed
-  // loss) are added to the store's.
+  // The losses of the batch's target rows, 0 in unused rows. The gradients of p.scalars->loss_scale * (sum of
+  // smoothed loss) are added to the store's.
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
   // The same losses without gradients; without dropout unless p is training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;
 
-  // Where a cross-attention's queries look. Which one: layer and head from 0, or -1 for the mean over them.
+  // Which cross-attention: layer and head from 0, or -1 for the mean over them.
   struct AttentionChoice {
     int64_t layer = -1, head = -1;
   };
-  // y [T rows, W] f32, W not less than the longest source sentence. Row t: the probabilities that target row t gives to
-  // the source rows of its own sentence, from column 0 on, without dropout; 0 past them and in unused rows. The same on
-  // every rank of the tp group.
+  // y [T rows, W] f32, where W is at least the longest source sentence. Row t: the probabilities of target
+  // row t over the source rows of its own sentence, from column 0 on, without dropout; 0 beyond them and in
+  // unused rows. The same on every rank of the tp group.
   void cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice, const Tensor& y) const;
 
-  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder output;
-  // on a dry run it is counted, not taken.
+  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder
+  // output; a dry run only measures it.
   struct DecodeState {
     DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp, int64_t slots,
                 int64_t max_length, int64_t source_rows);
@@ -68,10 +68,11 @@ class Transformer {
     Buffer buffer;
     std::vector<DecoderBlock::Cache> blocks;
   };
-  // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the cross-attention caches.
+  // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the
+  // cross-attention caches.
   void start_decoding(Pass& p, const Sequences& source, DecodeState& state) const;
-  // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Takes arena memory only
-  // within.
+  // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Frees its
+  // arena memory on return.
   void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
                    const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
@@ -84,7 +85,7 @@ class Transformer {
   Tensor encode(Pass& p, const Sequences& source, Saved* saved) const;                                 // [S, D]
   Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // [T, D]
   Tensor backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
-                          GradSync* sync) const;  // gradient of the encoder's output [S, D]
+                          GradSync* sync) const;  // returns the gradient of the encoder output [S, D]
   void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d, GradSync* sync) const;
 
   ModelConfig config_;

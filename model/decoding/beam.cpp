@@ -1,4 +1,4 @@
-// model/decoding/beam.cpp: one sentence's beam search, a step at a time.
+// model/decoding/beam.cpp: beam search of one sentence, step by step.
 #include "model/decoding/beam.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finis
 void Beam::finish(const Continuation& c) {
   Hypothesis h{.pieces = open_[static_cast<size_t>(c.parent)].pieces, .log_prob = c.log_prob};
   h.score = h.log_prob / length_penalty(num_pieces_ + 1, options_.length_penalty);
-  const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // among equals the first stays
+  const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // the first of equal scores stays
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
 }
 
@@ -35,7 +35,7 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
 
   std::vector<Open> next;
   std::vector<bool> stays(open_.size(), false), busy(static_cast<size_t>(options_.beam), false);
-  std::vector<std::pair<size_t, int64_t>> newcomers;  // place in `next`, slot of the parent
+  std::vector<std::pair<size_t, int64_t>> newcomers;  // index in `next`, slot of the parent
   for (size_t i = 0; i < taken; ++i) {
     const Continuation& c = all[i];
     assert(!must_end() || c.id == SpecialIds::eos);

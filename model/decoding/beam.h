@@ -1,14 +1,16 @@
-// model/decoding/beam.h: the beam of one sentence: which hypotheses are open, which are finished, when its search ends.
-// No tensors.
+// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when the search ends. It
+// has no tensors.
 //
-// The beam has `beam` places, shared by open and finished hypotheses: a finished one keeps its place, so that beam 1 is
-// exactly greedy decoding. Each step the best continuations, by sum of log probabilities, fill the open places (ties:
-// the better parent, then the lower id). Finished hypotheses are ranked by score = log probability / penalty(pieces +
-// 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016); n counts the end of the sentence.
+// Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is
+// exactly greedy decoding. In each step the best continuations by sum of log probabilities fill the open
+// places (ties: the better parent, then the lower id). Finished hypotheses are ranked by score = log
+// probability / penalty(tokens + 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n
+// includes eos.
 //
-// The search of a sentence ends when no place is open, or when `nbest` are finished and none that is open can still
-// beat the worst of the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest), or,
-// if alpha < 0, s / penalty(shortest it can become), since log probabilities only fall. So ending early loses nothing.
+// The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the
+// worst of the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or,
+// if alpha < 0, s / penalty(shortest possible), since log probabilities only fall. So stopping early loses
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +21,12 @@ namespace weft {
 struct BeamOptions {
   int64_t beam = 5;
   double length_penalty = 0.6;  // alpha
-  int64_t nbest = 1;            // hypotheses to give, at most the beam
+  int64_t nbest = 1;            // hypotheses to return, at most the beam
 };
 
 struct Hypothesis {
   std::vector<int32_t> pieces;  // without bos and eos
-  double log_prob = 0;          // sum over pieces and eos, natural logarithm
+  double log_prob = 0;          // sum over tokens and eos, natural logarithm
   double score = 0;             // log_prob / length_penalty(pieces + 1, alpha)
 };
 
@@ -32,7 +34,7 @@ double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // `max_pieces`: at this length only the end of the sentence may follow.
+  // `max_pieces`: at this length only eos may follow.
   Beam(const BeamOptions& options, int64_t max_pieces);
 
   struct Open {
@@ -40,10 +42,10 @@ class Beam {
     double log_prob = 0;
     int64_t slot = 0;  // below `beam`; where the decoder keeps its keys and values
   };
-  const std::vector<Open>& open() const { return open_; }       // best first; all of one length
-  int64_t places() const;                                       // continuations that advance() takes at most
+  const std::vector<Open>& open() const { return open_; }       // best first; all of equal length
+  int64_t places() const;                                       // the most continuations that advance() uses
   int64_t num_pieces() const { return num_pieces_; }            // of every open hypothesis
-  bool must_end() const { return num_pieces_ == max_pieces_; }  // advance() wants continuations by eos only
+  bool must_end() const { return num_pieces_ == max_pieces_; }  // advance() then needs continuations by eos only
   int64_t max_pieces() const { return max_pieces_; }
 
   struct Continuation {
@@ -54,8 +56,8 @@ class Beam {
   struct SlotCopy {
     int64_t from = 0, to = 0;
   };
-  // `all` holds at least the best places() continuations of each open hypothesis, in any order. Returns which slots
-  // become copies of which: a hypothesis' best child stays in its slot, so no `to` is another's `from`.
+  // `all` holds at least the best places() continuations of each open hypothesis, in any order. Returns the
+  // slot copies to make. A hypothesis's best child stays in its slot, so no `to` is another's `from`.
   std::vector<SlotCopy> advance(std::vector<Continuation> all);
 
   bool done() const;

@@ -1,7 +1,8 @@
-// model/decoding/beam_search.cpp: which sentence is in which slots, from the first to the last.
+// model/decoding/beam_search.cpp: assigns sentences to slots, from the first to the last.
 //
-// Slots come in groups of `beam`, one group a sentence. A group owns cache rows for hypotheses of usual length; a
-// sentence that may become longer takes several neighbouring groups for their rows, and uses the slots of the first.
+// Slots come in groups of `beam`, one group per sentence. A group owns cache rows for hypotheses of usual
+// length. A longer sentence takes several neighbouring groups for their rows, and uses only the first one's
+// slots.
 #include "model/decoding/beam_search.h"
 
 #include <algorithm>
@@ -13,10 +14,10 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kSlots = 64;         // rows of a decoding step, unless the beam is wider
+constexpr int64_t kSlots = 64;         // rows of a decoding step; more if the beam is wider
 constexpr int64_t kRowsPerSlot = 128;  // usual length
 constexpr int64_t kWindowRows = 512;   // the longest source
-constexpr int64_t kNumWindows = 3;     // the next sentences are encoded while the last of other windows are under way
+constexpr int64_t kNumWindows = 3;     // the next sentences are encoded while earlier windows are still being decoded
 constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -52,20 +53,20 @@ class BeamSearch::Run {
   std::vector<std::vector<Hypothesis>> finish();
 
  private:
-  struct Job {  // a sentence that is encoded
+  struct Job {  // an encoded sentence
     size_t request;
     int64_t window;
     SlotDecoder::Rows source;
     Beam beam;
     int64_t num_groups;
-    int64_t group = -1;  // the first of them, once it is being decoded
+    int64_t group = -1;  // the first of its groups, once it is being decoded
   };
   int64_t slot_of(const Job& job, int64_t slot) const { return job.group * beam_ + slot; }
   int64_t first_row(const Job& job, int64_t slot) const {
     return (job.group * beam_ + slot * job.num_groups) * search_.rows_per_slot_;
   }
   bool encode_window();
-  int64_t free_groups(int64_t count) const;  // the first of `count` neighbours; -1: none
+  int64_t free_groups(int64_t count) const;  // the first of `count` free neighbours, or -1
   void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
   void admit();
   void step();
@@ -77,9 +78,9 @@ class BeamSearch::Run {
   const std::function<void(int64_t)>& on_done_;
   const int64_t beam_;
   std::deque<size_t> waiting_;  // requests not yet encoded, longest first
-  std::deque<Job> encoded_;     // not yet in slots
+  std::deque<Job> encoded_;     // encoded, not yet in slots
   std::vector<Job> active_;
-  std::vector<int64_t> window_users_;  // jobs that still read the window
+  std::vector<int64_t> window_users_;  // jobs that still read each window
   std::vector<bool> busy_;             // groups
   std::vector<int32_t> copy_from_, copy_to_;
   std::vector<std::vector<Hypothesis>> results_;
@@ -99,7 +100,7 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
   for (const BeamRequest& r : requests)
     if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_pieces > search.longest_target())
       fail(ErrorKind::internal,
-           fmt::format("a request of {} source pieces for up to {} target pieces: at most {} and {}", r.source.size(),
+           fmt::format("a request of {} source tokens for up to {} target tokens: at most {} and {}", r.source.size(),
                        r.max_pieces, search.longest_source(), search.longest_target()));
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::stable_sort(waiting_.begin(), waiting_.end(),
@@ -115,7 +116,7 @@ std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {
   }
 }
 
-// Fills a free window with waiting sentences. False if there is no such window or sentence.
+// Fills a free window with waiting sentences. Returns false if there is no free window or no sentence.
 bool BeamSearch::Run::encode_window() {
   const auto window = std::find(window_users_.begin(), window_users_.end(), 0);
   if (waiting_.empty() || window == window_users_.end()) return false;

@@ -1,10 +1,11 @@
-// model/decoding/beam_search.h: translations of many sentences by beam search with cached keys and values; beam 1 is
+// model/decoding/beam_search.h: beam search over many sentences with cached keys and values; beam 1 is
 // greedy.
 //
-// A sentence's result does not depend on what shares the batch: the decoder has a fixed number of slots, the encoder
-// windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place. Sentences enter as slots
-// get free, long ones first. Under tensor parallelism all ranks of the tp group make the same calls and decide alike.
-// Any piece may be predicted but bos. Reads: beam.h (what the search does), slot_decoder.h (how it is computed).
+// A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of
+// slots, the encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its
+// place. Sentences enter as slots become free, long ones first. Under tensor parallelism all ranks of the tp
+// group make the same calls and the same decisions. Any token but bos may be predicted. See beam.h for the
+// search and slot_decoder.h for its computation.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@
 namespace weft {
 
 struct BeamRequest {
-  std::vector<int32_t> source;  // pieces without eos, at most longest_source()
+  std::vector<int32_t> source;  // tokens without eos, at most longest_source()
   int64_t max_pieces = 0;       // of a hypothesis, at most longest_target()
 };
 
 class BeamSearch {
  public:
-  // At most `side_by_side` sentences at a time; 0 = as many as fit. It changes the speed only.
+  // At most `side_by_side` sentences at a time; 0 = as many as fit. It affects only the speed.
   BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
              int64_t side_by_side = 0);
 
@@ -31,7 +32,7 @@ class BeamSearch {
   int64_t longest_target() const { return longest_target_; }
   size_t memory_bytes() const { return decoder_.memory_bytes(); }
 
-  // The n-best list of each request, in their order. `on_done` is told how many requests are done.
+  // Returns the n-best list of each request, in order. `on_done` receives the number of finished requests.
   std::vector<std::vector<Hypothesis>> search(const std::vector<BeamRequest>& requests,
                                               const std::function<void(int64_t)>& on_done = {});
 

@@ -1,4 +1,4 @@
-// model/decoding/slot_decoder.cpp: one encoder window, one decoding step, and copies of cache rows, as tensors.
+// model/decoding/slot_decoder.cpp: encoder windows, decoding steps and copies of cache rows, as tensors.
 #include "model/decoding/slot_decoder.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// One value of each slot as a tensor [slots].
+// A tensor [slots] with one value per slot.
 template <typename Slot, typename F>
 Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
   std::vector<int32_t> values;
@@ -22,7 +22,7 @@ Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
 
 }  // namespace
 
-// Behind the rows that are given out, one row a slot takes the keys and values of idle slots.
+// After the rows for hypotheses, one more row per slot takes the keys and values of idle slots.
 SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp,
                          const SlotDecoderShape& shape)
     : ctx_(ctx),
@@ -87,7 +87,7 @@ VocabularyRange SlotDecoder::range_of(int rank) const {
   return VocabularyRange::of(model_.output().vocabulary(), rank, tp_.size());
 }
 
-// bos may be among a rank's best, so one more than is wanted.
+// One more than requested, since bos may be among a rank's best.
 int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
 int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
 

@@ -1,10 +1,10 @@
-// model/decoding/slot_decoder.h: the decoder as a machine of fixed shape: so many slots a step, each a hypothesis or
-// idle; and the encoder as windows of so many rows.
+// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step,
+// each a hypothesis or idle, and encoder windows with a fixed number of rows.
 //
-// Every GEMM has one shape whatever is decoded. A slot's keys and values lie in consecutive rows of the caches, from
-// Slot::first_row on; the caller gives out rows. All memory is taken at construction; its size is found by a dry run.
-// On a Context that runs dry itself none is taken, and memory_bytes() says what would be. Under tensor parallelism all
-// ranks of the tp group make the same calls and get the same results.
+// Every GEMM has one shape, whatever is decoded. A slot's keys and values are in consecutive cache rows from
+// Slot::first_row on; the caller assigns rows. All memory is allocated at construction; a dry run finds its
+// size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be. Under tensor
+// parallelism all ranks of the tp group make the same calls and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace weft {
 
 struct SlotDecoderShape {
   int64_t slots = 0;
-  int64_t cache_rows = 0;  // that the caller gives out, of all slots together
+  int64_t cache_rows = 0;  // rows that the caller assigns, for all slots together
   int64_t windows = 0, window_rows = 0;
-  int64_t candidates = 0;  // how many best next pieces of a slot are wanted
+  int64_t candidates = 0;  // number of best next tokens per slot
 };
 
 class SlotDecoder {
@@ -26,39 +26,39 @@ class SlotDecoder {
   SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  // Scratch memory of `ctx` not among it.
+  // Without the scratch memory of `ctx`.
   size_t memory_bytes() const {
     return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
   }
 
-  struct Rows {  // of the encoder's output, over all windows
+  struct Rows {  // of the encoder output, over all windows
     int32_t begin = 0, end = 0;
   };
-  // Encodes sentences (pieces without eos) that fit into window `window` together; what it held before is gone.
+  // Encodes sentences (tokens without eos) that fit into window `window` together, and replaces its contents.
   std::vector<Rows> encode(const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
 
   struct Slot {
-    int32_t id = -1;        // the piece just taken, at first bos; -1: idle
-    int32_t position = 0;   // its place in the sentence
-    int32_t first_row = 0;  // rows first_row .. first_row + position of the caches are this hypothesis'
+    int32_t id = -1;        // the token just taken, bos at first; -1: idle
+    int32_t position = 0;   // its position in the sentence
+    int32_t first_row = 0;  // rows first_row .. first_row + position of the caches belong to this hypothesis
     Rows source;
   };
-  struct Next {  // log probabilities of what may follow
+  struct Next {  // log probabilities of the next token
     struct Piece {
       int32_t id = 0;
       double log_prob = 0;
     };
-    double end = 0;           // of the end of the sentence
-    std::vector<Piece> best;  // at least the `candidates` best, eos among them if it is one, never bos; empty if idle
+    double end = 0;           // of eos
+    std::vector<Piece> best;  // at least the `candidates` best, maybe with eos, never bos; empty if idle
   };
   std::vector<Next> step(const std::vector<Slot>& slots);
 
-  // Cache rows to[i] become what from[i] are; no row of `to` is in `from`.
+  // Copies cache rows from[i] to to[i]; no row of `to` is in `from`.
   void copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
 
  private:
-  // Of all ranks: the best columns and their values, [tp, slots, offered()], and statistics [tp, slots, 4]. A rank that
-  // has fewer columns fills its part's beginning, [slots, offered_by(rank)].
+  // Of all ranks: the best columns and their values, [tp, slots, offered()], and statistics [tp, slots, 4]. A
+  // rank with fewer columns fills only the beginning of its part, [slots, offered_by(rank)].
   struct Offer {
     Tensor values, columns, stats;
   };
@@ -67,17 +67,17 @@ class SlotDecoder {
   Offer step(Pass p, const std::vector<Slot>& slots) const;
   void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
-  int64_t offered() const;             // columns a row that a rank offers
-  int64_t offered_by(int rank) const;  // the last ones may have fewer
+  int64_t offered() const;             // columns per row that a rank offers
+  int64_t offered_by(int rank) const;  // the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
-  size_t measure();  // and reserves the scratch memory of ctx_
+  size_t measure();  // also reserves the scratch memory of ctx_
 
   Context& ctx_;
   const Transformer& model_;
   const TensorParallel& tp_;
   SlotDecoderShape shape_;
   Transformer::DecodeState state_;
-  Transformer::DecodeState window_;  // its caches are views of one window's rows of state_'s
+  Transformer::DecodeState window_;  // its caches are views of one window's rows in state_
   size_t arena_bytes_;
   Arena arena_;
 };

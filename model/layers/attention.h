@@ -1,10 +1,10 @@
-// model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2), heads split over the tp
-// axis.
+// model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are
+// split over tp.
 //
-// Each attends within sentences only: SequenceRanges say which rows of the block are whose. Self-attention has one
-// fused projection [3, N, K, D]; cross-attention projects queries [N, K, D] and the encoder's output [2, N, K, D]. The
-// output projection is row-parallel: forward returns the sublayer's output, summed over tp, and the residual connection
-// adds its bias. Decoding keeps keys and values in a cache instead of recomputing them.
+// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention has one fused
+// projection [3, N, K, D]. Cross-attention projects queries with [N, K, D] and the encoder output with [2, N,
+// K, D]. The output projection is row-parallel: forward returns the sublayer's output, all-reduced over tp,
+// and the residual connection adds its bias. Decoding caches keys and values instead of recomputing them.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@ namespace weft {
 
 struct AttentionSaved {
   Tensor x;        // [Rq, D]       the sublayer's input
-  Tensor source;   // [Rk, D]       what keys and values are projected from; self-attention: x
+  Tensor source;   // [Rk, D]       input of keys and values; self-attention: x
   Tensor q;        // [Rq, N*K/tp]
   Tensor k, v;     // [Rk, M*K/tp]
   Tensor context;  // [Rq, N*K/tp]  softmax(q k^T) v
   Tensor lse;      // [N/tp, Rq]
 };
 
-// One decoder block's keys and values: [slots * max_length, M*K/tp] for self-attention, [source rows, M*K/tp] for
-// cross-attention.
+// One decoder block's keys and values: [slots * max_length, M*K/tp] for self-attention, [source rows, M*K/tp]
+// for cross-attention.
 struct KeyValueCache {
   Tensor k, v;
 };
@@ -40,11 +40,12 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   void forward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys) const;
   void backward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
                 const Tensor& d_context, const Tensor& d_q, const Tensor& d_k, const Tensor& d_v) const;
-  // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its range.
+  // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its
+  // range.
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const SequenceRanges& queries,
               const SequenceRanges& keys, const Tensor& context) const;
-  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1. Only this rank's heads are added:
-  // the sum over tp is complete.
+  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1. It adds only this rank's
+  // heads; the caller all-reduces over tp.
   void add_weights(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
                    int64_t head, double factor, const Tensor& y) const;
 
@@ -59,15 +60,15 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
 class SelfAttention {
  public:
   using Saved = AttentionSaved;
-  // `rotary`, if given, turns queries and keys, and outlives this.
+  // `rotary`, if given, rotates queries and keys; it must outlive this.
   SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal,
                 const RotaryPositions* rotary = nullptr);
 
   PartialSum forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
                 const Tensor& d_x) const;  // d_x may be d_y
-  // One new row for each of `slots` hypotheses, at `positions` of their sentences: its key and value go to
-  // `cache_rows`, then it attends to `keys`.
+  // Adds one row to each of `slots` hypotheses, at `positions` of their sentences: writes its key and value
+  // to `cache_rows`, then attends to `keys`.
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
                   const Tensor& positions, const SequenceRanges& queries, const SequenceRanges& keys,
                   const Tensor& y) const;
@@ -82,7 +83,7 @@ class SelfAttention {
   Projected project(Pass& p, const Tensor& x, const Tensor& positions) const;
   void rotate(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
 
-  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first, or the two others
+  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first, or the other two
   AttentionCore core_;
   const RotaryPositions* rotary_;
   std::optional<RowParallelLinear> out_;  // declared after the projections
@@ -95,7 +96,7 @@ class CrossAttention {
 
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& queries,
                      const SequenceRanges& keys, const Tensor& y, Saved* saved) const;
-  // d_x may be d_y. d_encoder_output, f32, accumulates this rank's part of a sum over tp, which its owner completes.
+  // d_x may be d_y. This rank's part is added to d_encoder_output, f32, which its owner all-reduces over tp.
   void backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
                 const Saved& saved, const Tensor& d_x, const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;

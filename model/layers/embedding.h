@@ -1,8 +1,9 @@
-// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output projection that
-// may share it.
+// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output
+// projection, which may share its table.
 //
-// A table [V, D] is split by rows over tp; a rank looks up its own ids, the sum over tp completes the rows. Embeddings
-// are scaled by sqrt(D) (Vaswani et al. 2017, section 3.4), positions are added after that, then dropout.
+// A table [V, D] is split by rows over tp. A rank looks up its own ids, and an all-reduce over tp completes
+// the rows. Embeddings are scaled by sqrt(D) (Vaswani et al. 2017, section 3.4), then positions are added,
+// then dropout.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   Embedding(const std::string& name, const Param* table, const ModelConfig& config);
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                const Tensor& y) const;  // [R] -> [R, D]
-  // d_y is overwritten. Unused rows have d_y = 0, whatever their id and position.
+  // Overwrites d_y. Unused rows have d_y = 0, whatever their id and position.
   void backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                 const Tensor& d_y) const;
 
@@ -32,7 +33,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
 
 class OutputProjection {  // logits [R, V/tp] = x W^T (+ b)
  public:
-  // W is an embedding's table or, if `tied` is nullptr, output.weight.
+  // W is an embedding table or, if `tied` is nullptr, output.weight.
   OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& config);
   int64_t columns() const { return table_->value.rows(); }
   DType dtype() const { return table_->compute.dtype; }  // of logits
@@ -41,7 +42,7 @@ class OutputProjection {  // logits [R, V/tp] = x W^T (+ b)
   }
   int64_t vocabulary() const { return vocabulary_; }
   void forward(Pass& p, const Tensor& x, const Tensor& logits) const;
-  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // d_x summed over tp
+  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // all-reduces d_x
 
  private:
   const Param *table_, *bias_ = nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 Shape up_shape(const ModelConfig& c) {
   return is_gated(c.activation) ? Shape{2, c.feed_forward}
-                                : Shape{c.feed_forward};  // the gate's matrix, then the value's
+                                : Shape{c.feed_forward};  // first the gate's matrix, then the values'
 }
 Tensor gate(const Tensor& up) { return up.slice_cols(0, up.cols() / 2); }
 Tensor value(const Tensor& up) { return up.slice_cols(up.cols() / 2, up.cols() / 2); }
@@ -67,8 +67,8 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Ten
   up_.backward(p, d_up, s.x, d_x);
 }
 
-// Writes act; returns what its gradient will read, if `keep`. Where neither dropout nor a gate comes between, the
-// activation and its gradient are epilogues of the matrix products.
+// Writes act and returns what its gradient reads, if `keep`. Without a gate and dropout, the activation and
+// its gradient are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
   const Dropout dropout = this->dropout(p, x.rows());
   if (ends_products(dropout)) {

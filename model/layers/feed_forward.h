@@ -1,9 +1,9 @@
-// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over the
-// tp axis.
+// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split
+// over tp.
 //
-// y = down(dropout(act(up(x)))), without down's bias; or, as a gated linear unit (Shazeer 2020), with two matrices in
-// `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward ends with one
-// sum over tp, and so does backward.
+// y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) has two matrices in
+// `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward
+// ends with one all-reduce over tp, and so does backward.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class FeedForward {
  public:
   struct Saved {
     Tensor x, act;  // [R, D]; [R, F/tp] after activation and dropout
-    // What the activation's gradient reads: its inputs [R, F/tp], of a gated unit both [R, 2, F/tp]; act itself; or
-    // what the device made of them.
+    // What the activation's gradient reads: its inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
+    // unit; or act; or what ops::Epilogue saved.
     Tensor kept;
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);

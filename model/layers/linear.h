@@ -1,9 +1,10 @@
-// model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3). Weights are
-// [out, in]: y = x W^T + b.
+// model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3).
+// Weights are [out, in]: y = x W^T + b.
 //
-// Column-parallel: every rank reads the whole input and computes its own columns of the output. Forward needs no
-// communication; the gradient of the input is a sum over tp.
-// Row-parallel: every rank has some columns of the input. Forward is a sum over tp; backward needs no communication.
+// Column-parallel: every rank reads the whole input and computes its own columns of the output. Forward does
+// not communicate; backward all-reduces the gradient of the input over tp.
+// Row-parallel: every rank has some columns of the input. Forward all-reduces the output over tp; backward
+// does not communicate.
 #pragma once
 
 #include <string>
@@ -15,17 +16,18 @@ namespace weft {
 
 class ColumnParallelLinear {
  public:
-  // Declares name.weight and, if `bias`, name.bias. `out` is the true shape of the output features, for instance
-  // {3, heads, head_size}; dimension `split` of it is split over tp. `fan_out` is that of the initial values.
+  // Declares name.weight and, if `bias`, name.bias. `out` is the full shape of the output features, for
+  // instance {3, heads, head_size}; its dimension `split` is split over tp. `fan_out` is for the initial
+  // values.
   ColumnParallelLinear(ParamStore& params, const std::string& name, Shape out, int split, int64_t in, int64_t fan_out,
                        bool bias);
 
   int64_t out() const { return weight_->numel() / in_; }  // features of this rank
   // x [R, in], y [R, out()]; the epilogue is applied to y.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
-  // d_x [R, in], summed over tp.
+  // d_x [R, in], all-reduced over tp.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
-  // The same, but d_x is this rank's part of the sum over tp, or has it added; the caller completes the sum.
+  // Without the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
@@ -33,16 +35,16 @@ class ColumnParallelLinear {
   int64_t in_;
 };
 
-class RowParallelLinear {  // without a bias: it is added once, to the sum (residual.h)
+class RowParallelLinear {  // without a bias, which is added once, after the all-reduce (residual.h)
  public:
-  // Declares name.weight. `in` is the true shape of the input features, for instance {heads, head_size}; its first
-  // dimension is split over tp.
+  // Declares name.weight. `in` is the full shape of the input features, for instance {heads, head_size}; its
+  // first dimension is split over tp.
   RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
 
   int64_t in() const { return weight_->numel() / out_; }  // features of this rank
-  // x [R, in()] -> y [R, out], summed over tp and not yet rounded.
+  // x [R, in()] -> y [R, out], all-reduced over tp, not yet rounded.
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
-  // d_y [R, out], the same on every rank -> d_x [R, in()], to which the epilogue is applied.
+  // d_y [R, out], the same on every rank -> d_x [R, in()]; the epilogue is applied to d_x.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                 const ops::Epilogue& epilogue = {}) const;
 

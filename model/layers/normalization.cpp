@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// The usual eps of each: PyTorch's nn.LayerNorm; T5 and Llama for RMSNorm.
+// The usual eps: of PyTorch's nn.LayerNorm for layer norm, of T5 and Llama for RMSNorm.
 Norm::Norm(ParamStore& params, const std::string& name, const ModelConfig& c)
     : gamma_(params.declare({.name = name + ".weight", .shape = {c.width}, .init = InitSpec::constant(1)})),
       beta_(c.norm_kind == NormKind::layer ? params.declare({.name = name + ".bias", .shape = {c.width}}) : nullptr),

@@ -1,5 +1,5 @@
-// model/layers/normalization.h: layer norm (Ba, Kiros, Hinton 2016) or RMSNorm (Zhang & Sennrich 2019), alone or in one
-// pass with the residual sum before it. Norms are whole on every rank.
+// model/layers/normalization.h: layer norm (Ba, Kiros, Hinton 2016) or RMSNorm (Zhang & Sennrich 2019), alone
+// or fused with the residual sum. Norms are replicated on all ranks.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ class Norm {
   struct Saved {
     Tensor x, mean, rstd;  // rms: no mean
   };
-  // Declares name.weight and, of layer norm, name.bias.
+  // Declares name.weight and, for layer norm, name.bias.
   Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  Saved allocate(Pass& p, const Tensor& x) const;  // of the arena, for the statistics of x
+  Saved allocate(Pass& p, const Tensor& x) const;  // from the arena, for the statistics of x
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
   // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual.
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x) const;
 
-  // The caller leaves this norm's parameters, their gradients, the kind and the scratch to it.
+  // The norm fills in its parameters, their gradients, the kind and the scratch memory.
   void forward(Pass& p, ops::ResidualNormForward sum) const;
   void backward(Pass& p, ops::ResidualNormBackward sum) const;
 

@@ -1,13 +1,13 @@
-// model/layers/partial_sum.h: a tensor that is a sum over the tp axis: each rank writes its part, the ranks add the
-// parts in f32, and the sum is rounded once.
+// model/layers/partial_sum.h: a sum over tp: each rank writes its part, an all-reduce adds the parts in f32,
+// and the sum is rounded once.
 //
 //   PartialSum sum(p, y);                       // y [R, D], f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part()});
 //   sum.reduce(p);                              // sum.part() = the sum over tp, not yet rounded
 //   sum.round(p);                               // y = the sum
 //
-// Where y has half precision and tp > 1, part() is an f32 tensor of the arena, which lives as long as this object.
-// Otherwise it is y itself.
+// If y has half precision and tp > 1, part() is an f32 tensor of the arena, which lives as long as this
+// object. Otherwise it is y itself.
 #pragma once
 
 #include <optional>

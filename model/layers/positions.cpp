@@ -1,4 +1,4 @@
-// model/layers/positions.cpp: tables of sinusoids, learned rows and angles.
+// model/layers/positions.cpp: tables of sinusoids, learned positions and angles.
 #include "model/layers/positions.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ const Param* declare_rows(ParamStore& params, const std::string& name, const Mod
       {.name = name, .shape = {c.max_positions, c.width}, .init = InitSpec::normal(stddev), .decay = true});
 }
 
-// [rows, cols], row r of position r + offset.
+// [rows, cols]; row r is position r + offset.
 Buffer sinusoids(PositionLayout layout, int64_t rows, int64_t cols, int64_t offset, Device device) {
   std::vector<float> table;
   table.reserve(static_cast<size_t>(rows * cols));
@@ -47,7 +47,7 @@ PositionEncoding::PositionEncoding(ParamStore& params, const ModelConfig& c, int
   if (c.positions == Positions::learned) {
     source_.learned = declare_rows(params, "source_positions.weight", c);
     target_.learned = declare_rows(params, "target_positions.weight", c);
-  } else if (is_rotary(c.positions)) {  // the angles are those of sinusoids as wide as a head
+  } else if (is_rotary(c.positions)) {  // the angles are those of sinusoids of a head's width
     buffer_ = sinusoids(PositionLayout::interleaved, num_positions, c.head_size(), 0, params.device());
     rotary_.emplace(buffer_.tensor({num_positions, c.head_size()}), c.positions == Positions::rotary_halves);
   } else {

@@ -1,5 +1,5 @@
-// model/layers/positions.h: where a token stands in its sentence: tables that are added to the embeddings, or rotations
-// of the queries and keys of self-attention. Formulas: docs/model.md.
+// model/layers/positions.h: position encodings: tables added to the embeddings, or rotations of
+// self-attention's queries and keys. Formulas: docs/model.md.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ struct PositionTable {             // [max_positions, D], added to the embedding
   Tensor rows() const { return learned ? learned->value : sinusoids; }
 };
 
-// Turns queries and keys by their positions (Su et al. 2021), so that their products depend on differences alone.
+// Rotates queries and keys by their positions (Su et al. 2021), so that scores depend only on differences.
 class RotaryPositions {
  public:
   RotaryPositions(const Tensor& table, bool halves) : table_(table), halves_(halves) {}
-  // x [R, heads of K columns], in place; `inverse` turns a gradient back.
+  // x [R, heads of K columns], in place; `inverse` rotates a gradient back.
   void rotate(Pass& p, const Tensor& x, const Tensor& positions, bool inverse = false) const;
 
  private:
@@ -29,8 +29,9 @@ class RotaryPositions {
   bool halves_;
 };
 
-// What config.positions asks for: sinusoids, one table for both sides, of `num_positions` rows; two learned tables of
-// config.max_positions rows; or the angles of rotary positions. Sentences have at most max_positions() rows.
+// The encoding of config.positions: sinusoids, one table of `num_positions` rows for both sides; two learned
+// tables of config.max_positions rows; or the angles of rotary positions. Sentences have at most
+// max_positions() rows.
 class PositionEncoding {
  public:
   PositionEncoding(ParamStore& params, const ModelConfig& config, int64_t num_positions);

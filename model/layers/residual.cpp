@@ -16,7 +16,7 @@ const Norm* Residuals::norm_after(size_t sublayers) const {
   return sublayers > 0 ? &connections[sublayers - 1]->norm() : nullptr;
 }
 
-// All stages take their memory here, so that what a sublayer takes can be freed on its own.
+// All stages are allocated here, so that a sublayer's memory can be freed by itself.
 ResidualStream::ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved)
     : residuals_(std::move(residuals)), saves_(saved != nullptr) {
   Stage first{.sum = {.x = x}, .normed = x};
@@ -62,7 +62,7 @@ ResidualGradient::ResidualGradient(Pass& p, Residuals residuals, const Tensor& d
 
 Tensor ResidualGradient::of_output(Pass& p) {
   const bool pre = residuals_.norm_position == NormPosition::pre;
-  if (!pre && left_ < residuals_.size()) ops::add(p.ctx, {.x = d_input_, .y = d_});  // both ways to the stage's norm
+  if (!pre && left_ < residuals_.size()) ops::add(p.ctx, {.x = d_input_, .y = d_});  // both paths to the norm
   const Norm* norm = residuals_.norm_after(left_);
   const Norm::Saved& sum = saved_[left_].sum;
   const ResidualConnection& connection = *residuals_.connections[--left_];

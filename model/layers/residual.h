@@ -1,8 +1,8 @@
-// model/layers/residual.h: the residual stream of a block: what each sublayer reads, what its output is added to, and
-// the norms between.
+// model/layers/residual.h: the residual stream of a block: each sublayer's input, the residual sums and the
+// norms.
 //
-//   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017);  pre: x = x + dropout(f(norm(x)) + b)  (Xiong et al.
-//   2020)
+//   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017)
+//   pre:  x = x + dropout(f(norm(x)) + b)  (Xiong et al. 2020)
 //
 //   ResidualStream stream(p, residuals(), x, y, saved);
 //   stream.add(p, attention.forward(p, stream.input(), ..., stream.output(), ...));
@@ -13,8 +13,8 @@
 //   attention.backward(p, gradient.of_output(p), ..., gradient.of_input());
 //   gradient.finish(p);
 //
-// Bias, dropout, residual sum and norm are one pass over the rows: the norm is the sublayer's own with post, the next
-// one's with pre.
+// Bias, dropout, residual sum and norm are one pass over the rows. With post-norm it is the sublayer's own
+// norm, with pre-norm the next one's.
 #pragma once
 
 #include <string>
@@ -26,9 +26,10 @@
 
 namespace weft {
 
-class ResidualConnection {  // of one sublayer: the bias and dropout of its output, and its norm
+class ResidualConnection {  // of one sublayer: its output's bias and dropout, and its norm
  public:
-  // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last product.
+  // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last
+  // linear layer.
   ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output, bool bias,
                      const ModelConfig& config);
 
@@ -51,23 +52,23 @@ struct Residuals {  // of a block's sublayers, in order
   std::vector<const ResidualConnection*> connections;
 
   size_t size() const { return connections.size(); }
-  const Norm* norm_after(size_t sublayers) const;  // of the sum after so many sublayers; nullptr: none
+  const Norm* norm_after(size_t sublayers) const;  // of the sum after `sublayers` sublayers, or nullptr
 };
 
 class ResidualStream {
  public:
   struct Stage {      // of the stream, after 0, 1, ... sublayers
     Norm::Saved sum;  // [R, D] the sum so far, and its statistics for the norm that follows
-    Tensor normed;    // [R, D] its norm; where none follows, the sum itself
+    Tensor normed;    // [R, D] its norm; without a norm, the sum itself
   };
   using Saved = std::vector<Stage>;
 
-  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), what a sublayer takes from the
-  // arena is freed by add().
+  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), add() frees the
+  // sublayer's arena memory.
   ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
   const Tensor& input() const { return stages_[done_].normed; }      // of the next sublayer
-  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where its output goes, before add()
+  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where its output is written before add()
   void add(Pass& p, const PartialSum& output);
 
  private:
@@ -75,7 +76,7 @@ class ResidualStream {
   std::vector<Stage> stages_;
   size_t done_ = 0;  // sublayers
   bool saves_;
-  size_t mark_;  // of the arena, behind the stages
+  size_t mark_;  // of the arena, after the stages
 };
 
 class ResidualGradient {
@@ -83,10 +84,10 @@ class ResidualGradient {
   // d [R, D]: gradient of the block's output on entry, of its input after finish().
   ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
-  // Called once a sublayer, from the last to the first. The gradient of the sublayer's output, which the sublayer may
-  // overwrite with the gradient of its input; the gradients of its bias and of the norm are accumulated.
+  // The gradient of a sublayer's output; call it once per sublayer, from the last to the first. The sublayer
+  // may overwrite it with the gradient of its input. Accumulates the gradients of its bias and of the norm.
   Tensor of_output(Pass& p);
-  const Tensor& of_input() const { return d_input_; }  // where the sublayer leaves the gradient of its input
+  const Tensor& of_input() const { return d_input_; }  // where the sublayer writes the gradient of its input
   void finish(Pass& p) const;
 
  private:

@@ -1,4 +1,5 @@
-// model/parameters/memory_limit.cpp: a group's limit holds for all groups below it, so each level of the path is asked.
+// model/parameters/memory_limit.cpp: a control group's limit applies to all groups below it, so each level of
+// the path is read.
 #include "model/parameters/memory_limit.h"
 
 #include <unistd.h>
@@ -13,13 +14,13 @@ namespace {
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-size_t limit_in(const std::filesystem::path& file) {  // "max", or no such file: none
+size_t limit_in(const std::filesystem::path& file) {  // "max" or a missing file means no limit
   size_t bytes = 0;
   return std::ifstream(file) >> bytes ? bytes : kNoLimit;
 }
 
-// A container may see its own group as the top, and its path on the host as a path that is not there: levels that are
-// missing are passed over.
+// A container may see its own group as the root, while its path is that of the host: missing levels are
+// skipped.
 size_t smallest_limit(const std::filesystem::path& mount, const std::string& group, const char* file) {
   std::filesystem::path level = mount / std::filesystem::path(group).relative_path();
   size_t smallest = limit_in(mount / file);

@@ -1,4 +1,4 @@
-// model/parameters/param_store.cpp: declarations to flat memory, initial values, and slices of global tensors.
+// model/parameters/param_store.cpp: declarations, flat memory, initial values, and slices of global tensors.
 #include "model/parameters/param_store.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void check(const ParamSpec& spec, int tp_size) {
   }
 }
 
-// How a rank's slice lies in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from `begin` on. A
-// tensor that is not split is its own slice, of a single dimension.
+// Position of a rank's slice in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from
+// `begin` on. A tensor that is not split is one slice of a single dimension.
 struct SliceView {
   int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
 
@@ -35,15 +35,14 @@ struct SliceView {
   int64_t position(int64_t o) const { return (o * global_dim + std::min(begin, global_dim)) * inner; }  // global
 };
 
-// Zeroing more than there is would end in the kernel's hands, without a word.
+// Otherwise the kernel would kill the process while it zeroes the memory, without a message.
 void require_memory(int64_t numel, size_t bytes) {
   const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (bytes > limit)
     fail(ErrorKind::usage,
-         fmt::format("{} parameters need {:.1f} GiB with their gradients, and this machine, or the control group that "
-                     "this runs in, allows {:.1f}: a smaller model, or more machines and a higher parallel.tp, need "
-                     "less",
+         fmt::format("{} parameters need {:.1f} GiB with their gradients, but this machine or its control group allows "
+                     "{:.1f}: use a smaller model, or more machines and a higher parallel.tp",
                      numel, gib(bytes), gib(limit)));
 }
 
@@ -88,7 +87,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   return &p;
 }
 
-// Tensors have no memory before allocate(): a dry run sees their shapes.
+// Tensors have no memory before allocate(); a dry run uses their shapes.
 void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   require(values_.data() == nullptr, ErrorKind::internal, "weights are named before they are allocated");
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });

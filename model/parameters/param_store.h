@@ -1,11 +1,11 @@
-// model/parameters/param_store.h: the parameters of a model: one declaration each, flat memory for all, views for the
-// layers.
+// model/parameters/param_store.h: the parameters of a model: one declaration each, flat memory for all, views
+// for the layers.
 //
-// A declaration says name, global shape, the dimension that tensor parallelism splits, initial value and weight decay;
-// nothing else in the program knows how a parameter is split. Fused tensors keep their true rank, so that a slice is
-// always a plain slice of one dimension. Values and gradients are two flat f32 buffers in order of declaration. Matrix
-// products read copies: values rounded in mixed precision, and packed where the device multiplies faster so. Whoever
-// writes values brings the copies up to date with round_values() or refresh().
+// A declaration has name, global shape, the dimension that tensor parallelism splits, initial value and
+// weight decay. The rest of the program does not know how a parameter is split. Fused tensors keep their full
+// rank, so that a slice is always a plain slice of one dimension. Values and gradients are two flat f32
+// buffers in order of declaration. GEMMs read copies: rounded in mixed precision, and packed where that is
+// faster on the device. Code that writes values must update the copies with round_values() or refresh().
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct ParamSpec {
   std::string name;
   Shape shape;       // global
   int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
-  bool pad = false;  // vocabulary tables only: rank r holds rows [r * ceil(n / tp), ...), the tail of the last is zero
+  bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
   InitSpec init = {};
   bool decay = false;  // whether weight decay applies (matrices yes; biases and norms no)
 };
@@ -39,20 +39,20 @@ struct ParamSpec {
 struct Param {  // a layer's handle
   ParamSpec spec;
   Tensor value, grad;  // local slice, f32; views into the flat buffers
-  Tensor compute;      // what look-ups read: bf16 or f16, or `value`
-  ops::Weight weight;  // what products read: `compute` as a matrix [out, in]; empty if no product reads it
+  Tensor compute;      // read by look-ups: bf16 or f16, or `value`
+  ops::Weight weight;  // read by GEMMs: `compute` as a matrix [out, in]; empty if no GEMM reads it
   int64_t offset = 0;  // elements from the start of the flat buffers
   int64_t begin = 0;   // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
-// Parameters side by side that are treated alike: on a GPU with one launch, on a CPU each for itself, so that it is
+// Adjacent parameters with the same treatment: one launch on a GPU; one at a time on a CPU, so that each is
 // packed while it is in the cache.
 struct ParamRange {
   int64_t begin = 0, end = 0;              // elements of the flat buffers
   size_t first_param = 0, last_param = 0;  // one past
-  bool has_property = false;               // that they have in common
+  bool has_property = false;               // their common property
 };
 
 class ParamStore {
@@ -61,12 +61,12 @@ class ParamStore {
   ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu)
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device) {}
 
-  const Param* declare(ParamSpec spec);  // before allocate(); a duplicate name or an indivisible split is an Error
-  void use_as_matrix(const Param* p, int64_t rows);  // products read p, with so many local rows; before allocate()
+  const Param* declare(ParamSpec spec);  // before allocate(); an Error for a duplicate name or an indivisible split
+  void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
   void allocate();                                   // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
-  void round_values(Context& ctx) const;                        // after the values were written: all copies
-  void refresh(Context& ctx, const ParamRange& written) const;  // after the rounded values were written, too
+  void round_values(Context& ctx) const;                        // updates all copies after values were written
+  void refresh(Context& ctx, const ParamRange& written) const;  // after the rounded copies were written, too
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -74,13 +74,13 @@ class ParamStore {
   std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
   Tensor values() const { return values_.tensor({numel_}); }
   Tensor grads() const { return grads_.tensor({numel_}); }
-  Tensor rounded() const {  // the flat copy; empty if there is none
+  Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel_}, compute_) : Tensor{};
   }
   DType compute_dtype() const { return compute_; }
   bool mixed() const { return compute_ != DType::f32; }
   Device device() const { return device_; }
-  size_t copies_bytes() const;              // of memory that rounded and packed copies take
+  size_t copies_bytes() const;              // memory of the rounded and packed copies
   int64_t numel() const { return numel_; }  // of this rank, padding included; the offset of the next declaration
   int64_t global_numel() const;             // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
@@ -112,7 +112,8 @@ std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   return all;
 }
 
-// Moves between a global tensor and a rank's slice, on the host. `local` and `global` are contiguous f32 buffers.
+// Copies between a global tensor and a rank's slice, on the host. `local` and `global` are contiguous f32
+// buffers.
 void slice_from_global(const Param& p, const float* global, float* local);
 void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);
 

@@ -29,13 +29,13 @@ TEST(ModelConfig, FillsTheDropoutRatesThatWereLeftOut) {
 }
 
 TEST(ModelConfig, NamesBothNumbersWhenHeadsDoNotDivideByTheRanks) {
-  EXPECT_EQ(refusal(usable(), 3), "model.heads = 8 does not divide by parallel.tp = 3: change one of the two");
+  EXPECT_EQ(refusal(usable(), 3), "model.heads = 8 is not divisible by parallel.tp = 3: change one of the two");
 }
 
 TEST(ModelConfig, NamesBothNumbersWhenWidthDoesNotDivideByHeads) {
   ModelConfig c = usable();
   c.width = 100;
-  EXPECT_EQ(refusal(c, 1), "model.width = 100 does not divide by model.heads = 8: change one of the two");
+  EXPECT_EQ(refusal(c, 1), "model.width = 100 is not divisible by model.heads = 8: change one of the two");
 }
 
 TEST(ModelConfig, RefusesToTieVocabulariesOfDifferentSize) {

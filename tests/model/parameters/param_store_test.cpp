@@ -163,7 +163,7 @@ TEST(ParamStore, RefusesMoreThanTheMachinesMemoryWithTheNumbers) {
   ParamStore store(0, 1);
   store.declare({.name = "w", .shape = {1 << 20, 1 << 20}});
   testing::expect_error([&] { store.allocate(); }, ErrorKind::usage,
-                        {"1099511627776 parameters need 8192.0 GiB with their gradients, and"});
+                        {"1099511627776 parameters need 8192.0 GiB with their gradients, but"});
 }
 
 TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {
