@@ -70,10 +70,10 @@ TEST(ModelConfig, RefusesATableThatHoldsNoSentence) {
 TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.position_offset = 2;
-  EXPECT_EQ(
-      refusal(c, 1),
-      "model.position_offset = 2: it is for sinusoids; with model.positions = learned the first token has the first "
-      "row; leave it at 0");
+  EXPECT_EQ(refusal(c, 1),
+            "model.position_offset = 2: it applies to sinusoids; with model.positions = learned the first token has "
+            "the first "
+            "row; leave it at 0");
 }
 
 TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
@@ -116,9 +116,10 @@ TEST(ModelConfig, RefusesAnOffsetBeyondAnySentence) {
 TEST(ModelConfig, RefusesALimitOfSinusoids) {
   ModelConfig c = usable();
   c.max_positions = 512;
-  EXPECT_EQ(refusal(c, 1),
-            "model.max_positions = 512: it is for model.positions = learned; sinusoids and rotary positions have no "
-            "limit; leave it at 0");
+  EXPECT_EQ(
+      refusal(c, 1),
+      "model.max_positions = 512: it applies to model.positions = learned; sinusoids and rotary positions have no "
+      "limit; leave it at 0");
 }
 
 TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
