@@ -1,4 +1,4 @@
-// data/atomic_file.cpp: the system calls behind whole-or-nothing files.
+// data/atomic_file.cpp: the system calls of atomic files.
 #include "data/atomic_file.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kTemporary = ".tmp-";  // then the writer's process number
+constexpr std::string_view kTemporary = ".tmp-";  // followed by the writer's process number
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
   const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run it again" : "";
@@ -32,11 +32,11 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-const char* reason_against(const std::string& path) {  // nullptr: there is none
+const char* reason_against(const std::string& path) {  // nullptr: none
   if (fs::path(path).filename().empty()) return "names no file";
   std::error_code ignored;
   switch (fs::symlink_status(path, ignored).type()) {
-    case fs::file_type::none:  // the folder cannot be looked into: open() will say why
+    case fs::file_type::none:  // the folder cannot be read: open() reports why
     case fs::file_type::not_found:
     case fs::file_type::regular:
       return nullptr;
@@ -73,7 +73,7 @@ bool is_left_behind(const std::string& name, const std::string& prefix) {
 
 void remove_left_behind(const std::string& path) {
   const std::string prefix = fs::path(path).filename().string() + std::string(kTemporary);
-  std::error_code ignored;  // another try comes with the next output of this name
+  std::error_code ignored;  // the next output of this name tries again
   for (fs::directory_iterator it(parent_of(path), ignored), end; !ignored && it != end; it.increment(ignored))
     if (is_left_behind(it->path().filename().string(), prefix)) unlink(it->path().c_str());
 }
@@ -92,7 +92,7 @@ void FileDescriptor::reset() {
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}{}{}", path_, kTemporary, getpid())) {
   require_plain_name(path_);
-  unlink(temporary_.c_str());  // left by a killed process that had our number
+  unlink(temporary_.c_str());  // left by a killed process with our number
   file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_) fail_io("create", temporary_, errno);
 }

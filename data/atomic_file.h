@@ -1,9 +1,10 @@
-// data/atomic_file.h: files that appear whole or not at all: temporary name, fsync, rename, fsync of the folder.
+// data/atomic_file.h: files that appear whole or not at all: temporary name, fsync, rename, fsync of the
+// folder.
 //
-// Until commit() the bytes lie in PATH.tmp-PID beside the final name; an AtomicFile that is destroyed without commit
-// (an exception) removes them. A kill leaves at most a *.tmp-* file, which no reader looks at and prepare_output()
-// removes. Errors are of kind io and name the file; a full disk says so. A rename would put a plain file in the place
-// of a device, a pipe or a link: such names are refused, as an Error of kind usage.
+// Until commit() the bytes are in PATH.tmp-PID beside the final name. An AtomicFile destroyed without commit
+// (by an exception) removes them. A kill leaves at most a *.tmp-* file, which no reader opens and
+// prepare_output() removes. Errors are of kind io and name the file; a full disk is reported as such. A
+// rename would replace a device, a pipe or a link by a plain file: such names are a usage Error.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace weft {
 
-class FileDescriptor {  // owns a POSIX descriptor; -1 is none
+class FileDescriptor {  // owns a POSIX descriptor; -1 if none
  public:
   explicit FileDescriptor(int descriptor = -1) : descriptor_(descriptor) {}
   ~FileDescriptor() { reset(); }
@@ -40,24 +41,26 @@ class AtomicFile {
 
   void write(const void* bytes, size_t count);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  void commit();  // durable under its final name when this returns; replaces an older file of that name
+  void commit();  // on return the file is durable under its final name; replaces an older file of that name
 
  private:
   std::string path_, temporary_;
   FileDescriptor file_;
 };
 
-// Before any work, whether AtomicFile will be able to write there: the name, what has it now, the folder and its
-// permissions. Standard input's or output's own file is refused too. Removes what killed processes left of this name.
+// Checks before any work that AtomicFile can write there: the name, an existing file, the folder and its
+// permissions. The file of standard input or output is refused, too. Removes temporary files of this name
+// that killed processes left.
 void prepare_output(const std::string& path);
 
-// A loop around write(2): short writes are finished, interruptions repeated. `name` is for the error message.
+// Calls write(2) until all bytes are written; repeats it after interruptions. `name` is for the error
+// message.
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name);
 
 void write_file_atomically(const std::string& path, std::string_view text);
-std::string read_file(const std::string& path);  // whole; Error of kind io
+std::string read_file(const std::string& path);  // the whole file; Error of kind io
 
-void sync_folder(const std::string& folder);                          // makes the names in it durable
-void rename_durably(const std::string& from, const std::string& to);  // of a file or folder; fsync of `to`'s folder
+void sync_folder(const std::string& folder);                          // makes its directory entries durable
+void rename_durably(const std::string& from, const std::string& to);  // a file or folder; fsync of `to`'s folder
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/batch.cpp: laying pairs end to end in a block.
+// data/batch.cpp: places pairs end to end in a block.
 #include "data/batch.h"
 
 #include <cassert>

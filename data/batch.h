@@ -1,8 +1,9 @@
-// data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole sentence pairs.
+// data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole
+// sentence pairs.
 //
-// Sentences lie end to end without padding between them; offsets say where each begins. Every block of a run has the
-// same number of rows, so every tensor of a step has one shape. Rows past the last sentence are unused: id 0, target
-// -1, position 0.
+// Sentences are stored end to end without padding between them; offsets mark their beginnings. Every block of
+// a run has the same number of rows, so every tensor of a step has one shape. Rows past the last sentence are
+// unused: id 0, target -1, position 0.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@
 
 namespace weft {
 
-// Ids that every vocabulary of ours has (SentencePiece is trained so).
+// Ids that all our vocabularies have (SentencePiece is trained with them).
 struct SpecialIds {
   static constexpr int32_t unk = 0, bos = 1, eos = 2;
 };
 
 struct Block {
-  int64_t index = 0;                      // which block of its step, whatever rank has it: 0 .. blocks_per_step - 1
-  std::vector<int32_t> source;            // [S rows] each sentence's pieces, then eos
-  std::vector<int32_t> source_positions;  // [S rows] place within the sentence
+  int64_t index = 0;                      // index within its step, over all ranks: 0 .. blocks_per_step - 1
+  std::vector<int32_t> source;            // [S rows] each sentence's tokens, then eos
+  std::vector<int32_t> source_positions;  // [S rows] position within the sentence
   std::vector<int32_t> source_offsets;    // [B + 1]
-  std::vector<int32_t> target_in;         // [T rows] bos, then the sentence's pieces
-  std::vector<int32_t> target_out;        // [T rows] the sentence's pieces, then eos; -1 in unused rows
+  std::vector<int32_t> target_in;         // [T rows] bos, then the sentence's tokens
+  std::vector<int32_t> target_out;        // [T rows] the sentence's tokens, then eos; -1 in unused rows
   std::vector<int32_t> target_positions;  // [T rows]
   std::vector<int32_t> target_offsets;    // [B + 1]
 
@@ -30,13 +31,13 @@ struct Block {
   int64_t target_tokens() const { return target_offsets.back(); }
 };
 
-// Builds a block of `source_rows` x `target_rows` out of whole pairs; the caller has made sure that they fit.
-// Pieces are without bos and eos.
+// Builds a block of `source_rows` x `target_rows` from whole pairs; the caller makes sure that they fit.
+// Sentences are given without bos and eos.
 class BlockBuilder {
  public:
   BlockBuilder(int64_t source_rows, int64_t target_rows);
   void add(const std::vector<int32_t>& source_pieces, const std::vector<int32_t>& target_pieces);
-  Block finish(int64_t index);  // pads with unused rows; the builder is empty again
+  Block finish(int64_t index);  // pads with unused rows and empties the builder
 
  private:
   int64_t source_rows_, target_rows_;

@@ -1,4 +1,4 @@
-// data/block_plan.cpp: the greedy filling of blocks out of the order of pairs.
+// data/block_plan.cpp: fills blocks greedily from the order of pairs.
 #include "data/block_plan.h"
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace weft {
 namespace {
 
 struct Candidate : PairRows {
-  int64_t age = 0;  // counts up as candidates are drawn
+  int64_t age = 0;  // increases as candidates are drawn
 };
 
-// Numbers only (no floating point), so that every machine chooses alike.
+// Integers only, so that every machine chooses alike.
 struct Space {
   int64_t source = 0, target = 0;  // rows
 
   bool holds(const PairRows& c) const { return c.source <= source && c.target <= target; }
   Space without(const PairRows& c) const { return {source - c.source, target - c.target}; }
   Space with(const PairRows& c) const { return {source + c.source, target + c.target}; }
-  // Of the free space of a block of `whole`: how unevenly it lies on the two sides, and how much the emptier side has.
+  // Of the free space of a block of `whole`: how much it differs between the two sides.
   int64_t imbalance(const Space& whole) const { return std::abs(source * whole.target - target * whole.source); }
   int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
 };
@@ -58,8 +58,8 @@ struct BlockPlan::Impl {
   Space exchange_one(std::vector<Candidate>& taken, Space free);
 
   int64_t num_pairs;
-  Space whole;        // an empty block
-  size_t look_ahead;  // no more than the corpus, or a tiny one would be pending several times over
+  Space whole;        // of an empty block
+  size_t look_ahead;  // at most the corpus, or a tiny one would be pending several times
   bool shuffle;
   PairOrder order;
 
@@ -74,7 +74,7 @@ void BlockPlan::Impl::stand_at(int64_t new_epoch, int64_t new_position) {
   position = at_end ? 0 : new_position;
 }
 
-// The stream's next pair that fits a block; nothing when an unshuffled corpus has been given.
+// The stream's next pair that fits a block; nothing at the end of an unshuffled corpus.
 std::optional<PairRows> BlockPlan::Impl::draw() {
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
     if (tried == num_pairs)
@@ -97,7 +97,7 @@ void BlockPlan::Impl::refill() {
   }
 }
 
-// Of the candidates that fit into what is free, the one after which both sides are filled most evenly.
+// The candidate that fits into the free space and leaves both sides filled most evenly.
 std::optional<size_t> BlockPlan::Impl::most_balanced(const Space& free) const {
   std::optional<size_t> best;
   int64_t least = 0;
@@ -111,8 +111,9 @@ std::optional<size_t> BlockPlan::Impl::most_balanced(const Space& free) const {
   return best;
 }
 
-// When nothing fits any more: the exchange of a taken pair for a pending one that leaves least free. Not the first
-// pair, whose turn it was; the one that goes back takes its old place in the queue. Returns what is free then.
+// When no candidate fits any more: exchanges a taken pair for a pending one so that the least space stays
+// free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue.
+// Returns the free space.
 Space BlockPlan::Impl::exchange_one(std::vector<Candidate>& taken, Space free) {
   std::pair<Candidate*, Candidate*> best{};
   int64_t least = free.worse_side(whole);

@@ -1,14 +1,14 @@
-// data/block_plan.h: the global order of sentences, cut into blocks: a pure function of (seed, epoch, cursor), never of
-// the grid.
+// data/block_plan.h: the global order of sentences, cut into blocks: a pure function of (seed, epoch,
+// cursor), not of the grid.
 //
-// The order is the two-level shuffle of data/pair_order.h; what is held in memory is one window of lengths. A block
-// takes, of the next `look_ahead` pairs, those that keep both sides in balance, and at its end exchanges one of them
-// for a candidate that fills it better. What was looked at and not taken stays pending, in the cursor. Each block
-// begins with the oldest pending pair, so none waits for more than look_ahead + 1 blocks. The stream runs on over the
-// end of an epoch: no step is ever partial.
+// The order is the two-level shuffle of data/pair_order.h; one window of lengths is held in memory. From the
+// next `look_ahead` pairs, a block takes those that keep both sides in balance. At its end it exchanges one
+// of them for a candidate that fills it better. Pairs that were considered but not taken stay pending, in the
+// cursor. Each block starts with the oldest pending pair, so none waits for more than look_ahead + 1 blocks.
+// The stream continues past the end of an epoch: no step is ever partial.
 //
-// Without shuffle the pairs come in the corpus' order, once: nothing is chosen, a block ends at the first pair that
-// does not fit, and after the last pair the cursor stands at epoch 1 and next() returns blocks without pairs.
+// Without shuffle the pairs come once, in corpus order. Nothing is chosen: a block ends at the first pair
+// that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
 #pragma once
 
 #include <cstdint>
@@ -31,29 +31,29 @@ struct BatchConfig {
   template <typename V>
   void fields(V& v) {
     v("rows", rows, "target rows of a block: the unit of work, fixed for the run");
-    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus' own ratio");
-    v("blocks", blocks, "blocks an optimizer step, divided among the dp ranks");
+    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio");
+    v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block");
     v("page", page, "consecutive pairs that are shuffled as one page");
     v("window", window, "pages whose sentences are shuffled together");
   }
 };
 
-struct Cursor {  // where in the order the next block begins
+struct Cursor {  // the place in the order where the next block starts
   int64_t epoch = 0;
-  int64_t position = 0;          // next pair of the epoch's order not yet looked at
-  std::vector<int64_t> pending;  // pair numbers looked at and not yet used, oldest first
+  int64_t position = 0;          // next pair of the epoch's order that has not been considered
+  std::vector<int64_t> pending;  // pairs considered and not yet used, oldest first
   bool operator==(const Cursor&) const = default;
 };
 
 struct PlannedBlock {
-  std::vector<int64_t> pairs;                    // pair numbers, in the order they lie in the block
+  std::vector<int64_t> pairs;                    // pair numbers, in the order of the block
   int64_t source_tokens = 0, target_tokens = 0;  // real rows, eos included
 };
 
 class BlockPlan {
  public:
-  // `config.source_rows` resolved (not 0). Pairs longer than a block are passed over, and counted.
+  // `config.source_rows` is resolved (not 0). Pairs longer than a block are skipped and counted.
   BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, bool shuffle = true);
   BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true);
   ~BlockPlan();
@@ -61,9 +61,9 @@ class BlockPlan {
   PlannedBlock next();
   Cursor cursor() const;
   void seek(const Cursor& cursor);
-  int64_t dropped() const;  // pairs passed over since construction because they do not fit a block
+  int64_t dropped() const;  // pairs skipped since construction because they do not fit a block
 
-  // Source rows that fill up together with `target_rows`, from the corpus' totals; a multiple of 16.
+  // Source rows that fill up together with `target_rows`, from the corpus's totals; a multiple of 16.
   static int64_t source_rows_for(const Corpus& corpus, int64_t target_rows);
 
  private:

@@ -1,5 +1,5 @@
-// data/corpus.cpp: pair numbers to shards: the ones used last stay open, and pages of pairs stay in memory, so that
-// single pairs out of a shuffled window cost a copy, not a read.
+// data/corpus.cpp: finds pairs in shards. Recently used shards stay open and pages of pairs stay in memory,
+// so that a single pair from a shuffled window costs a copy, not a read.
 #include "data/corpus.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t kPage = 256;      // pairs read at once
 constexpr size_t kOpenShards = 64;  // each holds a descriptor and up to 0.5 MB of chunk cache
 constexpr size_t kShardCache = 512 << 10;
-constexpr size_t kCachedPages = 192;  // twice a shuffle window and some
+constexpr size_t kCachedPages = 192;  // a little more than two shuffle windows
 
-// The values used last; making a new one forgets the one not used for longest.
+// A cache of recently used values; adding one evicts the least recently used.
 template <typename Key, typename Value>
 class RecentlyUsed {
  public:
@@ -76,11 +76,11 @@ struct Corpus::Impl {
     });
   }
 
-  // Calls visit(shard, first pair within it, count) for each shard that pairs [first, first + count) lie in.
+  // Calls visit(shard, first pair within it, count) for each shard of pairs [first, first + count).
   template <typename Visit>
   void for_each_shard(int64_t first, int64_t count, Visit visit) {
     if (first < 0 || count < 0 || first > manifest.num_pairs || count > manifest.num_pairs - first)
-      fail(ErrorKind::internal, fmt::format("pairs {} to {} asked for of {}, which has {}", first, first + count,
+      fail(ErrorKind::internal, fmt::format("pairs {} to {} requested of {}, which has {}", first, first + count,
                                             folder, manifest.num_pairs));
     const int64_t end = first + count;
     while (first < end) {
@@ -95,7 +95,7 @@ struct Corpus::Impl {
   std::string folder;
   Manifest manifest;
   std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
-  std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was found right
+  std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was verified
   RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
   RecentlyUsed<std::pair<size_t, int64_t>, PairRun> pages{kCachedPages};
 };

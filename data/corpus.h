@@ -1,8 +1,9 @@
-// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/shard-format.md), tokenizer models.
+// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/shard-format.md), tokenizer
+// models.
 //
-// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked before
-// HDF5 opens it, when its first pair is asked for and again if the file has changed since. Any damage is an Error of
-// kind data that names the file. One Corpus is used by one thread.
+// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked
+// before HDF5 opens it: when its first pair is read, and again if the file has changed since. Any damage is a
+// data Error that names the file. A Corpus is used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
-  size_t cache_bytes() const;  // about, with all pages in memory that it ever holds
+  size_t cache_bytes() const;  // estimate with all cached pages in memory
 
-  // `out` is overwritten. A run of pairs may cross shards. Memory: what is asked for, plus bounded caches.
+  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches.
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out);
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out);
 

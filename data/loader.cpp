@@ -1,4 +1,4 @@
-// data/loader.cpp: planning in prefetch windows, reading in the order of the corpus, handing steps over from the
+// data/loader.cpp: plans in prefetch windows, reads in corpus order, and hands steps over from the reading
 // thread.
 #include "data/loader.h"
 
@@ -22,7 +22,7 @@ BatchConfig resolved(BatchConfig config, const Corpus& corpus) {
   return config;
 }
 
-// The ids of a set of pairs, read in the corpus' order: what lies together in a shard is read together.
+// The ids of a set of pairs, read in corpus order: pairs of one shard are read together.
 class PairSet {
  public:
   PairSet(Corpus& corpus, std::vector<int64_t> pairs) : pairs_(std::move(pairs)) {
@@ -50,13 +50,14 @@ class PairSet {
   std::vector<PairIds> ids_;
 };
 
-// Sizes of what a corpus' pairs take on average.
+// Average sizes of a corpus's pairs.
 struct PairBytes {
   explicit PairBytes(const Corpus& corpus) {
     const Manifest& m = corpus.manifest();
     pieces = (m.source_pieces + m.target_pieces) / std::max<int64_t>(m.num_pairs, 1) * int64_t{sizeof(int32_t)};
   }
-  // In a PairSet: two allocations with their headers, rounded up, and the number, which is sorted from a copy.
+  // In a PairSet: two allocations with their headers, rounded up, and the number, which is sorted from a
+  // copy.
   int64_t in_set() const { return pieces + int64_t{sizeof(PairIds)} + 2 * kAllocation + 2 * int64_t{sizeof(int64_t)}; }
 
   static constexpr int64_t kAllocation = 24;
@@ -109,21 +110,21 @@ struct Loader::Impl {
   void read_window(std::stop_token stop);
   void run(std::stop_token stop);
 
-  // The reading thread's alone, once it runs.
+  // Used only by the reading thread once it runs.
   Corpus corpus;
   const BatchConfig config;
   BlockPlan plan;
-  const int64_t first_block, num_blocks;  // of each step, this rank's
+  const int64_t first_block, num_blocks;  // this rank's blocks of each step
 
   std::mutex mutex;
   std::condition_variable_any changed;
   std::deque<ReadyStep> ready;   // under the mutex
   std::exception_ptr exception;  // under the mutex
 
-  Cursor after;  // the caller's thread's: of the last step handed out
+  Cursor after;  // used by the caller's thread: the cursor after the last step handed out
   int64_t dropped = 0;
 
-  std::jthread thread;  // last: it stops before the rest goes
+  std::jthread thread;  // last: it stops before the other members are destroyed
 };
 
 PlannedStep Loader::Impl::plan_step() {
@@ -134,8 +135,8 @@ PlannedStep Loader::Impl::plan_step() {
   return step;
 }
 
-// Steps that together take about one window of pairs: sorted, these lie close together in the window's pages. A corpus
-// smaller than a window is not planned further ahead than once through.
+// Steps that together take about one window of pairs: sorted, these are close together in the window's pages.
+// A corpus smaller than a window is planned at most one epoch ahead.
 std::vector<PlannedStep> Loader::Impl::plan_window() {
   const int64_t enough = window_pairs(corpus, config);
   std::vector<PlannedStep> window;
@@ -215,7 +216,7 @@ Cursor Loader::cursor() const { return impl_->after; }
 
 int64_t Loader::dropped() const { return impl_->dropped; }
 
-// The thread's set and finished steps, the step in work, a window of lengths, and the corpus' pages.
+// The thread's set and finished steps, the step in progress, a window of lengths, and the corpus's pages.
 size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, corpus);
   const int64_t pairs = window_pairs(corpus, config);

@@ -1,9 +1,9 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
-// Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their tokens; every
-// rank plans all blocks (lengths only), so that the step's token counts are known without communication. The thread
-// plans about a window of pairs at a time and reads them in the order of the corpus, so that each page is read once;
-// it holds the ids of those pairs and a few finished steps.
+// Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their
+// tokens. Every rank plans all blocks (from lengths), so the step's token counts are known without
+// communication. The thread plans about a window of pairs at a time and reads them in corpus order, so that
+// each page is read once. It holds the ids of those pairs and a few finished steps.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,29 @@ namespace weft {
 
 class Loader {
  public:
-  // `config.source_rows` 0 is resolved by the corpus. `blocks` must be a multiple of `dp_size`.
+  // A `config.source_rows` of 0 is resolved from the corpus. `blocks` must be a multiple of `dp_size`.
   Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
          const Cursor& start = {});
   ~Loader();
 
-  Step next();              // waits for the reading thread; its Error is thrown here, after the steps before it
+  Step next();              // waits for the reading thread; throws its Error after the steps before it
   Cursor cursor() const;    // after the last step that next() returned
-  int64_t dropped() const;  // pairs passed over on the way to it, because they do not fit a block
+  int64_t dropped() const;  // pairs skipped so far because they do not fit a block
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// About how much a Loader holds at most.
+// About the most that a Loader holds.
 size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
-// A held-out set in its own order, once through: rank r of dp gets blocks r, r + dp, ... of them; a block's index is
-// its place among all. The last block is partly filled. All pairs must fit a block: none is left out of a score.
+// A held-out set in its own order, once: rank r of dp gets its blocks r, r + dp, ...; a block's index counts
+// all blocks. The last block is partly filled. All pairs must fit a block, so that no pair is left out of a
+// score.
 std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
                                    int dp_size);
-// About how much these are.
+// About the size of these blocks.
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/pair_order.cpp: the two levels of the shuffle, and the loading of a window.
+// data/pair_order.cpp: the two levels of the shuffle, and loading a window.
 #include "data/pair_order.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ PairRows rows_of(int64_t pair, const PairLength& length) {
 
 }  // namespace
 
-// A page or window larger than the corpus is the corpus, which also keeps their product far from overflow.
+// A page or window larger than the corpus becomes the corpus, so that their product cannot overflow.
 PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle)
     : num_pairs_(num_pairs),
       page_(std::min(page, num_pairs)),
@@ -44,7 +44,8 @@ Permutation PairOrder::permutation(int64_t size, int64_t epoch, int64_t index, u
 
 void PairOrder::load_window(int64_t epoch, int64_t position) {
   const Permutation pages = permutation(num_pages_, epoch, 0, kPageOrder);
-  // The corpus' last page may be short: windows after the one that holds it begin earlier by what it lacks.
+  // The corpus's last page may be short: windows after the one that contains it begin earlier by the missing
+  // pairs.
   const int64_t lacking = num_pages_ * page_ - num_pairs_, rank_of_last = pages.inverse(num_pages_ - 1);
   const auto first_of = [&](int64_t index) {
     return index * window_ * page_ - (rank_of_last < index * window_ ? lacking : 0);
@@ -52,7 +53,7 @@ void PairOrder::load_window(int64_t epoch, int64_t position) {
   int64_t index = position / (window_ * page_);
   if (position >= first_of(index + 1)) ++index;
 
-  epoch_ = -1;  // holds nothing, should reading fail
+  epoch_ = -1;  // empty, in case reading fails
   loaded_.clear();
   for (int64_t rank = index * window_; rank < std::min((index + 1) * window_, num_pages_); ++rank) {
     const int64_t begin = pages(rank) * page_, count = std::min(page_, num_pairs_ - begin);

@@ -1,8 +1,8 @@
-// data/pair_order.h: the shuffled order of a corpus' pairs in every epoch, position by position.
+// data/pair_order.h: the shuffled order of a corpus's pairs in every epoch, by position.
 //
-// Pages of consecutive pairs are permuted over the corpus; a window is the next `window` pages of that order, and its
-// pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position can be asked for
-// at any time. What is held in memory is one window of lengths; it is read page by page.
+// Pages of consecutive pairs are permuted over the corpus. A window is the next `window` pages of that order,
+// and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position
+// can be looked up at any time. One window of lengths is held in memory; it is read page by page.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ using LengthSource = std::function<void(int64_t first, int64_t count, std::vecto
 
 struct PairRows {
   int64_t pair = 0;
-  int64_t source = 0, target = 0;  // rows it takes in a block: its pieces and eos
+  int64_t source = 0, target = 0;  // rows in a block: its tokens and eos
 };
 
 class PairOrder {
  public:
-  // At least one pair, `page` and `window` at least 1. Without shuffle: the corpus' own order.
+  // Requires at least one pair, `page` and `window` at least 1. Without shuffle: corpus order.
   PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle);
 
   PairRows at(int64_t epoch, int64_t position);  // position 0 .. num_pairs - 1; cheap within a window

@@ -1,8 +1,8 @@
-// data/permutation.h: a keyed pseudo-random permutation of [0, size), computed a point at a time in no memory.
+// data/permutation.h: a keyed pseudo-random permutation of [0, size), computed point by point without memory.
 //
-// A Feistel network over Philox on the digits (left, right) of i = left * num_right + right: each round adds a keyed
-// function of one digit to the other, so every round, and the whole, can be undone. The digits span a little more than
-// [0, size); a value that lands outside is sent through again until it is inside (cycle walking).
+// A Feistel network over Philox on the digits (left, right) of i = left * num_right + right. Each round adds
+// a keyed function of one digit to the other, so every round, and the whole, is invertible. The digits span a
+// little more than [0, size); a value outside is permuted again until it is inside (cycle walking).
 #pragma once
 
 #include <cmath>

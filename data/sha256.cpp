@@ -1,4 +1,5 @@
-// data/sha256.cpp: SHA-256 by OpenSSL's EVP interface, which uses the processor's SHA instructions where it has them.
+// data/sha256.cpp: SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions if
+// present.
 #include "data/sha256.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // data/sha256.h: SHA-256 of bytes, of files and of open descriptors, as lower-case hex.
 //
-// The digests in manifests stop accidents (damage, a wrong file), not attackers.
+// The digests in manifests detect accidents (damage, a wrong file), not attacks.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class Sha256 {
 std::string sha256_of(std::string_view bytes);
 std::string sha256_of_file(const std::string& path);  // Error of kind io if it cannot be read
 
-// The whole file behind `descriptor`, from its start, without moving its position; `name` is for the error message.
+// The whole file of `descriptor`, from its start; does not move its position. `name` is for the error
+// message.
 std::string sha256_of_descriptor(int descriptor, const std::string& name);
 
 }  // namespace weft

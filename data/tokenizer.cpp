@@ -48,7 +48,7 @@ std::string as_one_line(const std::string& text) {
 
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   const std::string model = read_file(model_file);
-  // An empty text parses as a model without pieces, which the library answers by ending the process.
+  // An empty text parses as a model without pieces, for which the library would end the process.
   if (model.empty() || !impl_->processor.LoadFromSerializedProto(model).ok())
     fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
   check_special_ids(impl_->processor, model_file);

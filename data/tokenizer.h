@@ -1,7 +1,7 @@
-// data/tokenizer.h: text to pieces and back by a SentencePiece model (Kudo & Richardson 2018).
+// data/tokenizer.h: converts text to tokens and back with a SentencePiece model (Kudo & Richardson 2018).
 //
-// A model that is unreadable, or whose ids 0, 1, 2 are not unknown, begin and end of sentence, is an Error of kind
-// data. Training one: data/packing/train_tokenizer.h.
+// A model that is unreadable, or whose ids 0, 1, 2 are not unknown, begin and end of sentence, is a data
+// Error. data/packing/train_tokenizer.h trains one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Tokenizer {  // encode and decode are const and may be called by several t
 
   int64_t size() const;                                      // entries; ids 0 unk, 1 bos, 2 eos (data/batch.h)
   std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
-  // One line of text: a control character or a line break that the ids spell becomes a space.
+  // One line of text: control characters and line breaks spelled by the ids become spaces.
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string piece(int32_t id) const;
   bool is_byte(int32_t id) const;  // a byte of a character that the vocabulary lacks (byte fallback)
@@ -30,8 +30,7 @@ class Tokenizer {  // encode and decode are const and may be called by several t
   std::unique_ptr<Impl> impl_;
 };
 
-// The models that a command was given: one for both sides, or one for each, or none. What is neither is an Error of
-// kind usage.
+// Checks a command's models: one for both sides, one for each, or none. Anything else is a usage Error.
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// data/packing/disk_shuffle.cpp: buckets on disk. A record: pair number (8 bytes), two lengths (4 each), the ids
-// (id_bytes each); integers are little-endian, as the machine has them.
+// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), two lengths (4 each)
+// and the ids (id_bytes each); integers are little-endian, like the machine's.
 #include "data/packing/disk_shuffle.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr uint32_t kShufflePurpose = purpose_of("data.pack_order");
-constexpr size_t kBufferBytes = 16 << 10;  // of each bucket
+constexpr size_t kBufferBytes = 16 << 10;  // per bucket
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -34,8 +34,8 @@ T take(const char*& bytes) {
   return value;
 }
 
-// Calls `copy` with a zero of the type that ids are stored in: loops over a type that the compiler knows are
-// vectorised.
+// Calls `copy` with a zero of the type that ids are stored in: loops over a type that the compiler knows
+// vectorize.
 template <typename Copy>
 void as_stored(size_t id_bytes, Copy&& copy) {
   assert(id_bytes == 1 || id_bytes == 2 || id_bytes == 4);
@@ -63,7 +63,7 @@ void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
   });
 }
 
-struct Record {  // where a pair lies in its bucket
+struct Record {  // location of a pair in its bucket
   uint64_t key;
   int64_t number;
   const char* lengths;
@@ -112,8 +112,8 @@ DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pai
   }
 }
 
-// A key is a fraction of 2^64. Times the number of buckets, its integer part is the bucket and its fraction, again a
-// uniform key, says where in the bucket: digit after digit, in the order of the keys.
+// A key is a fraction of 2^64. Multiplied by the number of buckets, its integer part is the bucket. The
+// fractional part, again a uniform key, is the position in the bucket: digit by digit, in key order.
 size_t DiskShuffle::bucket_of(uint64_t key) const {
   for (const uint64_t buckets : upper_levels_) key *= buckets;
   return static_cast<size_t>((static_cast<unsigned __int128>(key) * buckets_.size()) >> 64);

@@ -1,9 +1,9 @@
 // data/packing/disk_shuffle.h: a global shuffle of any number of pairs in bounded memory.
 //
-// Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of rising (key, i). Pairs
-// are scattered into temporary files by the upper part of the key (one digit of a radix sort); each file is then sorted
-// in memory, or, if it holds too many for that, scattered again by the next digit. The result does not depend on the
-// number of files.
+// Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of increasing
+// (key, i). Pairs are scattered into temporary files by the upper part of the key (one digit of a radix
+// sort). Each file is then sorted in memory or, if it is too large, scattered again by the next digit. The
+// result does not depend on the number of files.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@ namespace weft {
 
 class DiskShuffle {
  public:
-  // Files go to `folder`, which exists; at most `expected_pairs` will come; about `bucket_pairs` are sorted in memory
-  // at once; ids are stored in `id_bytes` bytes each; at most `max_buckets` files are open at once and level.
+  // Files are written to `folder`, which exists. At most `expected_pairs` are added, and about `bucket_pairs`
+  // are sorted in memory at once. Ids take `id_bytes` bytes each. At most `max_buckets` files per level are
+  // open at once.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
               int64_t max_buckets = 512);
 
-  void add(int64_t number, const PairIds& pair);  // `number` unique
-  // All pairs in shuffled order; the temporary files are removed on the way.
+  void add(int64_t number, const PairIds& pair);  // `number` must be unique
+  // Passes all pairs in shuffled order to `sink`; removes the temporary files as it goes.
   void drain(const std::function<void(const PairIds&)>& sink);
 
   static uint64_t key(uint64_t seed, int64_t number);
@@ -33,7 +34,7 @@ class DiskShuffle {
   struct Bucket {
     std::string path;
     FileDescriptor file;
-    std::string buffer;  // not yet written
+    std::string buffer;  // not written yet
     int64_t num_pairs = 0;
   };
   size_t bucket_of(uint64_t key) const;
@@ -45,7 +46,7 @@ class DiskShuffle {
   uint64_t seed_;
   int64_t bucket_pairs_, max_buckets_;
   int id_bytes_;
-  std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above this one
+  std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above
   std::vector<Bucket> buckets_;
 };
 

@@ -1,4 +1,4 @@
-// data/packing/pack_folder.cpp: making, locking, moving and removing.
+// data/packing/pack_folder.cpp: creates, locks, moves and removes.
 #include "data/packing/pack_folder.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ PackFolder::~PackFolder() {
   fs::remove_all(working_, ignored);
   if (committed_) return;
   for (const std::string& file : placed_) fs::remove(fs::path(folder_) / file, ignored);
-  if (created_) fs::remove(folder_, ignored);  // only if it is empty
+  if (created_) fs::remove(folder_, ignored);  // only if empty
 }
 
 void PackFolder::remove_old_corpus() const {
@@ -59,10 +59,10 @@ void PackFolder::remove_old_corpus() const {
   try {
     files = files_of(read_manifest(folder_));
   } catch (const Error&) {
-    // A damaged manifest lists nothing that can be trusted: only itself is removed.
+    // The entries of a damaged manifest cannot be trusted: only the manifest itself is removed.
   }
   fs::remove(fs::path(folder_) / kManifestFile);
-  sync_folder(folder_);  // from here on there is no corpus, rather than half of one
+  sync_folder(folder_);  // from here on there is no corpus, rather than half a corpus
   for (const std::string& file : files) fs::remove(fs::path(folder_) / file);
 }
 

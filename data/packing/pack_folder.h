@@ -1,8 +1,9 @@
-// data/packing/pack_folder.h: a corpus folder in the making: nothing is visible in it until commit(), nothing remains
-// after a failure.
+// data/packing/pack_folder.h: a corpus folder under construction: nothing is visible until commit(), and
+// nothing remains after a failure.
 //
-// Files are made in FOLDER/.packing, which is locked, so two packs do not mix; what a killed one left there is removed.
-// commit() moves them into FOLDER, the manifest last. Destroyed without commit, everything made is removed again.
+// Files are created in FOLDER/.packing, which is locked, so two packs do not mix; leftovers of a killed one
+// are removed. commit() moves them into FOLDER, the manifest last. Destruction without commit removes
+// everything created.
 #pragma once
 
 #include <string>
@@ -15,16 +16,16 @@ namespace weft {
 
 class PackFolder {
  public:
-  // An Error of kind usage if `folder` holds a corpus already and `overwrite` is false.
+  // A usage Error if `folder` already has a corpus and `overwrite` is false.
   PackFolder(std::string folder, bool overwrite);
   ~PackFolder();
   PackFolder(const PackFolder&) = delete;
   PackFolder& operator=(const PackFolder&) = delete;
 
-  const std::string& working() const { return working_; }  // files are made here
+  const std::string& working() const { return working_; }  // files are created here
   std::string working(const std::string& file) const { return working_ + "/" + file; }
 
-  // Moves the manifest's files out of working(); an older corpus is removed just before.
+  // Moves the manifest's files out of working(), after removing an older corpus.
   void commit(const Manifest& manifest, const Creation& creation);
 
  private:

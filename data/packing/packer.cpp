@@ -1,4 +1,4 @@
-// data/packing/packer.cpp: the way from text to corpus, step by step; read pack() at the end first.
+// data/packing/packer.cpp: the steps from text to corpus; read pack() at the end first.
 #include "data/packing/packer.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void check_options(const PackOptions& o) {
     if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
 }
 
-// One or two SentencePiece models in the working folder: given or trained.
+// One or two SentencePiece models in the working folder, given or trained.
 class Tokenizers {
  public:
   Tokenizers(const PackOptions& options, const PackFolder& folder, const LineSampler& source,
@@ -59,7 +59,7 @@ class Tokenizers {
   const Tokenizer& source() const { return source_->tokenizer; }
   const Tokenizer& target() const { return target_ ? target_->tokenizer : source(); }
 
-  Manifest manifest() const {  // all that concerns the tokenizers
+  Manifest manifest() const {  // with the fields of the tokenizers
     const Model& target = target_ ? *target_ : *source_;
     Manifest m;
     m.joint_vocabulary = !target_;
@@ -91,8 +91,8 @@ class Tokenizers {
   std::optional<Model> source_, target_;
 };
 
-// Pairs, in order, to shards of `shard_pairs` each. A full one is written by a thread of its own, so that HDF5, SHA-256
-// and the disk do not keep the next one waiting.
+// Writes pairs, in order, to shards of `shard_pairs` each. A full shard is written on its own thread, so that
+// HDF5, SHA-256 and the disk do not delay the next one.
 class ShardSequence {
  public:
   ShardSequence(const PackFolder& folder, Manifest manifest, int64_t shard_pairs)
@@ -128,7 +128,7 @@ class ShardSequence {
         });
   }
 
-  void take_written() {  // its Error, if there is one, is thrown here
+  void take_written() {  // throws its Error, if any
     if (!written_.valid()) return;
     const ShardEntry entry = written_.get();
     manifest_.num_pairs += entry.num_pairs;
@@ -141,7 +141,7 @@ class ShardSequence {
   int64_t shard_pairs_;
   Manifest manifest_;
   ShardBuilder builder_;
-  std::future<ShardEntry> written_;  // of one at a time; last: it is waited for before the rest goes
+  std::future<ShardEntry> written_;  // one at a time; last: it is awaited before the other members are destroyed
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
@@ -189,12 +189,12 @@ PackSummary pack(const PackOptions& options, const PackProgress& progress) {
   if (train) progress("training the tokenizer", 0, num_sampled);
   const Tokenizers tokenizers(options, folder, source_lines, target_lines);
   if (train) progress("training the tokenizer", num_sampled, num_sampled);
-  source_lines = target_lines = LineSampler(0, 0);  // their memory is free again
+  source_lines = target_lines = LineSampler(0, 0);  // frees their memory
 
   ShardSequence shards(folder, tokenizers.manifest(), options.shard_pairs);
   const EncodeCounts counts = encode_to_shards(options, folder, tokenizers, num_lines, shards, progress);
   if (counts.kept == 0)
-    fail(ErrorKind::data, fmt::format("no pair is left of {}: {} empty, {} longer than {} pieces (--max-length, "
+    fail(ErrorKind::data, fmt::format("no pair is left of {}: {} empty, {} longer than {} tokens (--max-length, "
                                       "--over-long cut)",
                                       counts.read, counts.empty, counts.over_long, options.max_length));
 

@@ -1,8 +1,8 @@
 // data/packing/packer.h: `weft pack`: a parallel text becomes a packed corpus (docs/shard-format.md).
 //
-// The text is read twice: once to check and count it and to sample lines for the tokenizer, once to encode it on all
-// cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and options give the
-// same bytes, whatever the number of threads. After an Error nothing remains of what was begun.
+// The text is read twice: first to check it, count it and sample lines for the tokenizer, then to encode it
+// on all cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and
+// options give the same bytes for any number of threads. After an Error nothing remains of the output.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct PackOptions {
   std::string source, target, output;
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;
-  int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half of them from each side
+  int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half from each side
   bool separate_vocabularies = false;
-  std::string tokenizer;                           // a ready joint model
-  std::string source_tokenizer, target_tokenizer;  // ready models, one for each side
+  std::string tokenizer;                           // an existing joint model
+  std::string source_tokenizer, target_tokenizer;  // existing models, one for each side
   int64_t max_length = 250;
   OverLong over_long = OverLong::drop;
   int64_t shard_pairs = 100'000;
@@ -38,8 +38,8 @@ struct PackSummary {
   int64_t bytes = 0;  // of the shards
 };
 
-// Called on the calling thread with what is being done ("checking", "training the tokenizer", "encoding", "shuffling"),
-// how much of it is done, and of how much.
+// Called on the calling thread with the phase ("checking", "training the tokenizer", "encoding",
+// "shuffling"), the work done and the total.
 using PackProgress = std::function<void(const char* phase, int64_t done, int64_t total)>;
 
 PackSummary pack(const PackOptions& options, const PackProgress& progress);

@@ -1,4 +1,4 @@
-// data/packing/pair_encoder.cpp: chunks of lines are encoded by tasks, and taken over in order.
+// data/packing/pair_encoder.cpp: tasks encode chunks of lines; the results are taken in order.
 #include "data/packing/pair_encoder.h"
 
 #include <deque>
@@ -108,7 +108,7 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
                           const std::function<void(int64_t)>& done) {
   TextReader source_text(options.source), target_text(options.target);
   EncodeCounts counts;
-  std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; destroying one waits for its task
+  std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
   const auto take_oldest = [&] {
     const EncodedChunk chunk = in_flight.front().get();
     in_flight.pop_front();
@@ -116,7 +116,7 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
     counts += chunk.counts;
     done(counts.read);
   };
-  // A few more tasks than threads: the cores stay busy while this thread reads and hands over.
+  // One more task than threads keeps the cores busy while this thread reads and hands over.
   const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
   for (;;) {
     Chunk chunk = read_chunk(source_text, target_text);

@@ -1,4 +1,4 @@
-// data/packing/pair_encoder.h: two text files to pairs of ids, on all cores, in the order of the lines.
+// data/packing/pair_encoder.h: encodes two text files into pairs of ids, on all cores, in line order.
 //
 // Memory: a few chunks of lines, whatever the size of the text.
 #pragma once
@@ -16,24 +16,24 @@ enum class OverLong : uint8_t { drop, cut };
 
 struct EncodeOptions {
   std::string source, target;  // text files
-  int64_t max_length = 250;    // pieces of a sentence
+  int64_t max_length = 250;    // tokens of a sentence
   OverLong over_long = OverLong::drop;
   int threads = 1;
 };
 
-struct SideCounts {  // of the pairs that are kept, before cutting
+struct SideCounts {  // of the pairs kept, before cutting
   int64_t words = 0, pieces = 0;
-  int64_t unknown = 0, bytes = 0;  // pieces that stand for what the vocabulary lacks
+  int64_t unknown = 0, bytes = 0;  // tokens for characters that the vocabulary lacks
 };
 
 struct EncodeCounts {
-  int64_t read = 0, empty = 0, over_long = 0, kept = 0;  // pairs; over_long ones are kept if they are cut
+  int64_t read = 0, empty = 0, over_long = 0, kept = 0;  // pairs; over_long ones are kept if cut
   SideCounts source, target;
   EncodeCounts& operator+=(const EncodeCounts& other);
 };
 
-// Calls sink(number of the pair's line from 0, pair) for every pair that is kept, on the calling thread, and
-// done(lines so far) now and then. Both files have the same number of lines (scan_pairs has seen to it).
+// Calls sink(line number from 0, pair) for every pair that is kept, on the calling thread, and done(lines so
+// far) now and then. Both files have the same number of lines (scan_pairs checks this).
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done);

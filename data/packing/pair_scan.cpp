@@ -1,4 +1,4 @@
-// data/packing/pair_scan.cpp: both files line by line, side by side.
+// data/packing/pair_scan.cpp: reads both files line by line, in parallel.
 #include "data/packing/pair_scan.h"
 
 #include "data/text/text_reader.h"

@@ -1,4 +1,4 @@
-// data/packing/train_tokenizer.cpp: SentencePiece's trainer fed from memory, its errors in our words.
+// data/packing/train_tokenizer.cpp: runs SentencePiece's trainer from memory, and rephrases its errors.
 #include "data/packing/train_tokenizer.h"
 
 #include <sentencepiece_trainer.h>

@@ -1,7 +1,8 @@
 // data/packing/train_tokenizer.h: a SentencePiece model trained on sampled lines.
 //
-// BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018): ids 0 unknown, 1 begin, 2 end of sentence, 256
-// bytes, then characters and merges; text is normalised by nmt_nfkc. The same lines give the same bytes.
+// BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018): ids 0 unknown, 1 begin, 2 end of
+// sentence, 256 bytes, then characters and merges. Text is normalised by nmt_nfkc. The same lines give the
+// same bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace weft {
 
-// A uniform sample of a stream of unknown length in bounded memory (reservoir sampling), a pure function of the lines
-// and the seed. Lines that SentencePiece would not look at (empty ones, above 4,192 bytes) are not taken.
+// A uniform sample of a stream of unknown length in bounded memory (reservoir sampling), a pure function of
+// the lines and the seed. It skips lines that SentencePiece would ignore (empty ones, above 4,192 bytes).
 class LineSampler {
  public:
   LineSampler(int64_t capacity, uint64_t seed) : capacity_(capacity), seed_(seed) {}
@@ -31,8 +32,8 @@ struct TokenizerTraining {
   double character_coverage = 0.9999;  // share of the text's characters in the vocabulary; the rest are bytes
 };
 
-// Returns the model file's bytes. An Error of kind usage names --vocab-size and what it may be if the lines do not
-// suffice for it.
+// Returns the model file's bytes. If the lines do not suffice, a usage Error names --vocab-size and its
+// possible values.
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/shards/hdf5_file.cpp: opening, checking and reading by the HDF5 C library.
+// data/shards/hdf5_file.cpp: opens, checks and reads with the HDF5 C library.
 #include "data/shards/hdf5_file.h"
 
 #include "data/shards/hdf5_handle.h"
@@ -19,7 +19,7 @@ struct Hdf5File::Impl {
 
 namespace {
 
-constexpr size_t kChunkCache = 128 << 10;  // bytes a dataset: one chunk of ours; Corpus caches pages of pairs above it
+constexpr size_t kChunkCache = 128 << 10;  // bytes per dataset: one chunk; Corpus caches pages of pairs above it
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   fail(ErrorKind::data, fmt::format("{}: {} (docs/shard-format.md)", name, why));
@@ -63,7 +63,7 @@ Hdf5File::Hdf5File(int descriptor, std::string name) : impl_(std::make_unique<Im
   const Hdf5Lock lock;
   impl_->name = std::move(name);
   const Hdf5Handle access = check_hdf5(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, impl_->name, "prepare opening it");
-  // Shards never change once they have their name, and locks fail on some network file systems.
+  // Shards never change once they have their final name, and locks fail on some network file systems.
   H5Pset_file_locking(access, false, true);
   check_hdf5(H5Pset_cache(access, 0, /*slots=*/31, kChunkCache, 0.75), impl_->name, "prepare opening it");
   const std::string path = fmt::format("/proc/self/fd/{}", descriptor);
@@ -143,7 +143,7 @@ void Hdf5Dataset::read(uint64_t first, uint64_t count, int64_t memory_type, void
   if (count == 0) return;
   if (first > impl_->size || count > impl_->size - first)
     fail(ErrorKind::data,
-         fmt::format("{}: elements {} to {} asked for, it has {}", impl_->name, first, first + count, impl_->size));
+         fmt::format("{}: elements {} to {} requested, it has {}", impl_->name, first, first + count, impl_->size));
   const Hdf5Lock lock;
   const hsize_t start = first, length = count;
   check_hdf5(H5Sselect_hyperslab(impl_->space, H5S_SELECT_SET, &start, nullptr, &length, nullptr), impl_->name,

@@ -1,9 +1,8 @@
-// data/shards/hdf5_file.h: reading the plain HDF5 that shards are made of: scalar attributes and one-dimensional
-// integers.
+// data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional integers.
 //
-// What docs/shard-format.md forbids (links, external or virtual storage, foreign filters, other types) is refused when
-// a dataset is opened. Every error is of kind data and names the file and the dataset. Several threads may read, each
-// its own file; calls into the library take turns.
+// Things that docs/shard-format.md forbids (links, external or virtual storage, foreign filters, other types)
+// are refused when a dataset is opened. Every error is of kind data and names the file and the dataset.
+// Several threads may read, each its own file; calls into the library are serialized.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class Hdf5Dataset {
   const std::string& name() const;  // "shard-00000.h5, dataset source_pieces"
   uint64_t size() const;
 
-  // Elements [first, first + count); a value that does not fit the type comes out as the nearest one that does.
+  // Elements [first, first + count); a value outside the type's range becomes the nearest one inside.
   void read(uint64_t first, uint64_t count, int32_t* out) const;
   void read(uint64_t first, uint64_t count, uint64_t* out) const;
 
@@ -35,12 +34,12 @@ class Hdf5Dataset {
 
 class Hdf5File {
  public:
-  // Opens the very file behind `descriptor`, which may be closed afterwards; `name` is for messages.
+  // Opens the file of `descriptor`, which may be closed afterwards; `name` is for messages.
   Hdf5File(int descriptor, std::string name);
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
 
-  std::vector<std::string> datasets() const;  // names in the root group; an Error if there is anything else
+  std::vector<std::string> datasets() const;  // names in the root group; throws an Error if it contains anything else
   uint64_t number_attribute(const char* attribute) const;
   std::string text_attribute(const char* attribute) const;
   Hdf5Dataset dataset(const char* dataset) const;

@@ -1,4 +1,4 @@
-// data/shards/hdf5_handle.cpp: the lock around HDF5, and its error stack in one line.
+// data/shards/hdf5_handle.cpp: the lock around HDF5, and its error stack as one line.
 #include "data/shards/hdf5_handle.h"
 
 #include "tensor/error.h"

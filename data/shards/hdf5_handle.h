@@ -1,8 +1,9 @@
-// data/shards/hdf5_handle.h: the one door to the HDF5 C library: identifiers that close themselves, checked calls, one
-// lock.
+// data/shards/hdf5_handle.h: the only access to the HDF5 C library: identifiers that close themselves,
+// checked calls, one lock.
 //
-// Internal to data/hdf5_*.cpp. HDF5 may be built without thread safety, so every call is made under an Hdf5Lock, which
-// also keeps the library from printing its error stack: check() puts its innermost line into our Error instead.
+// Internal to data/shards/. HDF5 may be built without thread safety, so every call is made under an Hdf5Lock.
+// The lock also keeps the library from printing its error stack: check_hdf5() puts its innermost line into
+// our Error instead.
 #pragma once
 
 #include <hdf5.h>
@@ -13,7 +14,7 @@
 
 namespace weft {
 
-class Hdf5Lock {  // recursive; one for the process
+class Hdf5Lock {  // recursive; one per process
  public:
   Hdf5Lock();
 
@@ -21,7 +22,7 @@ class Hdf5Lock {  // recursive; one for the process
   std::lock_guard<std::recursive_mutex> lock_;
 };
 
-class Hdf5Handle {  // owns an identifier; the destructor closes it and says nothing
+class Hdf5Handle {  // owns an identifier; the destructor closes it and ignores errors
  public:
   using Close = herr_t (*)(hid_t);
   Hdf5Handle() = default;
@@ -42,7 +43,7 @@ class Hdf5Handle {  // owns an identifier; the destructor closes it and says not
   Close close_ = nullptr;
 };
 
-// Throw an Error of kind data, "NAME: cannot WHAT (the library's reason)", when `status` is negative.
+// Throws a data Error "NAME: cannot WHAT (the library's reason)" if `status` is negative.
 hid_t check_hdf5(int64_t status, const std::string& name, const char* what);
 Hdf5Handle check_hdf5(hid_t id, Hdf5Handle::Close close, const std::string& name, const char* what);
 

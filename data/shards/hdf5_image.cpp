@@ -1,6 +1,8 @@
-// data/shards/hdf5_image.cpp: HDF5's in-memory driver; the buffer is caught when the library gives it back on closing.
+// data/shards/hdf5_image.cpp: HDF5's in-memory driver; the buffer is captured when the library frees it on
+// closing.
 //
-// (H5Fget_file_image would do, but in 1.10 it clears the superblock's status flags without renewing the checksum.)
+// (H5Fget_file_image would do, but in 1.10 it clears the superblock's status flags without updating the
+// checksum.)
 #include "data/shards/hdf5_image.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace weft {
 namespace {
 
 constexpr hsize_t kChunkElements = 16384;     // elements: a page of pairs touches one or two chunks
-constexpr size_t kMemoryIncrement = 1 << 20;  // by which the in-memory file grows
+constexpr size_t kMemoryIncrement = 1 << 20;  // growth of the in-memory file
 const std::string kName = "a shard in memory";
 
 // Plain memory functions, except that the buffer of a closing file goes to `*udata` instead of free().

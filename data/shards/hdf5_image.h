@@ -1,7 +1,7 @@
-// data/shards/hdf5_image.h: an HDF5 file made in memory, byte for byte the same for the same content.
+// data/shards/hdf5_image.h: an HDF5 file made in memory, with the same bytes for the same content.
 //
-// The library never touches the disk: a full one is noticed by our own write(2), not in the middle of its metadata, and
-// nothing half-written is ever open. Memory: the size of the file.
+// The library never touches the disk: a full disk is noticed by our own write(2), not in the middle of HDF5's
+// metadata, and no half-written file is ever open. Memory: the size of the file.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Hdf5Image {
   void add_offsets(const char* name, const std::vector<uint64_t>& values);            // compressed
   void add_ids(const char* name, const std::vector<int32_t>& values, int num_bytes);  // 1, 2 or 4 bytes each
 
-  std::string_view finish();  // the bytes of the file, valid as long as this object; nothing can be added after it
+  std::string_view finish();  // the bytes of the file, valid as long as this object; nothing can be added afterwards
 
  private:
   struct Impl;

@@ -1,4 +1,4 @@
-// data/shards/manifest.cpp: manifest.json read with every field checked, and written.
+// data/shards/manifest.cpp: reads manifest.json, checking every field, and writes it.
 #include "data/shards/manifest.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ constexpr const char* kFormat = "weft corpus";
 constexpr int64_t kVersion = 1;
 constexpr uintmax_t kMaxBytes = 64 << 20;
 constexpr int kMaxDepth = 64;
-constexpr size_t kMostOfParser = 200;  // its message quotes what it read last
+constexpr size_t kMostOfParser = 200;  // its message quotes the last input
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
-// One JSON object of the manifest; every getter says which field of which file is wrong.
+// One JSON object of the manifest; every getter's Error names the field and the file.
 class Fields {
  public:
   Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
@@ -106,7 +106,8 @@ ShardEntry read_shard_entry(const Json& json, const std::string& path) {
   return entry;
 }
 
-// Counts are below 2^53 and a manifest below 64 MB holds less than 2^20 shards, so unsigned sums do not wrap unnoticed.
+// Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap
+// unnoticed.
 void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
                int64_t ShardEntry::*member) {
   uint64_t sum = 0;
@@ -185,7 +186,8 @@ void write_manifest(const std::string& folder, const Manifest& m, const Creation
                        {"max_length", creation.max_length},
                        {"over_long", creation.over_long},
                        {"shard_pairs", creation.shard_pairs}}}};
-  // A file name of the creation need not be valid UTF-8: replace what is not, rather than fail at the very end.
+  // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
+  // end.
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
 }

@@ -1,7 +1,8 @@
-// data/shards/manifest.h: manifest.json of a packed corpus: what the folder holds, each file with its SHA-256.
+// data/shards/manifest.h: manifest.json of a packed corpus: the contents of the folder, each file with its
+// SHA-256.
 //
-// Format: docs/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range and add
-// up. It is written last and atomically: a folder without manifest is not a corpus.
+// Format: docs/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range
+// and add up. It is written last and atomically: a folder without a manifest is not a corpus.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct Manifest {
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
-  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;  // pieces without bos and eos
+  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;  // tokens, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
   std::vector<ShardEntry> shards;
 };

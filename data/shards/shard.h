@@ -1,8 +1,9 @@
-// data/shards/shard.h: one token shard (docs/shard-format.md): some sentence pairs as ids, end to end, with offsets.
+// data/shards/shard.h: one token shard (docs/shard-format.md): some sentence pairs as ids, end to end, with
+// offsets.
 //
-// ShardBuilder collects pairs and writes them as one file, whole or not at all. ShardReader checks the file's SHA-256
-// before HDF5 sees it, then every count and offset before it is used; errors are of kind data and name file and
-// dataset.
+// ShardBuilder collects pairs and writes them as one file, whole or not at all. ShardReader checks the file's
+// SHA-256 before HDF5 opens it, then every count and offset before using it. Errors are of kind data and name
+// file and dataset.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@
 namespace weft {
 
 struct PairIds {
-  std::vector<int32_t> source, target;  // pieces without bos and eos
+  std::vector<int32_t> source, target;  // tokens, without bos and eos
 };
 struct PairLength {
-  int32_t source = 0, target = 0;  // numbers of pieces
+  int32_t source = 0, target = 0;  // numbers of tokens
 };
 
-struct ShardHeader {  // what all shards of a corpus share
+struct ShardHeader {  // shared by all shards of a corpus
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
 };
 
-int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: what an id of this vocabulary takes
+int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: bytes of an id in this vocabulary
 
 class ShardBuilder {
  public:
@@ -54,15 +55,15 @@ struct PairRun {  // consecutive pairs, flat; sentence i of a side is ids[offset
   Side source, target;
 };
 
-struct FileIdentity {  // changes when a file is written to or replaced
+struct FileIdentity {  // changes when a file is written or replaced
   uint64_t device = 0, inode = 0, size = 0;
   int64_t modified_ns = 0, changed_ns = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 
-class ShardReader {  // open as long as it lives
+class ShardReader {  // keeps the file open during its lifetime
  public:
-  // The digest of a file that is still `verified` is not computed again; `verified` is set when it was.
+  // The digest of a file that is still `verified` is not computed again; sets `verified` after a check.
   ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
               std::optional<FileIdentity>& verified);
   ~ShardReader();

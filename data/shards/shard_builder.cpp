@@ -1,4 +1,4 @@
-// data/shards/shard_builder.cpp: pairs to a token shard.
+// data/shards/shard_builder.cpp: writes pairs to a token shard.
 #include <filesystem>
 
 #include "data/atomic_file.h"

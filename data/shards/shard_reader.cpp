@@ -1,5 +1,5 @@
-// data/shards/shard_reader.cpp: a token shard, checked: the digest first, then what HDF5 says about it, then what is
-// read.
+// data/shards/shard_reader.cpp: reads a token shard and checks it: first the digest, then HDF5's metadata,
+// then the data.
 #include <fcntl.h>
 #include <sys/stat.h>
 

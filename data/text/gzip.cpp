@@ -1,4 +1,4 @@
-// data/text/gzip.cpp: zlib's inflate over members that lie end to end.
+// data/text/gzip.cpp: zlib's inflate over consecutive members.
 #include "data/text/gzip.h"
 
 #include <zlib.h>
@@ -22,7 +22,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends a piece of text; false: the data ended before its member did.
+  // Appends a chunk of text; false: the data ended within a member.
   bool next(std::string_view& packed, std::string& text) {
     const auto taken = static_cast<uInt>(std::min<size_t>(packed.size(), std::numeric_limits<uInt>::max()));
     const size_t before = text.size();

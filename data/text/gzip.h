@@ -6,9 +6,9 @@
 
 namespace weft {
 
-bool is_gzip(std::string_view bytes);  // by its first two bytes, with which no UTF-8 text begins
+bool is_gzip(std::string_view bytes);  // by its first two bytes, which begin no UTF-8 text
 
-// One member or several, one behind the other. An Error of kind data says that `name` is damaged or cut off.
+// One or several consecutive members. A data Error says that `name` is damaged or cut off.
 std::string gunzip(std::string_view packed, const std::string& name);
 
 }  // namespace weft

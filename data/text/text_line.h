@@ -1,4 +1,4 @@
-// data/text/text_line.h: what a line of text must be, for every command that reads text.
+// data/text/text_line.h: requirements on a line of text, for every command that reads text.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// An Error of kind data unless the line is UTF-8 without NUL bytes. It names the text (a file's path or "standard
-// input"), the line's number, counted from 1, the byte, and what to do.
+// A data Error unless the line is UTF-8 without NUL bytes. It names the text (a file's path or "standard
+// input"), the line number, counted from 1, the byte, and a remedy.
 void require_text(std::string_view line, const std::string& name, int64_t number);
 
 }  // namespace weft

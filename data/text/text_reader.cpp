@@ -1,4 +1,4 @@
-// data/text/text_reader.cpp: lines of plain text, and of gzip members through zlib.
+// data/text/text_reader.cpp: lines of plain text and of gzip files.
 #include "data/text/text_reader.h"
 
 #include <zlib.h>
@@ -27,7 +27,8 @@ struct TextReader::Impl {
     const auto status = std::filesystem::status(path, error);
     if (!std::filesystem::exists(status)) fail(ErrorKind::data, fmt::format("there is no file {}", path));
     if (!std::filesystem::is_regular_file(status))
-      fail(ErrorKind::data, fmt::format("{} is not a regular file (text is read twice, so no pipe will do)", path));
+      fail(ErrorKind::data,
+           fmt::format("{} is not a regular file (text is read twice, so a pipe does not work)", path));
     size = static_cast<int64_t>(std::filesystem::file_size(path));
     file.open(path, std::ios::binary);
     if (!file) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -62,8 +63,8 @@ struct TextReader::Impl {
     return inflate_some();
   }
 
-  // A gzip file is one member or several, one behind the other. (gzread would take anything else that follows for the
-  // end of the file, and lose the rest of the text without a word.)
+  // A gzip file has one or several consecutive members. (gzread would treat anything else that follows as the
+  // end of the file, and silently lose the rest of the text.)
   bool inflate_some() {
     while (end == 0) {
       if (stream.avail_in == 0 && !read_packed()) return refill();
@@ -108,9 +109,9 @@ struct TextReader::Impl {
   std::string path;
   int64_t size = 0, num_lines = 0, num_read = 0;
   std::ifstream file;
-  z_stream stream{};  // of a plain file: only what is left of `packed`
+  z_stream stream{};  // for a plain file: only the unread part of `packed`
   bool gzip = false, between_members = false;
-  std::vector<char> packed, buffer;  // as in the file; as text
+  std::vector<char> packed, buffer;  // file contents; text
   size_t begin = 0, end = 0;
 };
 

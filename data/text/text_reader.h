@@ -1,7 +1,8 @@
 // data/text/text_reader.h: the lines of a text file, plain or gzip, as valid UTF-8.
 //
-// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. An Error of
-// kind data names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, damaged or cut-off gzip data.
+// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. A
+// data Error names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, damaged or cut-off gzip
+// data.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class TextReader {
 
   bool next(std::string& line);  // false at the end
   int64_t num_lines() const;     // read so far
-  int64_t bytes_read() const;    // of the file as it lies on the disk, about
+  int64_t bytes_read() const;    // of the file on disk, approximately
   int64_t file_bytes() const;
   const std::string& path() const;
 

@@ -1,5 +1,5 @@
-// data/text/unicode.cpp: UTF-8, white space, categories and lower case; the lower-case rule for sigma is the only
-// one with context.
+// data/text/unicode.cpp: UTF-8, white space, categories and lower case; only the lower-case rule for sigma
+// has context.
 #include "data/text/unicode.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ char32_t lower(char32_t c) {
   return c + range->delta;
 }
 
-// A sigma ends a word if a cased letter stands before it and none after it, ignorable characters skipped.
+// A sigma ends a word if a cased letter precedes it and none follows it, ignorable characters skipped.
 bool is_final_sigma(const std::vector<CodePoint>& text, size_t position) {
   auto before = std::find_if_not(text.rend() - position, text.rend(),
                                  [](const CodePoint& c) { return is_case_ignorable(c.value); });

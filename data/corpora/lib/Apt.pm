@@ -1,7 +1,8 @@
-# data/corpora/lib/Apt.pm: what the corpus is made of, through apt, as an ordinary user and without touching the system.
+# data/corpora/lib/Apt.pm: fetches the corpus's packages with apt, as an ordinary user and without changing
+# the system.
 #
-# apt runs with its lists and cache in a folder of our own; the system's sources and keys are used, so signatures are
-# checked as always. Nothing is installed. What was fetched stays in the folder, and is not fetched again:
+# apt runs with its lists and cache in our own folder. It uses the system's sources and keys, so signatures
+# are checked as always. Nothing is installed. Fetched files stay in the folder and are not fetched again:
 #   help/en-US, help/de ...      LibreOffice's help pages, unpacked
 #   Translation-en, Translation-de ...   descriptions of all packages of the release
 package Apt;
@@ -11,7 +12,7 @@ use Cwd qw(abs_path);
 use File::Path qw(make_path remove_tree);
 use POSIX ();
 
-# A fetcher for a folder and the languages of descriptions that apt's index shall have ('en', 'de', 'pt_BR').
+# A fetcher for a folder and the languages of descriptions in apt's index ('en', 'de', 'pt_BR').
 sub new {
     my ($class, $folder, @languages) = @_;
     return bless { folder => $folder, languages => \@languages }, $class;
@@ -47,7 +48,7 @@ sub fetch_descriptions {
     my @files;
     for (split /\n/, $targets) {
         my ($tongue, $codename, $component, $origin, $file) = split / /, $_, 5;
-        # The release alone, no updates: the same text for everybody.
+        # Only the release, no updates: the same text for everybody.
         next if $tongue ne $language || $codename =~ /-/ || $component !~ /^(?:main|universe)$/;
         push @files, $file if $origin =~ /^(?:Debian|Ubuntu)$/ && -f $file;
     }
@@ -55,7 +56,7 @@ sub fetch_descriptions {
     _join_files(\@files, $result);
 }
 
-# apt's index with our languages, in our own folder; once.
+# Fetches apt's index with our languages into our own folder, once.
 sub _fetch_index {
     my ($self) = @_;
     return if $self->{apt};
@@ -68,7 +69,8 @@ sub _fetch_index {
     die "$place: apt cannot work in a folder with a quote in its name\n" if $place =~ /"/;
     @{$self}{qw(apt conf log)} = ($place, "$place/apt.conf", "$place/apt.log");
     my $languages = join ' ', map { qq("$_";) } @{ $self->{languages} };
-    # By -c this file is read last, after what container images set. A list must be cleared before it is set.
+    # With -c this file is read last, after the settings of container images. A list must be cleared before it
+    # is set.
     open my $out, '>', $self->{conf} or die "$self->{conf}: $!\n";
     print {$out} <<"END";
 #clear Acquire::Languages;
@@ -84,13 +86,13 @@ END
     die "apt could not fetch its index: no network? What it said: $self->{log}\n" unless @found;
 }
 
-# Removes apt's index, which is large; what was fetched stays.
+# Removes apt's index, which is large; fetched files stay.
 sub forget_index {
     my ($self) = @_;
     remove_tree($self->{apt}) if $self->{apt};
 }
 
-# Several files one after another, whole or not at all.
+# Joins files, whole or not at all.
 sub _join_files {
     my ($files, $result) = @_;
     open my $out, '>:raw', "$result.partial" or die "$result.partial: $!\n";
@@ -103,7 +105,8 @@ sub _join_files {
     rename "$result.partial", $result or die "$result: $!\n";
 }
 
-# Runs a program in a folder, its output and errors in the log; returns its output. Dies with apt's own last complaint.
+# Runs a program in a folder, with its output and errors in the log; returns its output. Dies with apt's last
+# message.
 sub _run {
     my ($self, $folder, @command) = @_;
     open my $log, '>>', $self->{log} or die "$self->{log}: $!\n";

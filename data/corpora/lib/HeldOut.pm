@@ -1,7 +1,9 @@
-# data/corpora/lib/HeldOut.pm: which documents are held out, and how much of a held-out set the training text repeats.
+# data/corpora/lib/HeldOut.pm: selects held-out documents, and measures how much of a held-out set the
+# training text repeats.
 #
-# Whole documents are held out, never single sentences, by a hash of their name: the same on every machine, whatever
-# else is in the corpus. A package's document is its family, so that libfoo1, libfoo-dev and python3-foo stay together.
+# Whole documents are held out, never single sentences, by a hash of their name: the same on every machine,
+# whatever else is in the corpus. A package's document is its family, so that libfoo1, libfoo-dev and
+# python3-foo stay together.
 package HeldOut;
 use v5.28;
 use warnings;
@@ -14,7 +16,7 @@ my %test_rate = (lohelp => 0.04, ddtp => 0.05);
 use constant DEVELOPMENT_RATE => 0.01;
 use constant MAX_COVERAGE     => 0.5;
 
-# Which part a pair belongs to: 'test', 'dev' or 'train'.
+# The part of a pair: 'test', 'dev' or 'train'.
 sub part_of {
     my ($pair) = @_;
     my $kind = $pair->{kind};
@@ -37,7 +39,7 @@ sub package_family {
     return substr $package, 0, 6;
 }
 
-# Keeps of a held-out set what the training part does not repeat: drops pairs with a side that occurs there, then those
+# Removes from a held-out set what the training part repeats: pairs with a side that occurs there, then pairs
 # whose source shares half of its 4-grams or more with it. Returns {pairs, num_distinct, coverage (mean)}.
 sub clean_set {
     my ($held_out, $training) = @_;

@@ -1,7 +1,8 @@
-# data/corpora/lib/LibreOfficeHelp.pm: LibreOffice's help pages in two languages to aligned sentences.
+# data/corpora/lib/LibreOfficeHelp.pm: aligns sentences of LibreOffice's help pages in two languages.
 #
-# Every paragraph carries the id that its translator saw, so paragraphs pair exactly: by page and id. The document of a
-# pair is its page. Pages are walked in bytewise order, so that a repeated pair always belongs to the same page.
+# Every paragraph has the id that its translator saw, so paragraphs are paired exactly, by page and id. The
+# document of a pair is its page. Pages are read in bytewise order, so that a repeated pair always belongs to
+# the same page.
 package LibreOfficeHelp;
 use v5.28;
 use warnings;
@@ -32,7 +33,7 @@ sub collect_help {
     return $num_paragraphs;
 }
 
-# Ids in the page's order, and id => text. If an id is repeated, its first text that is not empty counts.
+# Ids in page order, and id => text. For a repeated id, its first non-empty text counts.
 sub paragraphs_of_page {
     my ($html) = @_;
     my (@ids, %text);

@@ -1,7 +1,7 @@
-# data/corpora/lib/PackageDescriptions.pm: apt's translated package descriptions to aligned sentences.
+# data/corpora/lib/PackageDescriptions.pm: aligns sentences of apt's translated package descriptions.
 #
-# A stanza carries the MD5 of the English text that its translator saw, so descriptions pair exactly. The document of a
-# pair is the English stanza's package.
+# A stanza has the MD5 of the English text that its translator saw, so descriptions are paired exactly. The
+# document of a pair is the English stanza's package.
 package PackageDescriptions;
 use v5.28;
 use warnings;
