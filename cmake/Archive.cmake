@@ -1,7 +1,9 @@
-# The relocatable archive: the programs with what a bare node lacks, made by CPack from install rules: launch/archive.
+# The relocatable archive: the programs and everything that a bare node lacks, made by CPack from install
+# rules (launch/archive).
 #
-# Three components go into one folder, in this order: weft (all that `cmake --install` installs), tests where CPack is given
-# -D WEFT_ARCHIVE_TESTS=ON, and node: pages and configurations of the tree, mpirun, and what ArchiveNode.cmake gathers.
+# Three components go into one folder, in this order: weft (everything that `cmake --install` installs), tests
+# if CPack is called with -D WEFT_ARCHIVE_TESTS=ON, and node: documents and configurations, mpirun, and the
+# files that ArchiveNode.cmake collects.
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
 install(FILES README.md CONTRIBUTING.md DESTINATION . ${node})
@@ -11,7 +13,7 @@ endforeach()
 install(CODE "set(weft_mpirun \"${MPIEXEC_EXECUTABLE}\")" ${node})
 install(SCRIPT cmake/ArchiveNode.cmake ${node})
 
-# What must be built before CPack can install it.
+# Must be built before CPack can install it.
 add_custom_target(archive_programs DEPENDS weft)
 foreach(module weft_cuda weft_nccl)
   if(TARGET ${module})

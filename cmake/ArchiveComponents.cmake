@@ -1,4 +1,5 @@
-# What goes into the archive, as CPack reads it when it runs: build folder, project, component, place; of each.
+# The contents of the archive, which CPack reads when it runs: build folder, project, component and place of
+# each.
 set(CPACK_INSTALL_CMAKE_PROJECTS "")
 set(components weft node)
 if(WEFT_ARCHIVE_TESTS)

@@ -1,15 +1,16 @@
-# What a bare node lacks, gathered beside the programs when they are installed: Open MPI's mpirun and plugins, shared
-# libraries, and RPATHs relative to each file, so that the folder may lie anywhere.
+# Collects what a bare node lacks when the programs are installed: Open MPI's mpirun and plugins, shared
+# libraries, and RPATHs relative to each file, so that the folder can be anywhere.
 #
-# Open MPI keeps its layout below its prefix: with OPAL_PREFIX it finds itself where it was moved (launch/mpirun.sh,
-# launch/mpi_environment.cpp). weft_mpirun: the mpirun that this build found.
+# Open MPI's layout stays the same below its prefix, and OPAL_PREFIX tells it where it was moved
+# (launch/mpirun.sh, launch/mpi_environment.cpp). weft_mpirun: the mpirun that this build found.
 file(REAL_PATH "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}" root)
 
-# Taken from the node: glibc, the driver, and CUDA's libraries and NCCL, which must fit the driver and are large.
+# Taken from the node: glibc, the driver, and CUDA's libraries and NCCL, which must match the driver and are
+# large.
 set(of_the_node "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl)[.]so" "^lib(cuda|cudart|cublas|cublasLt|nccl)[.]so"
                 "^libnvidia-")
-# Left out: plugins for networks, whose libraries must fit the node's drivers (Debian's settings switch most of them off,
-# too), of OpenSHMEM, and of monitoring.
+# Left out: plugins for networks, whose libraries must match the node's drivers (Debian's settings disable
+# most of them, too), for OpenSHMEM, and for monitoring.
 set(plugins_left_out "_(ucx|ofi|openib|psm|psm2)[.]so$" "/mca_(atomic|memheap|scoll|spml|sshmem)_" "_monitoring[.]so$")
 
 function(require_program name debian)
@@ -20,15 +21,15 @@ function(require_program name debian)
   endif()
 endfunction()
 
-# A folder as Open MPI was built to know it: prefix, bindir, pkglibdir, ...
+# A folder in Open MPI's own configuration: prefix, bindir, pkglibdir, ...
 function(open_mpi_folder name into)
   if(NOT "${open_mpi_paths}" MATCHES "(^|\n)path:${name}:([^\n]+)")
-    message(FATAL_ERROR "${ompi_info_program} does not say ${name}: the archive takes Open MPI 4, and no other MPI")
+    message(FATAL_ERROR "${ompi_info_program} does not report ${name}: the archive needs Open MPI 4, no other MPI works")
   endif()
   set(${into} "${CMAKE_MATCH_2}" PARENT_SCOPE)
 endfunction()
 
-# The copy of a folder below Open MPI's prefix.
+# The location of a folder's copy below Open MPI's prefix.
 function(open_mpi_copy folder into)
   cmake_path(IS_PREFIX prefix "${folder}" NORMALIZE is_below)
   if(NOT is_below)
@@ -61,7 +62,7 @@ function(copy_open_mpi)
   file(COPY ${files} DESTINATION "${copy}")
 endfunction()
 
-# The ELF files of the folders that are named, without links.
+# The ELF files of the given folders, without links.
 function(find_binaries into)
   list(TRANSFORM ARGN REPLACE "(.+)" "${root}/\\1/*" OUTPUT_VARIABLE patterns)
   file(GLOB_RECURSE files LIST_DIRECTORIES false ${patterns})
@@ -82,9 +83,9 @@ function(copy_libraries)
        RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing CONFLICTING_DEPENDENCIES_PREFIX several)
   if(missing)
     list(JOIN missing ", " missing)
-    message(FATAL_ERROR "Nowhere on this machine: ${missing}, which the programs need")
+    message(FATAL_ERROR "The programs need libraries that are not on this machine: ${missing}")
   endif()
-  foreach(name IN LISTS several_FILENAMES)  # one library by several names of its folder
+  foreach(name IN LISTS several_FILENAMES)  # one library may have several names in its folder
     list(GET several_${name} 0 first)
     list(APPEND found "${first}")
   endforeach()
@@ -102,7 +103,7 @@ function(copy_libraries)
   set(pmix_folder "${pmix_folder}" PARENT_SCOPE)
 endfunction()
 
-# Plugins and messages of the PMIx library, where Open MPI has none of its own.
+# Copies plugins and messages of the PMIx library, if Open MPI does not have its own.
 function(copy_pmix)
   file(GLOB plugins "${pmix_folder}/pmix/*.so")
   file(GLOB messages "${pmix_folder}/../share/pmix/help-*.txt")
@@ -110,8 +111,8 @@ function(copy_pmix)
   file(COPY ${messages} DESTINATION "${root}/share/pmix")
 endfunction()
 
-# Each file looks in lib/ from where it is itself; modules for GPUs then where CUDA's toolkit is installed, too, since its
-# packages do not tell the loader.
+# Each file searches lib/ relative to itself; modules for GPUs also search the installed CUDA toolkit, since
+# its packages do not configure the loader.
 function(set_rpaths)
   find_binaries(binaries bin libexec lib)
   foreach(file IN LISTS binaries)
@@ -132,5 +133,5 @@ require_program(patchelf patchelf)
 copy_open_mpi()
 copy_libraries()
 copy_pmix()
-copy_libraries()  # that the plugins need
+copy_libraries()  # for the plugins
 set_rpaths()

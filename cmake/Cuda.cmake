@@ -1,12 +1,13 @@
-# The CUDA backend: modules beside the program, opened when a CUDA device is asked for (tensor/backend.h). So one program runs
-# on machines with and without CUDA's libraries, and nothing but these modules needs nvcc or links them.
+# The CUDA backend: modules beside the program, opened when a CUDA device is requested (tensor/backend.h). So
+# one program runs on machines with and without CUDA's libraries, and only these modules need nvcc or link
+# them.
 set(WEFT_CUDA AUTO CACHE STRING "the CUDA backend: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
 if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "WEFT_CUDA is ${WEFT_CUDA}: AUTO, ON or OFF")
+  message(FATAL_ERROR "WEFT_CUDA is ${WEFT_CUDA}, expected AUTO, ON or OFF")
 endif()
 
-# Where there is a GPU its own architecture, else those of A100 and H100.
+# The architecture of this machine's GPU, if any, else those of A100 and H100.
 function(weft_choose_cuda_architectures)
   if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
     return()
@@ -23,7 +24,7 @@ function(weft_choose_cuda_architectures)
 endfunction()
 
 set(weft_has_cuda OFF)
-set(no_cuda "")  # why not
+set(no_cuda "")  # the reason
 if(WEFT_CUDA STREQUAL "OFF")
   set(no_cuda "WEFT_CUDA=OFF")
 else()
@@ -31,7 +32,7 @@ else()
   check_language(CUDA)
   find_package(CUDAToolkit 12 QUIET)
   if(NOT CMAKE_CUDA_COMPILER)
-    set(no_cuda "there is no nvcc that works; install the CUDA toolkit 12 or newer and put nvcc on PATH, or name it with -DCMAKE_CUDA_COMPILER")
+    set(no_cuda "no working nvcc was found; install the CUDA toolkit 12 or newer and put nvcc on PATH, or name it with -DCMAKE_CUDA_COMPILER")
   elseif(NOT CUDAToolkit_FOUND)
     set(no_cuda "the CUDA toolkit of ${CMAKE_CUDA_COMPILER} is older than 12")
   elseif(NOT TARGET CUDA::cudart OR NOT TARGET CUDA::cublasLt)
@@ -42,26 +43,26 @@ else()
       set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
     endif()
     enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has C++20
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 supports C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     endif()
     set(weft_has_cuda ON)
   endif()
   if(WEFT_CUDA STREQUAL "ON" AND NOT weft_has_cuda)
-    message(FATAL_ERROR "WEFT_CUDA=ON, but ${no_cuda}; -DWEFT_CUDA=OFF builds for CPUs alone")
+    message(FATAL_ERROR "WEFT_CUDA=ON, but ${no_cuda}; -DWEFT_CUDA=OFF builds for CPUs only")
   endif()
 endif()
 
 if(weft_has_cuda)
   message(STATUS "Backends: CPU (${WEFT_MARCH}) and CUDA ${CUDAToolkit_VERSION} (architectures ${CMAKE_CUDA_ARCHITECTURES})")
 else()
-  message(STATUS "Backends: CPU (${WEFT_MARCH}) alone: ${no_cuda}")
+  message(STATUS "Backends: CPU (${WEFT_MARCH}) only: ${no_cuda}")
 endif()
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cu ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cpp)
 
-# A module brings its own copy of fmt and gives its entry alone to others, but the types and the frames of exceptions are the
-# program's.
+# A module contains its own copy of fmt and exports only its entry point, but shares the program's exception
+# types and error frames.
 function(weft_module name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE $<IF:$<TARGET_EXISTS:fmt::fmt-header-only>,fmt::fmt-header-only,fmt::fmt>)
@@ -78,7 +79,7 @@ if(weft_has_cuda)
   weft_module(weft_cuda)
   target_link_libraries(weft_cuda PRIVATE CUDA::cudart CUDA::cublasLt)
   set_target_properties(weft_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
-                                             CUDA_RUNTIME_LIBRARY None)  # CUDA::cudart is it
+                                             CUDA_RUNTIME_LIBRARY None)  # CUDA::cudart is used
   target_compile_options(weft_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   install(TARGETS weft_cuda LIBRARY DESTINATION lib)
 endif()

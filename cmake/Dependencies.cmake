@@ -1,4 +1,4 @@
-# Every outside library as a CMake target; one that is missing is named together with the package that brings it.
+# Every third-party library as a CMake target; if one is missing, the message names its package.
 function(weft_require condition what debian rhel)
   if(NOT ${condition})
     message(FATAL_ERROR "Weft needs ${what}. Debian, Ubuntu: apt-get install ${debian}. RHEL, Fedora: dnf install ${rhel}. "
@@ -13,7 +13,7 @@ weft_require(PkgConfig_FOUND "pkg-config" pkg-config pkgconf-pkg-config)
 
 find_package(OpenMP QUIET COMPONENTS CXX)
 weft_require(OpenMP_CXX_FOUND "OpenMP" g++ gcc-c++)
-set(MPI_CXX_SKIP_MPICXX ON)  # the C interface is all we use; the C++ one left the standard in 2012
+set(MPI_CXX_SKIP_MPICXX ON)  # we use only the C interface; the C++ one left the standard in 2012
 find_package(MPI QUIET COMPONENTS CXX)
 weft_require(MPI_CXX_FOUND "MPI (Open MPI)" "libopenmpi-dev openmpi-bin" openmpi-devel)
 find_package(dnnl QUIET CONFIG)
@@ -29,7 +29,7 @@ weft_require(ZLIB_FOUND "zlib" zlib1g-dev zlib-devel)
 find_package(OpenSSL QUIET COMPONENTS Crypto)
 weft_require(OPENSSL_FOUND "OpenSSL (SHA-256)" libssl-dev openssl-devel)
 
-pkg_check_modules(HDF5 QUIET IMPORTED_TARGET hdf5-serial)  # Debian's name; other systems have `hdf5`
+pkg_check_modules(HDF5 QUIET IMPORTED_TARGET hdf5-serial)  # Debian's name; other systems call it `hdf5`
 if(NOT HDF5_FOUND)
   pkg_check_modules(HDF5 QUIET IMPORTED_TARGET hdf5)
 endif()

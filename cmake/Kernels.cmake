@@ -1,12 +1,13 @@
-# The library of tensor/, compiled for one processor or, by default, once for each level of x86-64 that matters.
+# The library of tensor/, compiled for one processor or, by default, once for each relevant level of x86-64.
 #
-# Dispatch is the dynamic loader's: beside libweft_tensor.so (x86-64-v2) lie glibc-hwcaps/x86-64-v3/libweft_tensor.so (AVX2)
-# and glibc-hwcaps/x86-64-v4/libweft_tensor.so (AVX-512), and glibc 2.33 or newer loads the best one that the processor runs.
-# A process has one of them, so no instruction of a higher level can get into code that a lesser processor runs. Older
-# loaders take x86-64-v2. The folder can be moved: programs look for the library beside themselves.
+# The dynamic loader dispatches: beside libweft_tensor.so (x86-64-v2) are
+# glibc-hwcaps/x86-64-v3/libweft_tensor.so (AVX2) and glibc-hwcaps/x86-64-v4/libweft_tensor.so (AVX-512), and
+# glibc 2.33 or newer loads the best one that the processor runs. A process loads only one of them, so no
+# instruction of a higher level can reach an older processor. Older loaders take x86-64-v2. The folder can be
+# moved: programs look for the library beside themselves.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(default_march dispatch)
-  set(wide_vectors -mprefer-vector-width=512)  # where there is AVX-512; without, it says nothing
+  set(wide_vectors -mprefer-vector-width=512)  # has no effect without AVX-512
 else()
   set(default_march native)
   set(wide_vectors "")
@@ -14,14 +15,15 @@ endif()
 set(WEFT_MARCH ${default_march} CACHE STRING
     "CPU kernels: dispatch (of x86-64-v2, -v3 and -v4, the best that each processor runs) or one -march, such as native")
 
-set(CMAKE_INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")  # in the build folder and where it is installed
+set(CMAKE_INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")  # in the build folder and after installation
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 
 file(GLOB_RECURSE tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp)
 list(FILTER tensor_sources EXCLUDE REGEX "/tensor/cuda/")
 
-# What a compiler makes of a kernel, and so its last bit, must not depend on its neighbours in a unity build.
+# The code that the compiler makes of a kernel, and so its last bit, must not depend on its neighbours in a
+# unity build.
 set(cpu_kernels ${tensor_sources})
 list(FILTER cpu_kernels INCLUDE REGEX "/tensor/cpu/")
 set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -33,15 +35,15 @@ function(weft_tensor_library name type march)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
 endfunction()
 
-# Each library and program uses its own copy of an inline or template function: of another level it may differ in more than
-# speed (lanes of a vector).
+# Each library and program uses its own copy of an inline or template function: that of another level may
+# differ in more than speed (vector lanes).
 function(weft_tensor_variant name march folder)
   weft_tensor_library(${name} SHARED ${march})
   target_compile_options(${name} PRIVATE -fvisibility-inlines-hidden)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/tensor/exports.map)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME weft_tensor LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
                                            LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/exports.map)
-  if(folder)  # modules lie beside the library of the lowest level
+  if(folder)  # modules are beside the library of the lowest level
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH}:$ORIGIN/../..")
   endif()
   install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
@@ -55,5 +57,5 @@ if(WEFT_MARCH STREQUAL "dispatch")
   endforeach()
 else()
   weft_tensor_library(weft_tensor STATIC ${WEFT_MARCH})
-  set(CMAKE_ENABLE_EXPORTS ON)  # of programs, which then hold what modules share with them (tensor/cuda/exports.map)
+  set(CMAKE_ENABLE_EXPORTS ON)  # for programs, which then export what modules share with them (tensor/cuda/exports.map)
 endif()

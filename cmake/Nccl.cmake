@@ -1,12 +1,13 @@
-# Collectives between GPUs: a module beside the program, opened when several ranks use GPUs (parallel/nccl.h). Nothing else links
-# NCCL. CMake has no module of its own for it; NCCL_ROOT names a folder that CMake does not look into by itself.
+# Collectives between GPUs: a module beside the program, opened when several ranks use GPUs (parallel/nccl.h).
+# Nothing else links NCCL. CMake has no find module for it; NCCL_ROOT names a folder outside CMake's search
+# path.
 set(WEFT_NCCL AUTO CACHE STRING "collectives between GPUs over NCCL: AUTO (where CUDA and NCCL are found), ON or OFF")
 set_property(CACHE WEFT_NCCL PROPERTY STRINGS AUTO ON OFF)
 if(NOT WEFT_NCCL MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "WEFT_NCCL is ${WEFT_NCCL}: AUTO, ON or OFF")
+  message(FATAL_ERROR "WEFT_NCCL is ${WEFT_NCCL}, expected AUTO, ON or OFF")
 endif()
 
-# The module's sources; those of parallel/ are in it because a module uses no symbols of the program.
+# The module's sources; it includes files of parallel/ because a module uses no symbols of the program.
 file(GLOB nccl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/parallel/nccl/*.cpp)
 list(APPEND nccl_sources ${PROJECT_SOURCE_DIR}/parallel/communicator.cpp)
 
@@ -18,7 +19,7 @@ if(weft_has_cuda AND NOT WEFT_NCCL STREQUAL "OFF")
   if(NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
     file(STRINGS ${NCCL_INCLUDE_DIR}/nccl.h nccl_version REGEX "^#define NCCL_(MAJOR|MINOR) ")
     string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" nccl_version "${nccl_version}")
-    if(nccl_version VERSION_GREATER_EQUAL 2.14)  # the first with communicators that do not block
+    if(nccl_version VERSION_GREATER_EQUAL 2.14)  # the first version with non-blocking communicators
       set(weft_has_nccl ON)
     endif()
   endif()
@@ -36,5 +37,5 @@ if(weft_has_nccl)
   target_link_libraries(weft_nccl PRIVATE ${NCCL_LIBRARY} CUDA::cudart Threads::Threads)
   install(TARGETS weft_nccl LIBRARY DESTINATION lib)
 elseif(weft_has_cuda)
-  message(STATUS "Collectives between GPUs: MPI, through the hosts' memory (no NCCL 2.14 or newer was found; NCCL_ROOT may name it)")
+  message(STATUS "Collectives between GPUs: MPI, through host memory (no NCCL 2.14 or newer was found; NCCL_ROOT may name it)")
 endif()

@@ -1,11 +1,12 @@
-# What the folders of tests/ register with: test programs, and tests of ctest, over MPI and on the emulated device too.
+# Functions that register tests: test programs, and tests of ctest, also over MPI and on the emulated device.
 #
-# A folder's program is <folder>_tests. To ctest it is one test, or a few that share its cases (SHARDS); its output names
-# the cases that fail. Tests marked EXTENDED have that label: `tests/run` leaves them out, `tests/run --all` runs them.
+# A folder's program is <folder>_tests. In ctest it is one test, or a few that share its cases (SHARDS); its
+# output names the cases that fail. Tests marked EXTENDED have that label: `tests/run` leaves them out,
+# `tests/run --all` runs them.
 
-# Tests are made for two cores, wherever they run.
+# Tests use two cores on any machine.
 set(test_threads OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)
-# mpirun also as root, in containers and on fewer cores than ranks.
+# Allow mpirun as root, in containers and with more ranks than cores.
 set(mpi_environment OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1)
 set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cuda.so
@@ -23,7 +24,7 @@ endfunction()
 function(weft_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "EXTENDED" "" "ENVIRONMENT;PROPERTIES;COMMAND")
   if(ARG_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weft_test(${name}) does not know: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "weft_test(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
@@ -32,12 +33,13 @@ function(weft_test name)
   endif()
 endfunction()
 
-# weft_mpi_test(NAME RANKS [...] COMMAND ...): a command on several ranks; the rest as weft_test has it.
+# weft_mpi_test(NAME RANKS [...] COMMAND ...): a command on several ranks; other arguments as for weft_test.
 function(weft_mpi_test name ranks)
   weft_test(${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} --oversubscribe ENVIRONMENT ${mpi_environment} ${ARGN})
 endfunction()
 
-# The cases of a program that match a filter, as `shards` tests; what follows is weft_test's and ends with ENVIRONMENT ...
+# The cases of a program that match a filter, as `shards` tests; further arguments go to weft_test and end
+# with ENVIRONMENT ...
 function(weft_sharded_tests name program shards filter)
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
@@ -50,7 +52,8 @@ function(weft_sharded_tests name program shards filter)
   endforeach()
 endfunction()
 
-# weft_test_program(LIBRARY...): the folder's program, of all *_test.cpp below: found, not listed, so none is forgotten.
+# weft_test_program(LIBRARY...): the folder's program, from all *_test.cpp below: found, not listed, so none
+# is forgotten.
 function(weft_test_program)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *_test.cpp)
@@ -69,7 +72,7 @@ function(weft_tests shards)
   weft_sharded_tests(${folder} ${folder}_tests ${shards} * ENVIRONMENT ${test_threads})
 endfunction()
 
-# Cases of device_filters.txt, of these kinds and this program, as a pattern of GoogleTest.
+# Cases of device_filters.txt of these kinds and this program, as a GoogleTest pattern.
 function(weft_device_filter folder kinds into)
   file(STRINGS ${device_filters} lines REGEX "^${folder} +(${kinds}) ")
   list(TRANSFORM lines REPLACE "^[^ ]+ +[^ ]+ +([^ ]+).*" "\\1")
@@ -77,10 +80,10 @@ function(weft_device_filter folder kinds into)
   set(${into} "${pattern}" PARENT_SCOPE)
 endfunction()
 
-# The folder's program once more, on the emulated device: all that device_filters.txt does not leave out.
+# Runs the folder's program on the emulated device, except for cases that device_filters.txt leaves out.
 function(weft_emulated_tests shards)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  set(rest PROPERTIES COST 100 ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads})  # the longest begin first
+  set(rest PROPERTIES COST 100 ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads})  # the longest start first
   weft_device_filter(${folder} "host|slow|extended" left_out)
   weft_sharded_tests(emulated_${folder} ${folder}_tests ${shards} "-${left_out}" ${rest})
   weft_device_filter(${folder} "extended" only)

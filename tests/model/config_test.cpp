@@ -72,8 +72,7 @@ TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
   c.positions = Positions::learned, c.position_offset = 2;
   EXPECT_EQ(refusal(c, 1),
             "model.position_offset = 2: it applies to sinusoids; with model.positions = learned the first token has "
-            "the first "
-            "row; leave it at 0");
+            "the first row; leave it at 0");
 }
 
 TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
