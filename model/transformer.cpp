@@ -1,4 +1,4 @@
-// model/transformer.cpp: the graph in the order it runs.   S source rows, T target rows, D width, V vocabulary
+// model/transformer.cpp: the graph in execution order.   S source rows, T target rows, D width, V vocabulary
 #include "model/transformer.h"
 
 #include <algorithm>

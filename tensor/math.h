@@ -28,7 +28,7 @@ WEFT_HD inline SoftmaxRow<T> merge(const SoftmaxRow<T>& a, const SoftmaxRow<T>& 
           a.target + b.target};
 }
 
-// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, e / (V - 1) elsewhere.
+// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, else e / (V - 1).
 template <typename T>
 struct LabelSmoothing {
   T on_target, elsewhere;

@@ -33,7 +33,7 @@ class Checker {
   void scratch_memory(std::string_view name, const Tensor& t, const char* dims) { in(name, t, dims, OperandType::f32); }
   void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
 
-  // Checks both ends of the sentences: they must lie within `rows` (only where the host can read the memory).
+  // Checks both ends of the sentences: they must be within `rows` (only where the host can read the memory).
   void ranges(const char* name, const SequenceRanges& s, const Tensor& rows) {
     in(name, s.begin, "B", OperandType::i32);
     in(name, s.end, "B", OperandType::i32);

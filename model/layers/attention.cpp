@@ -1,5 +1,5 @@
-// model/layers/attention.cpp: self- and cross-attention sublayers.   Rq, Rk rows of queries and keys, N heads (N/tp
-// here), K head size
+// model/layers/attention.cpp: self- and cross-attention sublayers.
+// Rq, Rk rows of queries and keys, N heads (N/tp on this rank), K head size
 #include "model/layers/attention.h"
 
 #include <cmath>

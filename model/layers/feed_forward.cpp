@@ -1,5 +1,5 @@
-// model/layers/feed_forward.cpp: position-wise feed-forward sublayer.   R rows of a block, D width, F hidden (F/tp on
-// this rank)
+// model/layers/feed_forward.cpp: position-wise feed-forward sublayer.
+// R rows of a block, D width, F hidden (F/tp on this rank)
 #include "model/layers/feed_forward.h"
 
 #include "tensor/profiler_range.h"
