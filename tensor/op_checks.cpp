@@ -181,9 +181,9 @@ void check_more(const Checker& c, const Rotary& a) {
 }
 
 void check_heads(const Checker& c, const auto& a) {
-  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width does not divide by the heads");
+  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width is not divisible by the heads");
   c.require(a.kv_heads == 0 || (a.kv_heads > 0 && a.heads % a.kv_heads == 0),
-            "the heads do not divide by the heads of k and v");
+            "the heads are not divisible by the heads of k and v");
 }
 void check_more(const Checker& c, const AttentionForward& a) { check_heads(c, a); }
 void check_more(const Checker& c, const AttentionBackward& a) { check_heads(c, a); }

@@ -124,9 +124,10 @@ TEST(ModelConfig, RefusesALimitOfSinusoids) {
 TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
   ModelConfig c = usable();
   c.kv_heads = c.heads + 1;
-  EXPECT_EQ(refusal(c, 1), fmt::format("model.heads = {} does not divide by model.kv_heads = {}", c.heads, c.kv_heads));
+  EXPECT_EQ(refusal(c, 1),
+            fmt::format("model.heads = {} is not divisible by model.kv_heads = {}", c.heads, c.kv_heads));
   c.kv_heads = 1;
-  EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 does not divide by parallel.tp = 2");
+  EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2");
 }
 
 TEST(ModelConfig, RefusesRotaryPositionsOfAnOddHeadAndWithAnOffset) {

@@ -173,7 +173,7 @@ TEST(Training, AFailedSaveSaysThatTheLastCheckpointIsKept) {
 TEST(Plan, RefusesBlocksThatDoNotDivideByTheRanks) {
   RunConfig config = run_config(corpus());
   config.batch.blocks = 3;
-  expect_error([&] { resolve(config, 2); }, ErrorKind::usage, {"batch.blocks = 3 does not divide by parallel.dp = 2"});
+  expect_error([&] { resolve(config, 2); }, ErrorKind::usage, {"batch.blocks = 3 is not divisible by parallel.dp = 2"});
 }
 
 }  // namespace

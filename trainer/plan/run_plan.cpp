@@ -110,7 +110,7 @@ void resolve_blocks(RunConfig& c) {
   require_at_least<int64_t>(c.batch.window, 1, "batch.window");
   if (c.batch.blocks % c.parallel.dp != 0)
     fail(ErrorKind::usage,
-         fmt::format("batch.blocks = {} does not divide by parallel.dp = {}: every data-parallel rank takes the "
+         fmt::format("batch.blocks = {} is not divisible by parallel.dp = {}: every data-parallel rank takes the "
                      "same number of a step's blocks; change batch.blocks or the grid",
                      c.batch.blocks, c.parallel.dp));
 }
