@@ -1,4 +1,4 @@
-// trainer/initial_values.cpp: parameters from another run's checkpoint, with what must be the same checked.
+// trainer/initial_values.cpp: loads parameters from another run's checkpoint and checks model and tokenizer.
 #include "trainer/initial_values.h"
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// A row of an embedding table means what the tokenizer says.
+// The tokenizer defines the meaning of each embedding row.
 void require_same_tokenizers(const std::string& folder, const std::string& corpus) {
   const Manifest data = read_manifest(corpus);
   const bool joint = std::filesystem::exists(folder + "/tokenizer.model");
@@ -29,13 +29,13 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
 }
 
 void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params) {
-  const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // no tensors yet
+  const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // reads no tensors
   require_same_tokenizers(folder, config.data.train);
   require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
   load_checkpoint(ctx, folder, params, {{"model", "", params.values()}});
 }
 
-// What is wrong with a checkpoint is wrong with the option that named it.
+// Errors of the checkpoint are reported as errors of the option that named it.
 template <typename Action>
 auto for_the_option(Action&& action) try {
   return action();
@@ -49,7 +49,7 @@ std::string initial_values_from(Replica& replica, const std::string& path, const
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
-  const std::string found = all_or_none(world, [&] {  // pointers may move: one rank looks
+  const std::string found = all_or_none(world, [&] {  // links may move: one rank resolves them
     return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);

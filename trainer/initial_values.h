@@ -1,5 +1,5 @@
-// trainer/initial_values.h: a new run that begins with the parameters of a checkpoint (train.init) instead of random
-// ones: nothing else is taken from it, neither optimizer nor place in the data.
+// trainer/initial_values.h: initial parameters of a new run from a checkpoint (train.init); its optimizer
+// state and data position are not used.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Fills each rank's slices; all ranks call it. Returns the checkpoint's folder, which rank 0 finds where `path` leads
-// (resolve_checkpoint). What is wrong with it, another model, or another tokenizer than the training data was packed
-// with, is one clear Error that names train.init.
+// Fills each rank's slices; all ranks call it. Returns the checkpoint's folder, which rank 0 resolves from
+// `path` (resolve_checkpoint). A damaged checkpoint, another model, or a tokenizer other than that of the
+// training data is an Error that names train.init.
 std::string initial_values_from(Replica& replica, const std::string& path, const RunConfig& config);
 
 }  // namespace weft

@@ -21,20 +21,21 @@ struct OptimizerConfig {
   }
 };
 
-// What scales a gradient of this norm down to clip_norm: min(1, clip_norm / (norm + 1e-6)), as PyTorch's
-// clip_grad_norm_ has it; 1 if clip_norm is 0.
+// Factor that clips a gradient of this norm to clip_norm: min(1, clip_norm / (norm + 1e-6)), as in PyTorch's
+// clip_grad_norm_; 1 if clip_norm is 0.
 double clip_scale(double norm, double clip_norm);
 
 class Optimizer {
  public:
   Optimizer(const ParamStore& params, const OptimizerConfig& config);
 
-  // Adds the sums of squares of the gradients: of the parameters that are split over tp, and of the whole ones.
+  // Adds the sums of squared gradients, separately for parameters split over tp and for whole ones.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
-  // Counts a step, and sets what Adam reads of it. grad_scale multiplies the gradients: clipping / loss scale.
+  // Counts a step and sets Adam's step scalars. grad_scale multiplies the gradients: clipping factor / loss
+  // scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
-  // Updates values, moments and all copies of the values; `scalars` as next_step() set them, on the device.
+  // Updates values, moments and all copies of the values; `scalars` are those of next_step(), on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }

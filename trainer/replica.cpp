@@ -1,4 +1,4 @@
-// trainer/replica.cpp: a model declared and allocated on a rank's device.
+// trainer/replica.cpp: declares and allocates a model on a rank's device.
 #include "trainer/replica.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
-// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, and what it computes with: the
-// device, the groups of ranks that its tensors travel over, the parameters.
+// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, with its parameters,
+// device and communicators.
 #pragma once
 
 #include "model/transformer.h"
@@ -10,12 +10,12 @@ namespace weft {
 
 class Replica {
  public:
-  // All ranks of the mesh's world make it together. `config.model` is resolved for the mesh. The parameters have
-  // memory, and no values yet. `compute`: what activations and the operands of products are stored as.
+  // All ranks of the mesh's world construct it together. `config.model` is resolved for the mesh. The
+  // parameters are allocated but not initialised. `compute`: storage type of activations and GEMM operands.
   Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_sinusoids);
 
-  const Mesh& mesh() const { return mesh_; }                      // groups for the host's values
-  const DeviceMesh& device_mesh() const { return device_mesh_; }  // groups for tensors
+  const Mesh& mesh() const { return mesh_; }                      // communicators for host values
+  const DeviceMesh& device_mesh() const { return device_mesh_; }  // communicators for tensors
   Context& context() const { return device_mesh_.context(); }
   const TensorParallel& tp() const { return tp_; }
   ParamStore& params() { return params_; }

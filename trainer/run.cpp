@@ -1,4 +1,4 @@
-// trainer/run.cpp: the loop around Trainer::step: log, validate, save, stop; and resuming where it stopped.
+// trainer/run.cpp: the loop around Trainer::step: log, validate, save, stop and resume.
 #include "trainer/run.h"
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace {
 
 using ConfigText = std::function<std::string(const RunConfig&)>;
 
-// In a row, none of which could lower the loss scale; then the run has diverged.
+// The run has diverged after so many skipped steps in a row, none of which could lower the loss scale.
 constexpr int64_t kMaxSkippedSteps = 20;
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
-  config.train.fresh = false;               // was for this start; a run started from the saved file resumes
-  config.device = DeviceChoice::automatic;  // perhaps on other machines
+  config.train.fresh = false;               // only for this start; a run started from the saved file resumes
+  config.device = DeviceChoice::automatic;  // may resume on other machines
   config.parallel.communication = Communication::automatic;
   config.parallel.share_gpu = false;
   return to_text(config);
@@ -62,8 +62,8 @@ class Run {
   bool best_is_new_ = false;
 };
 
-// A run that resumes locks its folder before it looks into it. The folder of a new run is made, or an older run set
-// aside, when all else is ready: a run that cannot start changes nothing.
+// A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
+// aside, when everything else is ready: a run that cannot start changes nothing.
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
     : config_(config), mesh_(mesh), log_(config, is_main_rank()) {
   Communicator& world = mesh.world();
@@ -112,7 +112,8 @@ void Run::start(const std::string& resume_from) {
   log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, state_.cursor.epoch));
 }
 
-// What this rank was asked for, or that the run's time is over. Clocks differ between ranks: the main rank's counts.
+// This rank's pending request, or the end of the run's time. Clocks differ between ranks: the main rank's
+// decides.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   const double limit = 60 * config_.train.minutes;
@@ -124,7 +125,7 @@ bool Run::finished(StopRequest request) const {
   return request >= StopRequest::finish || state_.step >= config_.train.steps || out_of_patience();
 }
 
-// Skipped steps that lower the loss scale are f16 finding its range: only the others count.
+// Skipped steps that lower the loss scale are part of f16's search for it: only the others count.
 void Run::refuse_divergence(const StepReport& r) {
   if (!r.skipped) skipped_in_a_row_ = 0;
   if (r.skipped && !LossScaler::can_lower(r.loss_scale)) ++skipped_in_a_row_;
@@ -197,7 +198,7 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
   const PreparedRun run = prepare_run(config, own, world);
   if (!world.is_main_rank()) return;
-  run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // they stand for one tp group
+  run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
     const RunPlan plan = plan_run(run, mesh);
     if (!tp.is_main_rank()) return;

@@ -1,7 +1,8 @@
-// trainer/run.h: a training run from its configuration to its last checkpoint.
+// trainer/run.h: runs training from a configuration to the last checkpoint.
 //
-// The run's folder (train.output): config.cfg, log.jsonl, checkpoints/ with `latest` and `best`. The same command
-// again goes on from the newest whole checkpoint: on the same grid bit for bit, on another grid to rounding.
+// The run's folder (train.output) has config.cfg, log.jsonl, checkpoints/ with `latest` and `best`. The same
+// command resumes from the newest whole checkpoint: bit for bit on the same grid, up to rounding on another
+// one.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ namespace weft {
 int run_training(const RunConfig& wanted, Communicator& world,
                  const std::function<std::string(const RunConfig&)>& to_text);
 
-// Prints the plan for the ranks of `world` or, if it is one, for the grid that `wanted` names; makes nothing. All ranks
-// call it.
+// Prints the plan for the ranks of `world` or, if there is only one, for the grid that `wanted` names; writes
+// no files. All ranks call it.
 void print_plan(const RunConfig& wanted, Communicator& world);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// trainer/run_config.h: a whole run: the options of each part, put together under section names.
+// trainer/run_config.h: options of a run, grouped in sections.
 //
-// Each struct stands beside its owner; one list of fields (`fields(v)`: name, member, sentence) feeds the command line,
-// the .cfg file, --help, and the saved config (launch/options/config_io.h).
+// Each struct is declared beside the code that owns it. One list of fields (`fields(v)`: name, member,
+// sentence) feeds the command line, the .cfg file, --help and the saved config (launch/options/config_io.h).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class BestMetric : uint8_t { loss, bleu };
 constexpr EnumNames<BestMetric, 2> enum_names(BestMetric) {
   return {{{"loss", BestMetric::loss}, {"bleu", BestMetric::bleu}}};
 }
-// What activations and the operands of products are stored as; everything else is f32 always (docs/model.md).
+// Storage type of activations and GEMM operands; everything else is always f32 (docs/model.md).
 enum class Precision : uint8_t { automatic, f32, bf16, f16 };
 constexpr EnumNames<Precision, 4> enum_names(Precision) {
   return {
@@ -54,29 +54,29 @@ struct TrainConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("steps", steps, "optimizer steps to train in all");
-    v("minutes", minutes, "stop after this much training time, saved and validated; 0 = no limit");
-    v("seed", seed, "of initial values, order of sentences and dropout");
+    v("steps", steps, "total number of optimizer steps");
+    v("minutes", minutes, "validate, save and stop after this much training time; 0 = no limit");
+    v("seed", seed, "seed of initial values, order of sentences and dropout");
     v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry");
-    v("output", output, "the run's folder: config, log, checkpoints; the same folder again goes on where it stopped");
-    v("init", init, "a checkpoint or a run whose parameters a new run begins with; empty = random ones");
+    v("output", output, "the run's folder: config, log, checkpoints; a run with the same folder resumes");
+    v("init", init, "a checkpoint or a run whose parameters a new run starts with; empty = random ones");
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
     v("log_every", log_every, "steps between progress lines on a pipe");
     v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
-    v("keep_last", keep_last, "checkpoints to keep beside the best");
-    v("keep_best", keep_best, "what makes a checkpoint the best: bleu or loss, of the validation set");
+    v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
+    v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");
     v("precision", precision,
-      "of activations and products: auto (bf16 where every rank's device has instructions for it, else f32), f32, "
-      "bf16 or f16; weights, gradients, moments and sums are f32 always");
+      "precision of activations and matrix products: auto (bf16 if every rank's device has instructions for it, else "
+      "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32");
     v("recompute", recompute,
-      "keep only each block's input and run its forward pass again before its backward pass: far less memory for "
-      "activations, about a third more work, the same numbers");
+      "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "
+      "activations, about a third more work, the same results");
     v("cuda_graph", cuda_graph,
       "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches; needs NCCL "
       "between ranks");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
-    v("fresh", fresh, "begin anew although the folder holds checkpoints: they are moved aside first");
+    v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first");
   }
 };
 
@@ -91,14 +91,14 @@ struct DecodeConfig {
   void fields(V& v) {
     v("beam", beam, "hypotheses kept; 1 = greedy");
     v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha; 0 = none (Wu et al. 2016)");
-    v("max_length_factor", max_length_factor, "a translation has at most factor * source pieces + extra pieces");
+    v("max_length_factor", max_length_factor, "a translation has at most factor * source tokens + extra tokens");
     v("max_length_extra", max_length_extra, "see max_length_factor");
     v("nbest", nbest, "translations to give for each sentence, at most the beam");
   }
 };
 
 struct RunConfig {
-  DeviceChoice device = DeviceChoice::automatic;  // of this start: a run may go on elsewhere
+  DeviceChoice device = DeviceChoice::automatic;  // of this start: a run may resume on another device
   ModelConfig model;
   DataConfig data;
   BatchConfig batch;

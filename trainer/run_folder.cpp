@@ -1,4 +1,4 @@
-// trainer/run_folder.cpp: making, locking and clearing a run's folder.
+// trainer/run_folder.cpp: makes, locks and clears a run's folder.
 #include "trainer/run_folder.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ FileDescriptor locked(const std::string& path) {
          fmt::format(
              "another run is using {}: give another train.output (under Slurm: were the ranks started with MPI?)",
              fs::path(path).parent_path().string()));
-  return file;  // a file system without locks: go on without
+  return file;  // the file system has no locks: continue without
 }
 
 void set_aside(const std::string& path) {
@@ -42,7 +42,7 @@ void set_aside(const std::string& path) {
 }  // namespace
 
 bool RunFolder::would_begin(const std::string& path, bool fresh) {
-  std::error_code ignored;  // making the folder will meet it again
+  std::error_code ignored;  // making the folder reports it
   return fresh || !fs::exists(path + "/checkpoints", ignored);
 }
 

@@ -1,4 +1,5 @@
-// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/; held by one run at a time.
+// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/; used by one run at a
+// time.
 //
 // Only world rank 0 makes one. Errors are of kind io, or usage if another run holds the folder.
 #pragma once
@@ -11,12 +12,12 @@ namespace weft {
 
 class RunFolder {
  public:
-  // Makes the folder if need be and locks it. `fresh`: what an earlier run left is renamed to checkpoints.old and
+  // Makes the folder if necessary and locks it. `fresh` renames an earlier run's files to checkpoints.old and
   // log.jsonl.old (or .old2, ...).
   RunFolder(const std::string& path, bool fresh);
 
-  // Whether a run there will begin, whatever the checkpoints are like: no earlier one left a place for them, or it is
-  // to be set aside. Looks only.
+  // Whether a run in this folder would be new: there is no checkpoints folder, or it is to be set aside.
+  // Changes nothing.
   static bool would_begin(const std::string& path, bool fresh);
 
   std::string checkpoints() const { return path_ + "/checkpoints"; }
@@ -25,7 +26,7 @@ class RunFolder {
 
  private:
   std::string path_;
-  FileDescriptor lock_;  // flock: gone with the process, however it ends
+  FileDescriptor lock_;  // flock: released when the process ends, for any reason
 };
 
 }  // namespace weft

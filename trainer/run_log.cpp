@@ -1,4 +1,4 @@
-// trainer/run_log.cpp: steps, epochs and validations as records and as lines.
+// trainer/run_log.cpp: writes steps, epochs and validations as records and as lines.
 #include "trainer/run_log.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
   report_skipped(r);
 }
 
-// At the first step of a new epoch: how well the blocks were filled, and which pairs did not fit.
+// At the first step of a new epoch: reports how full the blocks were and how many pairs did not fit.
 void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
   const double blocks = static_cast<double>(config_.batch.blocks);
   epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),

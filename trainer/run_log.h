@@ -1,4 +1,4 @@
-// trainer/run_log.h: what a run reports while it trains: log.jsonl in its folder, and progress on standard error.
+// trainer/run_log.h: reports of a training run: log.jsonl in its folder, and progress on standard error.
 //
 // Every rank has one and makes the same calls; only the main rank writes.
 #pragma once
@@ -18,7 +18,7 @@ namespace weft {
 class RunLog {
  public:
   RunLog(const RunConfig& config, bool is_main_rank);
-  void open(const std::string& path, int64_t last_step);  // on the main rank, once the run's folder is there
+  void open(const std::string& path, int64_t last_step);  // on the main rank, once the run's folder exists
 
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);

@@ -12,7 +12,7 @@ volatile std::sig_atomic_t g_save = 0, g_stop = 0;
 void on_save(int) { g_save = 1; }
 void on_stop(int signal) {
   g_stop = signal;
-  std::signal(signal, SIG_DFL);  // the second one is not asked, it is told
+  std::signal(signal, SIG_DFL);  // a second signal ends the process
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// trainer/step_graphs.h: train.cuda_graph: what a step does again and again, replayed as CUDA graphs: the work of a
-// block, that of a step's last block, in which gradients are summed over dp, and the optimizer's update.
+// trainer/step_graphs.h: train.cuda_graph: replays parts of a step as CUDA graphs: a block, the last block of
+// a step (which all-reduces gradients over dp), and the optimizer's update.
 //
-// Between them the host decides: whether the gradients are finite on all ranks, and how they are clipped. Without the
-// option nothing is recorded. What differs from step to step is read from StepScalars (tensor/step_scalars.h).
+// Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped.
+// Without the option nothing is recorded. Values that change from step to step are read from StepScalars
+// (tensor/step_scalars.h).
 #pragma once
 
 #include "parallel/mesh.h"
@@ -11,8 +12,8 @@
 
 namespace weft {
 
-// An Error of kind usage, the same on every rank, if the option is set and nothing could be recorded: on CPUs, or where
-// sums over ranks pass through the hosts' memory. `config` is resolved.
+// An Error of kind usage, the same on every rank, if the option is set and nothing can be recorded: on CPUs,
+// or if all-reduces go through the hosts' memory. `config` is resolved.
 void require_graphs(const RunConfig& config, const RankDevice& own);
 
 class StepGraphs {

@@ -1,4 +1,4 @@
-// trainer/step_totals.cpp: one sum over all ranks, in which each number is counted once.
+// trainer/step_totals.cpp: one all-reduce over all ranks that counts each number once.
 #include "trainer/step_totals.h"
 
 #include <array>
@@ -6,10 +6,10 @@
 
 namespace weft {
 
-// Every number is summed over the ranks that hold different parts of it, and the others add 0: losses differ between dp
-// ranks, squares of split parameters between tp ranks, and whole parameters are the same everywhere. Each rank also
-// says whether its own sums are finite: they should be the same on all ranks of a dp group, but a rank with a damaged
-// memory must not go its own way.
+// Each number is summed over the ranks that hold different parts of it; the other ranks add 0. Losses differ
+// between dp ranks, squares of split parameters between tp ranks; whole parameters are the same everywhere.
+// Each rank also reports whether its own sums are finite: they should agree within a dp group, but a rank
+// with faulty memory must not take another branch than the others.
 StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh) {
   enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kRequests, kCount = kRequests + 4 };
   const std::vector<double> own = sums.read(ctx);

@@ -1,4 +1,5 @@
-// trainer/step_totals.h: what all ranks must know of a step before its update, in one exchange between the hosts.
+// trainer/step_totals.h: totals of a step that all ranks need before its update, in one exchange between the
+// hosts.
 #pragma once
 
 #include "parallel/mesh.h"
@@ -7,8 +8,8 @@
 
 namespace weft {
 
-// Sums that one rank's device adds up over a step. Parameters are split over tp or whole on each of its ranks; their
-// gradients are summed over dp before they are squared.
+// Sums that a rank's device accumulates over a step. Parameters are split over tp or whole on each of its
+// ranks; their gradients are all-reduced over dp before they are squared.
 class StepSums {
  public:
   explicit StepSums(Device device) : sums_(4, device) {}
@@ -25,9 +26,9 @@ class StepSums {
 
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0;
-  double gradient_square = 0;               // of the whole gradient, as the loss scale made it
-  bool finite = true;                       // the gradients, on every rank
-  StopRequest request = StopRequest::none;  // the strongest of any rank
+  double gradient_square = 0;               // of the whole gradient, times the squared loss scale
+  bool finite = true;                       // all gradients, on every rank
+  StopRequest request = StopRequest::none;  // the strongest of all ranks
 };
 
 // Waits for the device, then sums over all ranks of the mesh, in rank order.

@@ -1,4 +1,4 @@
-// trainer/train_state.cpp: state.json, written and read.
+// trainer/train_state.cpp: writes and reads state.json.
 #include "trainer/train_state.h"
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ void from_json(const json& j, Architecture& a) {
   j.at("scale_embeddings").get_to(a.scale_embeddings);
 }
 
-// One list a struct, for both directions; reading insists on every field.
+// One list of fields for each struct serves both directions; reading requires every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
@@ -54,7 +54,7 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
 
 namespace {
 
-std::string shown(const auto& value) { return printable(fmt::format("{}", value)); }  // it may be a file's own text
+std::string shown(const auto& value) { return printable(fmt::format("{}", value)); }  // may be text from a file
 
 // Calls same(option, before, after) for each field.
 template <typename Same>

@@ -1,4 +1,4 @@
-// trainer/train_state.h: everything but tensors that the next step needs; `state.json` of a checkpoint.
+// trainer/train_state.h: everything except tensors that the next step needs; `state.json` of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace weft {
 
-// What the order of sentences depends on. A run goes on only with the same; otherwise its cursor would mean something
-// else.
+// Determines the order of sentences. A run resumes only with the same values; otherwise its cursor would
+// point elsewhere.
 struct DataOrder {
   std::string manifest_sha256;
   uint64_t seed = 0;
   int64_t rows = 0, source_rows = 0, look_ahead = 0, page = 0, window = 0;
 };
 
-// What the shapes of the tensors do not tell about the model that they belong to.
+// Properties of a model that the shapes of its tensors do not show.
 struct Architecture {
   std::string norm, norm_kind = "layer", activation, positions;
   int64_t position_offset = 0;
@@ -30,7 +30,7 @@ struct Architecture {
 
 struct BestScore {
   std::string metric;  // "bleu" or "loss"; empty before the first validation
-  double value = 0;    // higher is better: BLEU, or the loss with a minus
+  double value = 0;    // higher is better: BLEU or the negative loss
   int64_t step = 0;
   int64_t stale = 0;  // validations since then
 };
@@ -38,8 +38,8 @@ struct BestScore {
 struct TrainState {
   int64_t step = 0;             // steps done
   int64_t optimizer_steps = 0;  // of these, not skipped
-  double seconds = 0;           // spent in steps, over all parts of the run
-  Cursor cursor;                // where the next step begins
+  double seconds = 0;           // spent in steps, including before a resume
+  Cursor cursor;                // data position of the next step
   DataOrder order;
   Architecture model;
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
@@ -51,10 +51,11 @@ struct TrainState {
   static TrainState from_json(const nlohmann::json& json, const std::string& folder);
 };
 
-// Nothing if a run that is `now` may go on from `saved`; otherwise an Error that names the option that differs.
+// Throws an Error that names the option that differs if a run that is `now` must not resume from `saved`.
 void require_same_run(const TrainState& saved, const TrainState& now);
 
-// Nothing if a new run whose model is `now` may begin with the parameters of the checkpoint in `folder`.
+// Throws an Error if a new run whose model is `now` must not start with the parameters of the checkpoint in
+// `folder`.
 void require_same_architecture(const Architecture& initial, const Architecture& now, const std::string& folder);
 
 }  // namespace weft

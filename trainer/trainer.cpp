@@ -1,4 +1,4 @@
-// trainer/trainer.cpp: the step, and what it is made of.
+// trainer/trainer.cpp: the training step and its parts.
 #include "trainer/trainer.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals = exchange_totals(ctx_, sums_, request, mesh_);  // the device is waited for here, once a step
+  const StepTotals totals = exchange_totals(ctx_, sums_, request, mesh_);  // waits for the device, once per step
   const double norm = std::sqrt(totals.gradient_square) / loss_scale;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
@@ -117,8 +117,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .request = totals.request};
 }
 
-// Adds the block's losses and gradients to those of the step. After the last one gradients are complete, and are summed
-// over dp beside the backward pass.
+// Adds the block's losses and gradients to those of the step. In the last block gradients become complete;
+// their all-reduce over dp overlaps with the backward pass.
 void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   Pass p = pass(/*training=*/true);
@@ -169,7 +169,7 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   replica_.params().round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
-  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // another precision starts with its own
+  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // otherwise keeps the default scale
   start_loader(state.cursor);
 }
 

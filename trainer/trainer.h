@@ -1,8 +1,8 @@
-// trainer/trainer.h: one rank's replica of the model, optimizer and data, and the step that ties them together.
+// trainer/trainer.h: one rank's replica of the model, optimizer and data, and the training step.
 //
-// Trainer::step_on is the page to read first. A step is a list of blocks, whatever the grid: data-parallel ranks divide
-// the blocks, tensor-parallel ranks divide each block's work; loss and gradients are sums over all blocks divided by
-// the step's target tokens.
+// Read Trainer::step_on first. A step is a list of blocks on every grid: data-parallel ranks divide the
+// blocks, tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks,
+// divided by the step's target tokens.
 #pragma once
 
 #include <memory>
@@ -19,34 +19,34 @@
 namespace weft {
 
 struct StepReport {
-  int64_t step = 0, epoch = 0;  // step counts from 1: how many are done
-  double loss = 0, nll = 0;     // a target token, in nats: smoothed and plain
+  int64_t step = 0, epoch = 0;  // step: number of finished steps
+  double loss = 0, nll = 0;     // per target token, in nats: smoothed and plain
   double lr = 0, grad_norm = 0;
-  double loss_scale = 1;                         // that the step was computed with
-  int64_t source_tokens = 0, target_tokens = 0;  // real ones, all ranks
+  double loss_scale = 1;                         // used in this step
+  int64_t source_tokens = 0, target_tokens = 0;  // without padding, all ranks
   double seconds = 0, fill = 0;
-  bool skipped = false;                     // a non-finite gradient: no rank took the step
-  StopRequest request = StopRequest::none;  // the strongest of any rank
+  bool skipped = false;                     // a gradient was not finite: no rank took the step
+  StopRequest request = StopRequest::none;  // the strongest of all ranks
 };
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Parameters have their initial values. All
-  // ranks make one together. Without data.train there is no loader, and only step_on() can be called.
+  // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Initialises the parameters. All
+  // ranks construct one together. Without data.train there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
-  StepReport step(StopRequest request = StopRequest::none);  // `request`: what this rank was asked for
-  // On this rank's blocks and the token counts of all ranks'.
+  StepReport step(StopRequest request = StopRequest::none);  // `request`: this rank's
+  // A step on this rank's blocks, with the token counts of all ranks.
   StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
 
   // Commits checkpoint `state.step` under `root`; returns its folder.
   std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
-  void load(const std::string& checkpoint, TrainState& state);  // values, moments and the place in the data
-  // Step, optimizer steps, cursor, order, model, precision and loss scale; the rest is the caller's.
+  void load(const std::string& checkpoint, TrainState& state);  // values, moments and data position
+  // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
   void snapshot(TrainState& state) const;
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
-  Pass pass(bool training);  // with the arena that training uses
+  Pass pass(bool training);  // uses the arena of training
   Replica& replica() { return replica_; }
   const StepGraphs& graphs() const { return graphs_; }
 
@@ -65,17 +65,17 @@ class Trainer {
   StepSums sums_;
   DeviceScalars scalars_;
   Arena arena_;
-  StepGraphs graphs_;  // after replica_: NCCL waits for the graphs that hold it before it ends
+  StepGraphs graphs_;  // after replica_: graphs must be destroyed before NCCL's communicators
   DataOrder order_;
   Architecture architecture_;
   std::unique_ptr<Loader> loader_;
   int64_t step_ = 0;
 };
 
-// Bytes that the forward and backward pass of one block need on this rank, found by running them dry.
-// `dry`, a context that runs dry, notes the scratch memory of a step's ops.
+// Bytes that the forward and backward pass of one block need on this rank, measured by a dry run.
+// `dry`, a context for dry runs, records the scratch memory of a step's ops.
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
 
-int64_t longest_row(const BatchConfig& batch);  // how far positions go in a block of either side
+int64_t longest_row(const BatchConfig& batch);  // largest number of positions in a block, on either side
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/validation.cpp: loss and translations of the validation set.
+// trainer/validation.cpp: computes loss and translations of the validation set.
 #include "trainer/validation.h"
 
 namespace weft {

@@ -1,9 +1,9 @@
-// trainer/validation.h: how good the model in training is on the validation set: loss of its pairs, BLEU and chrF of
+// trainer/validation.h: quality of the model on the validation set: loss of its pairs, BLEU and chrF of
 // translations.
 //
-// Greedy or beam as [decode] says, by the same search and scorer as `weft evaluate`. References are the text that the
-// set's pieces spell, so this BLEU differs from that of the raw text where the tokenizer's normalisation changed a
-// character.
+// [decode] selects greedy or beam search; search and scorer are those of `weft evaluate`. References are the
+// text of the set's tokens, so this BLEU differs from that of the raw text where the tokenizer's
+// normalisation changed a character.
 #pragma once
 
 #include <memory>
@@ -19,17 +19,17 @@ namespace weft {
 struct ValidationReport {
   int64_t step = 0;
   double loss = 0, nll = 0;                     // a target token, in nats
-  std::optional<TranslationScore> translation;  // if train.validate_bleu asks for it
+  std::optional<TranslationScore> translation;  // if train.validate_bleu is not 0
 };
 
-// Whether the report is better than the best so far, which it then becomes.
+// If the report is better than the best so far, it becomes the best, and the result is true.
 bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best);
 
 class Validation {
  public:
   Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer);  // communicates nothing
 
-  // Whether there should be one after this step, which may be the run's last; never twice after the same one.
+  // Whether to validate after this step, which may be the run's last; never twice after the same step.
   bool due(int64_t step, bool last) const;
   ValidationReport run(int64_t step);  // all ranks call it and get the same
   void set_done(int64_t step) { done_ = step; }

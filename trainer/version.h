@@ -1,4 +1,4 @@
-// trainer/version.h: the version that signatures and files carry; the same as CMakeLists.txt says (a test compares).
+// trainer/version.h: the version in signatures and files; a test checks that CMakeLists.txt has the same.
 #pragma once
 
 namespace weft {

@@ -1,4 +1,4 @@
-// trainer/bench/all_reduce_rates.cpp: the communicator of all ranks, as gradients use it.
+// trainer/bench/all_reduce_rates.cpp: all-reduces over all ranks, as for gradients.
 #include "trainer/bench/all_reduce_rates.h"
 
 #include <iterator>
@@ -19,7 +19,7 @@ std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx,
       group.all_reduce(x);
       ctx.synchronize();
     };
-    sum();  // the first touch of all memory on the way
+    sum();  // warm-up: touches all memory once
     const Times times = repeat(world, seconds / std::size(kBytes), sum);
     rates.push_back({bytes, times.median()});
   }

@@ -1,4 +1,4 @@
-// trainer/bench/all_reduce_rates.h: how fast the ranks sum a tensor.
+// trainer/bench/all_reduce_rates.h: all-reduce bandwidth of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct AllReduceRate {
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-// Of 4 KB to 64 MB on ctx's device, whose tensors `group` sums: all ranks of the world. None for a single rank.
+// Tensors of 4 KB to 64 MB on ctx's device; `group` has all ranks of the world. Empty for a single rank.
 std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx, Communicator& group, double seconds);
 
 }  // namespace weft

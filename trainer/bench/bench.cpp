@@ -1,4 +1,4 @@
-// trainer/bench/bench.cpp: one measurement after the other.
+// trainer/bench/bench.cpp: runs the measurements one after the other.
 #include "trainer/bench/bench.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Shares of the time.
+// Shares of the time budget.
 constexpr double kPeakShare = 0.1, kProductsShare = 0.25, kCopiesShare = 0.05, kKernelsShare = 0.15, kStepShare = 0.35,
                  kAllReduceShare = 0.1;
 

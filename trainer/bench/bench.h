@@ -1,4 +1,4 @@
-// trainer/bench/bench.h: what `weft bench` measures, all ranks together (docs/bench.md).
+// trainer/bench/bench.h: the measurements of `weft bench`, made by all ranks together (docs/bench.md).
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@
 namespace weft {
 
 struct BenchReport {
-  RunConfig config;  // resolved, but for its data
+  RunConfig config;  // resolved, except for its data
   RankDevice own;
   int ranks = 1, threads = 1;
   int64_t parameters = 0;
   std::vector<PeakRate> peaks;                       // of this rank
-  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best of them, all ranks together; 0: no such instruction
+  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best of them, summed over ranks; 0: no such instruction
   std::vector<GemmRate> products;
-  std::vector<CopyRate> copies;     // of this rank, as are
-  std::vector<KernelRate> kernels;  // these
+  std::vector<CopyRate> copies;     // of this rank
+  std::vector<KernelRate> kernels;  // of this rank
   StepTimes step;
   std::vector<AllReduceRate> all_reduce;
   LoadReport load;
 
   std::string device_name() const;
-  double rank_peak() const;  // of this rank and all ranks, in the precision that products are computed in
+  double rank_peak() const;  // of this rank, in the precision of the matrix products; peak(): of all ranks
   double peak() const;
   double tokens_per_second() const { return static_cast<double>(step.target_tokens) / step.seconds; }
   double flops_per_second() const { return step.flops / step.seconds; }
@@ -39,11 +39,11 @@ struct BenchReport {
 
 inline constexpr int64_t kBenchVocabulary = 8000, kBenchRows = 1536;
 
-// Fills in what would come from data and ranks: grid, vocabularies (kBenchVocabulary where nothing says more), source
-// rows, blocks (0: one a data-parallel rank), precision. All ranks call it.
+// Fills in what data and ranks would determine: grid, vocabularies (kBenchVocabulary by default), source
+// rows, blocks (0: one for each data-parallel rank), precision. All ranks call it.
 RunConfig resolve_bench(RunConfig config, Communicator& world, const RankDevice& own = {});
 
-// `config` as resolve_bench gives it. Measures for about so many seconds, everything once in any case.
+// `config` comes from resolve_bench. Measures for about so many seconds, and everything at least once.
 BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
 }  // namespace weft

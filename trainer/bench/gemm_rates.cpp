@@ -1,4 +1,4 @@
-// trainer/bench/gemm_rates.cpp: the step's products, each on operands of its own.
+// trainer/bench/gemm_rates.cpp: the GEMMs of a step, each with its own operands.
 #include "trainer/bench/gemm_rates.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Operands {
 
  private:
   static size_t bytes(const Shape& shape, DType dtype) { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
-  static void fill(Context& ctx, const Tensor& x) {  // not zeros: processors may run faster on those
+  static void fill(Context& ctx, const Tensor& x) {  // not zeros: processors may be faster with them
     const Buffer wide(bytes(x.shape, DType::f32), ctx.device());
     ops::init(ctx, {.x = wide.tensor(x.shape),
                     .outer = x.numel(),
@@ -70,7 +70,7 @@ class Operands {
   Shape a_shape_, b_shape_;
   DType c_dtype_, dtype_;
   Buffer a_, b_, c_, bias_, packed_;
-  ops::Weight weight_;  // b, as the model's products read it
+  ops::Weight weight_;  // b, in the layout that the model's GEMMs read
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ std::vector<Product> products_of(const RunConfig& c) {
   const int64_t queries = m.width / tp, keys = m.num_kv_heads() * m.head_size() / tp, hidden = m.feed_forward / tp;
   const int64_t vocabulary = VocabularyRange::of(m.target_vocabulary, 0, static_cast<int>(tp)).columns;
   std::vector<Product> all;
-  add_layer(all, "projection", target, m.width, queries, false);  // of an attention's output; its bias comes later
+  add_layer(all, "projection", target, m.width, queries, false);  // attention output; its bias is added later
   if (m.num_kv_heads() == m.heads) {
     add_layer(all, "qkv", target, 3 * queries, m.width, m.bias_attention);
   } else {
@@ -109,7 +109,7 @@ std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& wo
 
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
   constexpr int64_t kSmallest = 128, kLargest = 8192;
-  constexpr double kLongEnough = 0.01;  // of a product, in seconds: a larger one is hardly faster
+  constexpr double kLongEnough = 0.01;  // seconds of a GEMM: a larger one is hardly faster
   constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
   constexpr int kMostProducts = 3 * 7;  // types and sizes
   const auto alone = make_single_communicator();

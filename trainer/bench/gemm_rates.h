@@ -1,4 +1,4 @@
-// trainer/bench/gemm_rates.h: how fast a rank computes the matrix products of its steps.
+// trainer/bench/gemm_rates.h: speed of the matrix products (GEMMs) in a rank's step.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Product {      // c [m, n] = sum over k
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// One of each kind that a step of this rank has: every layer's three passes. `config` is resolved.
+// Each kind of GEMM in a step of this rank: three passes of every layer. `config` is resolved.
 std::vector<Product> products_of(const RunConfig& config);
 
 struct GemmRate {
   Product product;
-  double best = 0, median = 0;  // operations a second, of one rank while all run
+  double best = 0, median = 0;  // operations per second of one rank while all run
 };
 
-// As the model asks for them: operands in the configuration's precision, gradients of weights added to f32.
+// As in the model: operands in the configured precision, weight gradients accumulated in f32.
 std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, Context& ctx, double seconds);
 
-// The peak of a device that has no loops of tensor/cpu/peak.h: the best of square products, from small ones to some of
-// 8192 rows, a rate for each type of operands.
+// Peak of a device without the loops of tensor/cpu/peak.h: for each operand type, the best rate of square
+// GEMMs of up to 8192 rows.
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds);
 
 }  // namespace weft

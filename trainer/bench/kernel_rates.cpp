@@ -1,4 +1,4 @@
-// trainer/bench/kernel_rates.cpp: a step that keeps its ops, and these again and again.
+// trainer/bench/kernel_rates.cpp: records the ops of one step, then times each of them repeatedly.
 #include "trainer/bench/kernel_rates.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& w
         repeat_in_batches(*alone, ctx, seconds / static_cast<double>(kinds.size()), [&] { kind.first.again(ctx); });
     rates.push_back({kind.first.name, kind.calls, kind.first.cost, times.best(), times.median()});
   }
-  world.barrier();  // before communicators end that others may need
+  world.barrier();  // other ranks may still use the communicators that are destroyed next
   return rates;
 }
 

@@ -1,4 +1,5 @@
-// trainer/bench/kernel_rates.h: each op of a block's training by itself, beside copies of as many bytes.
+// trainer/bench/kernel_rates.h: each op of a training step timed by itself, compared with copies of as many
+// bytes.
 #pragma once
 
 #include <string>
@@ -12,14 +13,15 @@
 namespace weft {
 
 struct CopyRate {
-  double bytes = 0;  // read and written together, as those of an op are counted
+  double bytes = 0;  // read + written, as for ops
   double bytes_per_second = 0;
 };
 
-// Copies within the device's memory, from small ones to some that no cache holds, each the best of many.
+// Copies within the device's memory, from small ones to sizes beyond every cache; each rate is the best of
+// many runs.
 std::vector<CopyRate> measure_copies(Context& ctx, double seconds);
 
-// Of a copy that moves so many: the better of the two nearest sizes.
+// Rate of a copy that moves so many bytes: the better of the two nearest sizes.
 double copy_rate(const std::vector<CopyRate>& copies, double bytes);
 
 struct KernelRate {
@@ -29,9 +31,9 @@ struct KernelRate {
   double best = 0, median = 0;  // seconds of a call
 };
 
-// Every op but products (gemm_rates.h) of a real Trainer's step on one block, the same shapes and costs being of one
-// kind. A kind runs again and again with the arguments of its first call, where they lie: rates are those of operands
-// that a cache may hold. A rank measures its own while the others do.
+// Every op except GEMMs (gemm_rates.h) in a real Trainer's step on one block; calls with equal shapes and
+// costs count as one kind. A kind is repeated with the arguments of its first call, so its operands may be in
+// a cache. All ranks measure at the same time.
 std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& world, double seconds,
                                         const RankDevice& own = {});
 

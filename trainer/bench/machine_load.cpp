@@ -1,4 +1,4 @@
-// trainer/bench/machine_load.cpp: what Linux says in /proc, before and after.
+// trainer/bench/machine_load.cpp: reads Linux's /proc before and after a measurement.
 #include "trainer/bench/machine_load.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostOthers = 0.1, kMostWaiting = 0.03;  // shares above which a measurement is not to be believed
+constexpr double kMostOthers = 0.1, kMostWaiting = 0.03;  // shares above which a measurement is unreliable
 
 double load_average() {
   std::ifstream in("/proc/loadavg");
@@ -73,7 +73,7 @@ std::string LoadReport::warning() const {
   if (!too_busy()) return "";
   const auto known = [](double value, const std::string& text) { return std::isnan(value) ? "unknown" : text; };
   return fmt::format(
-      "the machine was too busy to believe these numbers: other processes used {} of {:.0f} cores, and {} of the time "
+      "the machine was too busy for reliable numbers: other processes used {} of {:.0f} cores, and {} of the time "
       "a thread waited for a core; measure again when it is idle, with no more threads than cores",
       known(other_cores, fmt::format("{:.1f}", other_cores)), cores,
       known(waiting, fmt::format("{:.0f} %", 100 * waiting)));

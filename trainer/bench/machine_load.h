@@ -1,4 +1,4 @@
-// trainer/bench/machine_load.h: whether the machine had its cores free for what was measured.
+// trainer/bench/machine_load.h: whether other work took processor cores during a measurement.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace weft {
 
-struct LoadReport {              // NaN: the system does not tell
+struct LoadReport {              // NaN: not known
   double before = 0, after = 0;  // average of runnable threads in the last minute
   double other_cores = 0;        // used by other processes on average, on rank 0's host
-  double cores = 0;              // that this host has
+  double cores = 0;              // of this host
   double waiting = 0;            // share of time that rank 0's threads were ready to run and had no core
   bool too_busy() const;
   std::string warning() const;  // a sentence, or empty
 };
 
-class MachineLoad {  // looks at its construction and at report()
+class MachineLoad {  // reads the counters when constructed and in report()
  public:
   MachineLoad();
   LoadReport report(Communicator& world) const;  // all ranks call it

@@ -1,4 +1,4 @@
-// trainer/bench/repeat.h: the same thing again and again on all ranks, each time by the clock.
+// trainer/bench/repeat.h: times repeated runs of the same work on all ranks.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ struct Times {
   double median() const { return seconds[seconds.size() / 2]; }
 };
 
-// All ranks run it equally often, and begin together: at least once, then until `seconds` have passed on all of them.
+// All ranks start together and run it equally often: at least once, then until `seconds` have passed on all
+// of them.
 template <typename Run>
 Times repeat(Communicator& world, double seconds, Run&& run) {
   Times times;
@@ -35,8 +36,8 @@ Times repeat(Communicator& world, double seconds, Run&& run) {
   return times;
 }
 
-// Seconds of one run, of batches that a device is waited for as a whole: long enough for the clock, and for a GPU's
-// queue to be full. `run` asks for the same each time; no rank's waits for another's.
+// Seconds of one run, measured over batches with one device synchronisation each: long enough for the clock,
+// and to fill a GPU's queue. `run` does the same work each time and does not wait for other ranks.
 template <typename Run>
 Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const Run& run) {
   constexpr double kBatch = 0.001;  // seconds
@@ -45,7 +46,7 @@ Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const
     for (int i = 0; i < count; ++i) run();
     ctx.synchronize();
   };
-  batch_of(1);  // what is made once: plans, scratch memory
+  batch_of(1);  // warm-up: allocates plans and scratch memory
   const double one = repeat(world, 0, [&] { batch_of(1); }).best();
   const int count = static_cast<int>(std::clamp(kBatch / one, 1.0, static_cast<double>(kMost)));
   Times times = repeat(world, seconds, [&] { batch_of(count); });

@@ -55,7 +55,7 @@ struct TracedStep {
   OpTrace trace;
 };
 
-// On all ranks equally often, at least once; ascending.
+// Runs equally often on all ranks, at least once; ascending.
 std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
                                   double seconds) {
   trainer.step_on(first_block_of(step));
@@ -89,7 +89,8 @@ NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   return parts;
 }
 
-// A step zeroes gradients; each block begins with its embeddings and turns at the loss; the norm ends the last one.
+// A step zeroes the gradients. Each block starts with its embeddings; its backward pass starts after the
+// loss. The gradient norm follows the last block.
 NamedSeconds phases_of(const OpTrace& trace, double seconds) {
   NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
   const char* phase = "optimizer";
@@ -107,7 +108,7 @@ NamedSeconds phases_of(const OpTrace& trace, double seconds) {
 }
 
 StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own) {
-  const bool waits = own.device == Device::cpu;  // an op on a CPU is done when it returns: looking costs nothing
+  const bool waits = own.device == Device::cpu;  // CPU ops are synchronous: tracing them costs nothing
   OpTrace trace;
   const std::unique_ptr<Communicator> traced = make_traced_communicator(world, trace);
   const Mesh mesh(*traced, config.parallel, own);

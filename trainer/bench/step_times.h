@@ -1,4 +1,4 @@
-// trainer/bench/step_times.h: the trainer's step by the clock: whole, by phase and by part.
+// trainer/bench/step_times.h: wall time of a training step: in total, by phase and by part.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@ namespace weft {
 using NamedSeconds = std::vector<std::pair<std::string, double>>;
 
 struct StepTimes {
-  double seconds = 0, best_seconds = 0;  // median and best of `steps`
+  double seconds = 0, best_seconds = 0;  // median and best over `steps`
   int64_t steps = 0;
   int64_t source_tokens = 0, target_tokens = 0;  // real ones of a step, all ranks
   double fill = 0;
   double flops = 0;            // of the model, all ranks together
-  double looked_at = 0;        // seconds of the step whose phases and parts follow: on a CPU the median one
-  NamedSeconds phases, parts;  // on this rank; each sums up to `looked_at`
+  double looked_at = 0;        // seconds of the traced step below; on a CPU the median step
+  NamedSeconds phases, parts;  // on this rank; each adds up to `looked_at`
 };
 
-// A step of synthetic blocks; `config` is resolved but for its data. One on a single block warms up. A GPU works beside
-// the program, so a further step, each op of which is waited for, tells its parts.
+// Times steps of synthetic blocks after a warm-up step on one block; `config` is resolved except for its
+// data. A GPU works asynchronously, so a further step that waits for each op gives the parts.
 StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
-// What a call belongs to: "gemm", "attention", ...; "other" if it is none of a training step's.
+// The part that a call belongs to: "gemm", "attention", ...; "other" if training steps have no such call.
 const char* part_of(const char* call);
 
-// `trace` of one step that took `seconds`. What lies between calls is the part "other", and the phase of the next call.
+// `trace` of one step that took `seconds`. Time between calls counts as the part "other", in the next call's
+// phase.
 NamedSeconds parts_of(const OpTrace& trace, double seconds);
 NamedSeconds phases_of(const OpTrace& trace, double seconds);
 

@@ -1,4 +1,4 @@
-// trainer/bench/synthetic_step.cpp: lengths and pieces from counted random numbers, packed by the planner of real runs.
+// trainer/bench/synthetic_step.cpp: random lengths and tokens, packed by the planner of real runs.
 #include "trainer/bench/synthetic_step.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // of logarithms, the spreads
+constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // the spreads are of logarithms
 constexpr int64_t kLongest = 128;
 constexpr int32_t kFirstPiece = 3;  // after unk, bos and eos
 
@@ -20,7 +20,7 @@ int32_t bounded(double length, int64_t longest) {
   return static_cast<int32_t>(std::clamp<int64_t>(std::llround(length), 1, longest));
 }
 
-// By Zipf's law the logarithm of a piece's rank is nearly uniform.
+// By Zipf's law the logarithm of a token's rank is nearly uniform.
 std::vector<int32_t> pieces(const RunConfig& c, const char* side, int64_t pair, int32_t length, int64_t vocabulary) {
   const double choices = static_cast<double>(std::max<int64_t>(1, vocabulary - kFirstPiece));
   std::vector<int32_t> ids(static_cast<size_t>(length));
@@ -33,7 +33,7 @@ std::vector<int32_t> pieces(const RunConfig& c, const char* side, int64_t pair, 
   return ids;
 }
 
-// eos takes a row; learned positions end somewhere.
+// eos takes a row; the table of learned positions is finite.
 int64_t longest_that_fits(const RunConfig& c) {
   int64_t rows = std::min(c.batch.rows, c.batch.source_rows);
   if (c.model.positions == Positions::learned) rows = std::min(rows, c.model.max_positions);
@@ -68,7 +68,7 @@ Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
     out.clear();
     for (int64_t i = first; i < first + count; ++i) out.push_back(synthetic_length(c.train.seed, i, longest));
   };
-  const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // more than can be needed
+  const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // an upper bound
   BlockPlan plan(num_pairs, lengths, c.batch, c.train.seed);
   const int64_t share = c.batch.blocks / dp_size, first = share * dp_rank;
   Step step;

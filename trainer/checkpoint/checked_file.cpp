@@ -1,4 +1,4 @@
-// trainer/checkpoint/checked_file.cpp: the system calls behind digest-carrying files.
+// trainer/checkpoint/checked_file.cpp: the system calls behind files with a digest.
 #include "trainer/checkpoint/checked_file.h"
 
 #include <fcntl.h>

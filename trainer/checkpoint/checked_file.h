@@ -1,8 +1,8 @@
-// trainer/checkpoint/checked_file.h: files whose SHA-256 is known: written once with the digest taken on the way, and
-// opened for reading with the digest checked on the very descriptor that is read afterwards.
+// trainer/checkpoint/checked_file.h: files with a known SHA-256. The writer computes the digest as it writes;
+// the reader checks it on the same descriptor that it reads from afterwards.
 //
-// Reading refuses symbolic links and whatever is not a regular file. What the system refuses is an Error of kind io
-// that names path and cause; a file that is missing, or is not what was written, is one of kind checkpoint.
+// Reading accepts only regular files, and no symbolic links. A failed system call is an Error of kind io that
+// names path and cause; a missing or changed file is one of kind checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct FileDigest {
   std::string sha256;  // 64 lower-case hexadecimal digits
 };
 
-class DigestWriter {  // a new file, from beginning to end, inside a folder that is committed as a whole
+class DigestWriter {  // writes a new file sequentially, in a folder that is committed as a whole
  public:
   explicit DigestWriter(std::string path);  // the path must not exist
   void write(const void* data, size_t bytes);
-  FileDigest finish();  // fsync and close: after it the content is on the disk
+  FileDigest finish();  // fsync and close: the content is then on disk
 
  private:
   std::string path_;

@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint.cpp: saving and loading: between the ranks' slices and the global tensors of a
-// checkpoint.
+// trainer/checkpoint/checkpoint.cpp: saving and loading: converts between the ranks' slices and a
+// checkpoint's global tensors.
 //
 // Saving communicates over tp (of dp rank 0) and agrees over world; loading does not communicate. Both hold one global
 // tensor at a time.
@@ -25,7 +25,7 @@ namespace {
 constexpr char kStateName[] = "state.json";
 constexpr char kConfigName[] = "config.cfg";
 
-struct Source {  // where a stored tensor lies in the memory of this rank's device
+struct Source {  // location of a stored tensor in this rank's device memory
   const Param* param;
   Tensor local;  // [n] of the buffer
 };
@@ -65,12 +65,12 @@ void check_finite(Context& ctx, const Layout& layout, int64_t step) {
                          name, step));
 }
 
-// Brings a tensor's slices together on tp rank 0.
+// Gathers a tensor's slices on tp rank 0.
 class SliceGatherer {
  public:
   SliceGatherer(Context& ctx, Communicator& tp) : ctx_(ctx), tp_(tp) {}
 
-  const float* gather(const Source& source) {  // the global tensor on rank 0; nothing elsewhere
+  const float* gather(const Source& source) {  // the global tensor on rank 0; nullptr on others
     const Param& param = *source.param;
     const float* local = on_host(ctx_, source.local, copy_);
     if (param.spec.tp_dim < 0 || tp_.size() == 1) return local;
@@ -90,8 +90,8 @@ class SliceGatherer {
   std::vector<float> copy_, slices_, global_;
 };
 
-// Streams all tensors to their files. A rank without a draft only sends. When writing has failed, the rest is still
-// gathered, since the other ranks take part in it; then the error is thrown.
+// Streams all tensors to their files. A rank without a draft only sends. After a failed write the remaining
+// tensors are still gathered, because the other ranks take part; then the error is thrown.
 void save_tensors(Context& ctx, const Layout& layout, Communicator& tp, CheckpointDraft* draft) {
   SliceGatherer gatherer(ctx, tp);
   std::exception_ptr error;
@@ -206,7 +206,7 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
     return &it->second;
   };
 
-  for (const auto& [name, digest] : manifest.files)  // tokenizers and the like: small, and used beside us
+  for (const auto& [name, digest] : manifest.files)  // tokenizers and the like: small, and read elsewhere
     if (!name.ends_with(".safetensors")) CheckedReader(folder + "/" + name).verify(digest);
   digest_of(kStateName);
   const CheckedReader state_file(folder + "/" + kStateName);
@@ -217,7 +217,7 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
     const auto it = files.try_emplace(name, folder + "/" + name, digest_of(name)).first;
     check_tensors(it->second, tensors);
   }
-  // Twice over the files, so that nothing is touched if one number is bad.
+  // Two passes over the files: no buffer changes if any value is bad.
   for_each_tensor(layout, files, [&](auto& file, auto& tensor, const Source& source, const float* global) {
     const std::string bad = describe_not_finite(global, dims_of(source.param->spec.shape));
     if (!bad.empty())

@@ -1,10 +1,10 @@
-// trainer/checkpoint/checkpoint.h: checkpoints: a folder, whole or not at all, in global layout, so that any grid loads
-// any of them.
+// trainer/checkpoint/checkpoint.h: checkpoints: folders written atomically, in global layout, so that every
+// grid can load them.
 //
-// Format: docs/checkpoint-format.md. Under ROOT (a run's `checkpoints`): step-00001200/ with model.safetensors,
-// optimizer.safetensors, state.json, config.cfg, the tokenizer models and MANIFEST.json (sizes and SHA-256, written
-// last); ROOT/latest and ROOT/best name one of them. Written under a temporary name, fsync, rename, fsync of the
-// folder.
+// Format: docs/checkpoint-format.md. Under ROOT (a run's `checkpoints`): step-00001200/ with
+// model.safetensors, optimizer.safetensors, state.json, config.cfg, the tokenizer models and MANIFEST.json
+// (sizes and SHA-256, written last). The links ROOT/latest and ROOT/best name one of them. A save writes
+// under a temporary name, then calls fsync, rename and fsync of the folder.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device: it goes through the host a tensor at a time. In its
-// file each tensor is called prefix + parameter name.
+// A flat buffer laid out like ParamStore's values, on any device; it is copied through the host one tensor at
+// a time. In its file each tensor is called prefix + parameter name.
 struct FlatState {
   std::string file;    // "model" or "optimizer": which safetensors file of the folder
   std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
@@ -33,31 +33,33 @@ struct CheckpointExtras {                                 // small files that ma
   std::map<std::string, std::string> renamed_files = {};  // name in the checkpoint -> path that is copied there
 };
 
-// All ranks call it. dp rank 0 of each tp rank contributes its slices; world rank 0 writes. Returns the folder's path.
-// A value that is not finite on any rank is an Error of kind diverged before a file is made. What goes wrong on one
-// rank is the same Error on all; the temporary folder is gone then, and older checkpoints are untouched. A whole folder
-// of this step is never overwritten; a damaged one is renamed to step-N.damaged-PID. `state` and `extras` of rank 0
-// count. The buffers lie on ctx's device, of which nothing is seen in the files.
+// All ranks call it. dp rank 0 of each tp rank contributes its slices; world rank 0 writes. Returns the
+// folder's path. A value that is not finite on any rank is an Error of kind diverged before a file is made.
+// An Error on one rank is thrown on all; the temporary folder is then removed, and older checkpoints are
+// untouched. A whole folder of this step is never overwritten; a damaged one is renamed to
+// step-N.damaged-PID. `state` and `extras` of rank 0 are used. The buffers are on ctx's device; the files do
+// not depend on it.
 std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
                             const ParamStore& params, const std::vector<FlatState>& buffers,
                             const nlohmann::json& state, const CheckpointExtras& extras);
 
-// Fills this rank's slices; each rank calls it by itself. The files are verified and every tensor is checked (name,
-// dtype, global shape, no NaN or infinity) before any is touched. `buffers` may leave out the optimizer: its file is
-// then not read. Returns state.json.
+// Fills this rank's slices, without communication. Before any buffer changes, the files are verified and
+// every tensor is checked (name, dtype, global shape, no NaN or infinity). If `buffers` leaves out the
+// optimizer, its file is not read. Returns state.json.
 nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
                                const std::vector<FlatState>& buffers);
 
-// What follows here touches files only and does not communicate: world rank 0 calls it, and tells the others.
+// The functions below only access files and do not communicate: world rank 0 calls them and broadcasts the
+// result.
 
-// The newest folder under ROOT whose files verify; each one passed over is reported on stderr with the reason. Empty if
-// there is no step folder at all; an Error of kind checkpoint if there are some and none is whole.
+// The newest folder under ROOT whose files verify; skipped ones are reported on stderr with the reason. Empty
+// if there is no step folder; an Error of kind checkpoint if none of them is whole.
 std::optional<std::string> find_latest_checkpoint(const std::string& root);
 
 // `path` may be a step folder, a run's checkpoints folder, or a run's folder (then: best if there is one, else latest).
 std::string resolve_checkpoint(const std::string& path);
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
-void prune_checkpoints(const std::string& root, int64_t keep_last);  // keep_last >= 1; the pointers' targets stay too
+void prune_checkpoints(const std::string& root, int64_t keep_last);  // keep_last >= 1; the links' targets stay too
 
 }  // namespace weft

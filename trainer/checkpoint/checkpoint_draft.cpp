@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_draft.cpp: building a checkpoint's folder under a temporary name, and committing it by
-// one rename.
+// trainer/checkpoint/checkpoint_draft.cpp: builds a checkpoint's folder under a temporary name and commits it
+// by a rename.
 #include "trainer/checkpoint/checkpoint_draft.h"
 
 #include <unistd.h>
@@ -30,7 +30,8 @@ void remove_stale_drafts(const std::string& root) {
   if (error) fail(ErrorKind::io, fmt::format("cannot clear temporary folders in {}: {}", root, error.message()));
 }
 
-// A damaged folder of this step would be in the way for ever: the run went on from an older one and is here again.
+// Moves a damaged folder of this step aside: it would block every save of a run that resumed from an older
+// checkpoint.
 void move_damaged_aside(const std::string& folder) {
   if (!fs::exists(fs::symlink_status(folder))) return;
   try {
@@ -70,7 +71,7 @@ CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)
 }
 
 CheckpointDraft::~CheckpointDraft() {
-  std::error_code ignored;  // the next save tries again
+  std::error_code ignored;  // the next save retries
   if (!committed_) fs::remove_all(temporary_, ignored);
 }
 

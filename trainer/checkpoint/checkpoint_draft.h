@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_draft.h: a checkpoint while it is being written: a temporary folder that becomes the
-// real one at once, or goes away.
+// trainer/checkpoint/checkpoint_draft.h: a checkpoint while it is being written: a temporary folder that is
+// either renamed to the final one or removed.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Folders that were made for something, which go away again with this unless they are kept or hold something.
+// Folders made for a checkpoint; the destructor removes those that are empty, unless they are kept.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -17,7 +17,7 @@ class MadeFolders {
   MadeFolders(const MadeFolders&) = delete;
   MadeFolders& operator=(const MadeFolders&) = delete;
 
-  void make(const std::string& path);  // with its parents; those that are there already are nobody's concern
+  void make(const std::string& path);  // with its parents; folders that exist already are not recorded
   void keep() { made_.clear(); }
 
  private:
@@ -26,8 +26,9 @@ class MadeFolders {
 
 class CheckpointDraft {
  public:
-  // Makes `root` and its parents if need be (without commit they go again), and removes temporary folders that earlier
-  // saves left. If the step's folder is there, a whole one is an Error, a damaged one is renamed to step-N.damaged-PID.
+  // Makes `root` and its parents if necessary (removed again without commit), and removes temporary folders
+  // of earlier saves. If the step's folder exists, a whole one is an Error; a damaged one is renamed to
+  // step-N.damaged-PID.
   CheckpointDraft(const std::string& root, int64_t step);
   ~CheckpointDraft();  // without commit: removes what was written
   CheckpointDraft(const CheckpointDraft&) = delete;
@@ -38,7 +39,7 @@ class CheckpointDraft {
   void add_copy_of(const std::string& path);  // under its own name
   void commit();                              // manifest, fsync, rename, fsync of the parent
 
-  CheckpointManifest manifest;  // add what is written by way of path_of
+  CheckpointManifest manifest;  // the caller adds the files that it writes at path_of
 
  private:
   MadeFolders folders_;

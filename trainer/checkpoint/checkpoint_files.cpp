@@ -1,4 +1,4 @@
-// trainer/checkpoint/checkpoint_files.cpp: what surrounds single checkpoints: finding, resolving, pointing and pruning.
+// trainer/checkpoint/checkpoint_files.cpp: finding, resolving, linking and pruning checkpoints.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -39,7 +39,7 @@ std::vector<std::string> step_folders(const std::string& root) {
   return folders;
 }
 
-// Why `check` refuses the folder; empty if it does not.
+// The reason for which `check` refuses the folder; empty if it does not.
 template <typename Check>
 std::string reason_against(const std::string& folder, Check check) {
   try {
@@ -54,7 +54,7 @@ void report_passed_over(const std::string& folder, const std::string& reason) {
   fmt::print(stderr, "checkpoint {} passed over: {}\n", folder, reason);
 }
 
-// What the link `root`/`name` names, or nothing if there is no such link.
+// Target of the link `root`/`name`, or nothing if there is no such link.
 std::optional<std::string> pointed_at(const std::string& root, const std::string& name) {
   std::error_code error;
   const fs::path target = fs::read_symlink(fs::path(root) / name, error);
@@ -92,11 +92,11 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
 
 std::string resolve_checkpoint(const std::string& given) {
   const std::string path = without_trailing_slash(given);
-  if (!fs::is_directory(path))  // a dangling pointer too
+  if (!fs::is_directory(path))  // or a dangling link
     fail(ErrorKind::checkpoint, fmt::format("{} is not a checkpoint: {}", path,
                                             fs::exists(path) ? "it is not a folder" : "there is no such folder"));
   if (fs::exists(fs::path(path) / kManifestName) || step_of_folder(fs::path(path).filename().string())) {
-    return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // a pointer may move while we read
+    return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // the link may move during reading
   }
   const std::string root = fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path;
   if (const auto best = pointed_at(root, "best")) {
@@ -117,7 +117,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
     fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: no such step folder there", root, pointer, target));
   const std::string temporary = root + "/" + temporary_name(target);
   std::error_code error;
-  fs::remove(temporary, error);  // a killed process's that had our number
+  fs::remove(temporary, error);  // left by a killed process with the same id
   fs::create_symlink(target, temporary, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the link {}: {}", temporary, error.message()));
   rename_durably(temporary, root + "/" + pointer);
@@ -129,13 +129,13 @@ void prune_checkpoints(const std::string& root, int64_t keep_last) {
   for (const fs::directory_entry& entry : list_folder(root))
     if (const auto target = pointed_at(root, entry.path().filename().string())) pointed.insert(*target);
 
-  // What does not read as one of ours is neither counted nor touched.
+  // Folders that are not valid checkpoints are neither counted nor removed.
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !reason_against(folder, read_checkpoint_manifest).empty()) continue;
     const std::string name = fs::path(folder).filename().string();
     if (++num_kept <= keep_last || pointed.contains(name)) continue;
-    const std::string temporary = root + "/" + temporary_name(name);  // so that a half removed one is never met
+    const std::string temporary = root + "/" + temporary_name(name);  // no reader ever sees a half-removed folder
     rename_durably(folder, temporary);
     remove_folder(temporary);
   }

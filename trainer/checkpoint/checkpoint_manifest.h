@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_manifest.h: the names in a run's checkpoints folder, and the manifest that vouches for
-// a checkpoint's files (docs/checkpoint-format.md).
+// trainer/checkpoint/checkpoint_manifest.h: names in a run's checkpoints folder, and the manifest with the
+// sizes and digests of a checkpoint's files (docs/checkpoint-format.md).
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct CheckpointManifest {
 };
 
 std::string step_folder_name(int64_t step);                   // "step-00001200"
-std::optional<int64_t> step_of_folder(const std::string& n);  // nothing unless it is exactly such a name
+std::optional<int64_t> step_of_folder(const std::string& n);  // nothing for any other name
 
-// "step-00001200.tmp-..." with the process id: a name that no reader looks at and that the next save clears away.
+// "step-00001200.tmp-..." with the process id. Readers ignore such folders, and the next save removes them.
 std::string temporary_name(const std::string& step_folder);
 bool is_temporary_name(const std::string& name);
 
@@ -38,7 +38,8 @@ bool is_plain_file_name(const std::string& name);  // no slash, no control chara
 
 FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest);
 
-// Its own digest and fields are verified, and that all files are there in their size. Reads no other file's content.
+// Verifies the manifest's own digest and fields, and that all files exist with their sizes. Reads no other
+// file.
 CheckpointManifest read_checkpoint_manifest(const std::string& folder);
 
 void verify_checkpoint(const std::string& folder);  // read_checkpoint_manifest, and the SHA-256 of every file

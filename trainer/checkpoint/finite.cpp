@@ -1,4 +1,4 @@
-// trainer/checkpoint/finite.cpp: the first value that is not finite, and how many there are.
+// trainer/checkpoint/finite.cpp: finds the first value that is not finite, and counts them.
 #include "trainer/checkpoint/finite.h"
 
 #include <fmt/format.h>

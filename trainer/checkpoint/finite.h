@@ -1,4 +1,4 @@
-// trainer/checkpoint/finite.h: where the numbers of a tensor that are not finite stand, for the line that refuses them.
+// trainer/checkpoint/finite.h: describes the values of a tensor that are not finite, for error messages.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace weft {
 
-// "nan at [3, 17] (not finite: 2 of 512 values)", the place of the first; empty if all values are finite.
+// "nan at [3, 17] (not finite: 2 of 512 values)", with the index of the first; empty if all values are
+// finite.
 std::string describe_not_finite(const float* values, const std::vector<int64_t>& shape);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// trainer/checkpoint/pytorch_file.cpp: writing a PyTorch state_dict, and reading one with every check before the first
-// value.
+// trainer/checkpoint/pytorch_file.cpp: writes and reads a PyTorch state_dict; all checks come before the
+// first value is read.
 #include "trainer/checkpoint/pytorch_file.h"
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ size_t numel(const std::vector<int64_t>& shape) {
   return n;
 }
 
-// An option that makes a whole group of tensors come or go.
+// An option that adds or removes a whole group of tensors.
 struct Cause {
   const char *prefix, *option;
 };
@@ -45,7 +45,7 @@ constexpr Cause kCauses[] = {{"encoder.layers.", "model.encoder_layers"}, {"deco
                              {"source_positions.", "model.positions"},    {"target_positions.", "model.positions"},
                              {"output.bias", "model.bias_output"}};
 
-// The option that may explain why `name` is on one side only: the other side has nothing of its group.
+// The option that may explain why only one side has `name`: the other side has no tensor of its group.
 template <typename Names>
 std::string advice(const std::string& name, const Names& other_side) {
   for (const Cause& cause : kCauses) {
@@ -59,7 +59,7 @@ std::string advice(const std::string& name, const Names& other_side) {
   return "docs/pytorch.md lists names and shapes";
 }
 
-// "transformer." if the model's module sat in another one when it was saved.
+// "transformer." if the module was saved as part of another one.
 std::string surplus_prefix(const std::string& name, const TensorsByName& wanted) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
     if (wanted.contains(name.substr(dot + 1))) return name.substr(0, dot + 1);
@@ -77,14 +77,14 @@ class Reader {
  public:
   Reader(const std::string& path, const ModelConfig& config, const ParamStore& params)
       : wanted_(tensors_by_name(config, params)),
-        file_(std::filesystem::weakly_canonical(path)),  // a user's file may be a link
+        file_(std::filesystem::weakly_canonical(path)),  // may be a link
         path_(path),
         num_values_(static_cast<size_t>(params.numel())) {}
 
   std::vector<float> read() {
     check_names();
     for (const auto& [name, entry] : file_.entries()) check_form(wanted_.at(name), entry);
-    values_.resize(num_values_);  // now the file is known to be as large
+    values_.resize(num_values_);  // the file is known to hold as many
     for (const auto& [name, entry] : file_.entries()) take(wanted_.at(name));
     return std::move(values_);
   }
@@ -94,10 +94,10 @@ class Reader {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path_, what));
   }
 
-  // A tensor may be absent if the model has no such bias, or if a tied one brings its values.
+  // A tensor may be absent if the model has no such bias, or if a tied tensor has its values.
   void check_names() const {
     std::vector<std::string> extra, missing;
-    std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // without parts: a bias left out
+    std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // no parts: a bias that the model lacks
     for (const auto& [name, entry] : file_.entries()) {
       const auto found = wanted_.find(name);
       if (found == wanted_.end()) {
@@ -157,7 +157,7 @@ class Reader {
     }
   }
 
-  // The second and third name of a tied table must bring the same bits.
+  // All names of a tied table must have the same bits.
   void put(const std::string& name, const Param& param, const float* found) {
     const size_t n = static_cast<size_t>(param.numel());
     float* place = values_.data() + param.offset;
@@ -184,7 +184,7 @@ void write_pytorch_file(const std::string& path, const ModelConfig& config, cons
   for (const auto& [name, tensor] : tensors) shapes[name] = tensor.shape;
 
   const std::string temporary = fmt::format("{}.tmp-{}", path, getpid());
-  std::filesystem::remove(temporary);  // a killed process's that had our number
+  std::filesystem::remove(temporary);  // left by a killed process with the same id
   try {
     SafetensorsWriter writer(temporary, shapes, {{"format", "pt"}});
     for (const auto& [name, tensor] : tensors) {

@@ -1,7 +1,7 @@
 // trainer/checkpoint/pytorch_file.h: a model's weights as a safetensors file that PyTorch loads, and back.
 //
-// Names and shapes: pytorch_weights.h and docs/pytorch.md. `params` are whole on this rank (tp = 1); both directions
-// copy every number bit by bit (F16 and BF16 files are widened, which is exact). Nothing communicates.
+// Names and shapes: pytorch_weights.h and docs/pytorch.md. `params` are whole on this rank (tp = 1). Both
+// directions preserve every bit (F16 and BF16 files are widened, which is exact). No function communicates.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@
 
 namespace weft {
 
-// Whole or not at all; a file of that name is replaced.
+// Writes atomically; an existing file is replaced.
 void write_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
 // The values of `params`, which need not be allocated, laid out like their flat buffer.
 //
-// A file that does not hold exactly this model (a tensor missing, too many, of another shape or type, not finite; tied
-// names with different values; a bias that the model lacks and that is not zero) is an Error of kind checkpoint that
-// names file and tensor. Memory for values is taken when every name and shape is right.
+// A file that does not hold exactly this model (a tensor missing, too many, of another shape or type, not
+// finite; tied names with different values; a bias that the model lacks and that is not zero) is an Error of
+// kind checkpoint that names file and tensor. Memory for values is allocated after every name and shape was
+// checked.
 std::vector<float> read_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
 }  // namespace weft

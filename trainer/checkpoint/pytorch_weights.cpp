@@ -31,7 +31,7 @@ class PytorchLayout {
     return p;
   }
 
-  // `parts` end to end along dimension 0; a bias that is switched off is zeros.
+  // `parts` are concatenated along dimension 0; a bias that is switched off becomes zeros.
   void add(const std::string& name, std::vector<int64_t> shape, const std::vector<std::string>& parts) {
     PytorchTensor tensor{name, std::move(shape), {}};
     for (const std::string& part : parts) tensor.parts.push_back(param(part));
@@ -56,7 +56,7 @@ class PytorchLayout {
     add(name + ".bias", {config_.width}, {ours + ".bias"});
   }
 
-  // `projections`: our fused linear maps that together are in_proj.
+  // `projections`: our fused linear maps that form in_proj together.
   void add_attention(const std::string& name, const std::string& ours, const std::vector<std::string>& projections) {
     const int64_t D = config_.width;
     std::vector<std::string> weights, biases;

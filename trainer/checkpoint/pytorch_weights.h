@@ -1,8 +1,8 @@
 // trainer/checkpoint/pytorch_weights.h: our parameters under the names and fused shapes of PyTorch's nn.Transformer.
 //
-// Table and a module that loads them: docs/pytorch.md. A PyTorch tensor is one parameter of ours reshaped, or several
-// laid end to end along dimension 0 (cross-attention's in_proj is q, then kv). A bias that our model leaves out is a
-// tensor of zeros there. A tied table appears under each of its names.
+// docs/pytorch.md has the table, and a module that loads the file. A PyTorch tensor is one of our parameters
+// reshaped, or several concatenated along dimension 0 (cross-attention's in_proj is q, then kv). A bias that
+// our model lacks is a tensor of zeros. A tied table appears under each of its names.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace weft {
 struct PytorchTensor {
   std::string name;                 // "decoder.layers.0.multihead_attn.in_proj_weight"
   std::vector<int64_t> shape;       // [3D, D]
-  std::vector<const Param*> parts;  // end to end, row-major; none: zeros
+  std::vector<const Param*> parts;  // concatenated, row-major; none: zeros
 };
 
-// An Error of kind usage if nn.Transformer cannot be this model: RMSNorm, gated feed-forward layers, grouped-query
-// attention, rotary positions.
+// An Error of kind usage if nn.Transformer cannot express this model: RMSNorm, gated feed-forward layers,
+// grouped-query attention, rotary positions.
 void require_pytorch_model(const ModelConfig& config);
 
 // Every tensor of the state_dict. `params`: declared by a Transformer of `config` for tp = 1.

@@ -1,5 +1,4 @@
-// trainer/checkpoint/safetensors.cpp: writing safetensors as a stream, and reading them with every count and offset
-// checked.
+// trainer/checkpoint/safetensors.cpp: a streaming writer, and a reader that checks every count and offset.
 #include "trainer/checkpoint/safetensors.h"
 
 #include <algorithm>
@@ -32,7 +31,7 @@ uint64_t bytes_per_element(const std::string& dtype) {  // 0: unknown
   return it == kSizes.end() ? 0 : it->second;
 }
 
-// A tensor's line of the header, read with checks on each field.
+// Reads a tensor's entry in the header and checks each field.
 class EntryReader {
  public:
   EntryReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
@@ -83,7 +82,7 @@ class EntryReader {
   const std::string& name_;
 };
 
-// The ranges must fill the data from beginning to end, each byte once.
+// The ranges must cover each byte of the data exactly once.
 void check_ranges(const std::string& path, const SafetensorsEntries& entries, uint64_t bytes) {
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
   for (const auto& item : entries) order.push_back(&item);
@@ -126,7 +125,7 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path,
                                      const std::map<std::string, std::vector<int64_t>>& tensors,
                                      const std::map<std::string, std::string>& metadata)
     : file_(path) {
-  json header = json::object();  // keeps its keys in byte order, as the map does
+  json header = json::object();  // keys are in byte order, as in the map
   if (!metadata.empty()) header["__metadata__"] = metadata;
   for (const auto& [name, shape] : tensors) {
     uint64_t bytes = sizeof(float);

@@ -1,8 +1,8 @@
 // trainer/checkpoint/safetensors.h: the public safetensors format: an 8-byte length, a JSON header, then the tensors'
 // raw bytes.
 //
-// docs/checkpoint-format.md says what is written and what is checked. The writer streams: a tensor is never held
-// twice. The reader believes nothing: each count and offset is checked against the file's size before it is used.
+// docs/checkpoint-format.md specifies content and checks. The writer streams, so no tensor is copied. The
+// reader trusts nothing: it checks each count and offset against the file's size before use.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t 
 
 class SafetensorsFile {
  public:
-  // With `expected`, the file's digest is verified before the header is looked at.
+  // With `expected`, the file's digest is verified before the header is parsed.
   explicit SafetensorsFile(const std::string& path, const FileDigest* expected = nullptr);
 
   const std::string& path() const { return file_.path(); }

@@ -1,5 +1,4 @@
-// trainer/checkpoint/strict_json.cpp: JSON with limits on depth and without duplicate keys, by way of the parser's
-// callback.
+// trainer/checkpoint/strict_json.cpp: limits depth and refuses duplicate keys in the parser's callback.
 #include "trainer/checkpoint/strict_json.h"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
-// trainer/checkpoint/strict_json.h: JSON from files that may be damaged or made by others: parsed with limits, errors
-// in one line.
+// trainer/checkpoint/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line
+// errors.
 //
-// On top of the grammar: at most 64 levels deep, no key twice in an object. Every failure is an Error of kind
-// checkpoint that begins with `what` (a path).
+// Beyond the grammar it requires at most 64 levels and no duplicate key in an object. Every failure is an
+// Error of kind checkpoint that begins with `what` (a path).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,5 @@
-// trainer/inference/alignment.cpp: blocks of pairs dealt to the dp ranks, their weights collected round by round.
+// trainer/inference/alignment.cpp: distributes blocks of pairs over the dp ranks and collects weights round
+// by round.
 #include "trainer/inference/alignment.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ void require_choice(int64_t value, int64_t count, const char* what, const char* 
 
 size_t num_weights(const PairIds& pair) { return (pair.source.size() + 1) * (pair.target.size() + 1); }
 
-// The sentences' weights out of a block's [T, W], end to end.
+// Extracts the sentences' weights from a block's [T, W], one after the other.
 void copy_weights(Context& ctx, const Block& block, const Tensor& weights, float* to) {
   const std::vector<float> all = to_host<float>(ctx, weights);
   for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {

@@ -1,8 +1,8 @@
-// trainer/inference/alignment.h: where a model looks while it writes: cross-attention weights of given sentence pairs.
+// trainer/inference/alignment.h: cross-attention weights of given sentence pairs.
 //
-// A pair goes through the model once, by teacher forcing, in blocks of fixed shape: its weights are a function of the
-// pair, whatever shares the block. The dp ranks share the blocks. All ranks of the world make the same calls, and get
-// the same results.
+// The model runs once over each pair, with teacher forcing, in blocks of fixed shape: the weights of a pair
+// do not depend on the other pairs of its block. The dp ranks divide the blocks. All ranks of the world make
+// the same calls and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace weft {
 
 struct Alignment {
-  std::vector<int32_t> source, target;  // pieces, then eos; both empty if the source has no pieces
+  std::vector<int32_t> source, target;  // tokens, then eos; both empty if the source has no tokens
   std::vector<float> weights;           // [target, source]; a row sums to 1
   float at(size_t t, size_t s) const { return weights[t * source.size() + s]; }
 };
@@ -25,12 +25,13 @@ class Aligner {
   // A layer or head that the model lacks is an Error of kind usage.
   Aligner(const Replica& replica, const Transformer::AttentionChoice& choice);
 
-  // Gives the pairs' alignments in their order, a round of blocks at a time: memory does not grow with the pairs.
+  // Yields the alignments in the order of the pairs, a round of blocks at a time: memory use does not grow
+  // with the pairs.
   using Sink = std::function<void(const Alignment&)>;
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 
  private:
-  Tensor look(Pass& p, const Block& block) const;  // [T rows, W] of the arena
+  Tensor look(Pass& p, const Block& block) const;  // [T rows, W], in the arena
   size_t measure() const;
 
   const Replica& replica_;
@@ -39,13 +40,13 @@ class Aligner {
   Arena arena_;
 };
 
-// A place of a hard alignment: the source piece that a target piece looks at most.
+// An entry of a hard alignment: a target token, and the source token with the largest weight.
 struct AlignmentLink {
   size_t source = 0, target = 0;
   float weight = 0;
 };
-// One link for each target piece, to one of the source pieces; eos has no part on either side, and of equal weights the
-// first counts (as fairseq extracts hard alignments).
+// One link from each target token to a source token. Neither side includes eos; among equal weights the first
+// is used (fairseq's rule for hard alignments).
 std::vector<AlignmentLink> best_links(const Alignment& alignment);
 
 }  // namespace weft

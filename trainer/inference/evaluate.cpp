@@ -1,4 +1,5 @@
-// trainer/inference/evaluate.cpp: translate and score a set; loss of blocks; log probability of given pairs.
+// trainer/inference/evaluate.cpp: translates and scores a set; loss of blocks; log probability of given
+// pairs.
 #include "trainer/inference/evaluate.h"
 
 #include <algorithm>

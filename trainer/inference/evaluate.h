@@ -1,5 +1,5 @@
-// trainer/inference/evaluate.h: how good a model is on held-out text: translations scored by BLEU and chrF, and the
-// loss of given pairs.
+// trainer/inference/evaluate.h: quality of a model on held-out text: BLEU and chrF of translations, loss of
+// given pairs.
 //
 // Every rank of the world calls these with the same arguments; all get the same results.
 #pragma once
@@ -25,7 +25,7 @@ TranslationScore score_translations(const std::vector<std::string>& hypotheses,
 
 std::vector<std::string> best_texts(const std::vector<NBest>& translations);
 
-// Pairs of a packed corpus: the sources as pieces, the references as the text that their pieces spell.
+// Pairs of a packed corpus: sources as tokens, references as the text of their tokens.
 struct HeldOutSet {
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::string> references;
@@ -33,8 +33,8 @@ struct HeldOutSet {
 HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
 TranslationScore evaluate(Translator& translator, const HeldOutSet& set);
 
-// Sums over this dp rank's blocks, then over all ranks: nats, and the target tokens they belong to. `total` is what
-// they are added up in.
+// Sums over this dp rank's blocks, then over all ranks: nats and target tokens. `total` is the buffer for the
+// sums.
 struct LossSums {
   BlockLoss sums;
   int64_t tokens = 0;
@@ -44,10 +44,10 @@ struct LossSums {
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
                          const LossTotal& total, Communicator& dp);
 
-// The probability the model gives to each target, in order.
+// The model's probability of each target, in order.
 struct PairScore {
-  double log_prob = 0;  // natural logarithm, end of sentence included
-  int64_t tokens = 0;   // target pieces and the end of the sentence
+  double log_prob = 0;  // natural logarithm, eos included
+  int64_t tokens = 0;   // target tokens and eos
 };
 // A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number, from 0.
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs);

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Sinusoids go on for ever: how far they are made does not depend on what the model was trained on.
+// Sinusoids have no end: the size of their table does not depend on the training data.
 constexpr int64_t kNumSinusoids = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {

@@ -1,9 +1,8 @@
-// trainer/inference/model_loader.h: a trained model for use: what a checkpoint's folder holds, in memory and ready to
-// run.
+// trainer/inference/model_loader.h: loads a trained model from a checkpoint's folder.
 //
-// The folder is usable on its own: config.cfg says what the model is, the tokenizer models lie beside the tensors. Who
-// calls reads config.cfg (its text format belongs to launch/options/config_io.h) and may change `parallel` and
-// `decode`. All ranks of the world call it: all get the model, or all throw the same Error.
+// The folder is self-contained: config.cfg describes the model, and the tokenizer models are beside the
+// tensors. The caller reads config.cfg (launch/options/config_io.h owns its text format) and may change
+// `parallel` and `decode`. All ranks of the world call it: all get the model, or all throw the same Error.
 #pragma once
 
 #include <memory>
@@ -14,7 +13,8 @@
 
 namespace weft {
 
-// Source and target tokenizer of a packed corpus or a checkpoint's folder: one model for both, or one each.
+// Source and target tokenizer in the folder of a packed corpus or a checkpoint: one joint model, or one for
+// each side.
 struct Tokenizers {
   std::shared_ptr<const Tokenizer> source, target;  // the same one if joint
 };

@@ -1,4 +1,4 @@
-// trainer/inference/pair_blocks.cpp: pairs laid end to end until the next one does not fit.
+// trainer/inference/pair_blocks.cpp: fills each block with consecutive pairs until the next one does not fit.
 #include "trainer/inference/pair_blocks.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// trainer/inference/pair_blocks.h: given pairs in blocks of one shape, in their own order: for scoring and looking, not
-// training.
+// trainer/inference/pair_blocks.h: given pairs in blocks of one shape, in order, for scoring and alignment.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +13,16 @@ namespace weft {
 
 struct PairBlocks {
   std::vector<Block> blocks;
-  std::vector<size_t> first;  // number of each block's first pair
+  std::vector<size_t> first;  // index of each block's first pair
 };
 
-// Rows of a block of given pairs, of each side: 1024, or as many as the model has positions.
+// Rows of a block on each side: 1024, or the model's positions if these are fewer.
 int64_t pair_block_rows(const Transformer& model);
 
-// A pair with a side of more than rows - 1 pieces is an Error of kind data that names its number, from 0.
+// A pair with more than rows - 1 tokens on a side is an Error of kind data that names its index.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows);
 
-// One pair that fills a block: what a dry run measures.
+// One pair that fills a block, for dry runs.
 Block fullest_block(int64_t rows);
 
 }  // namespace weft

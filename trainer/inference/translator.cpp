@@ -1,4 +1,5 @@
-// trainer/inference/translator.cpp: pieces in, hypotheses out, text back; dealt to the dp ranks by length.
+// trainer/inference/translator.cpp: encodes sentences, distributes them over the dp ranks by length, decodes
+// hypotheses.
 #include "trainer/inference/translator.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Hypotheses of one sentence as bytes and back: what ranks send each other.
+// Hypotheses of one sentence as bytes and back, for messages between ranks.
 class Packer {
  public:
   void add(int64_t index, const std::vector<Hypothesis>& nbest) {
@@ -62,7 +63,7 @@ class Unpacker {
   size_t at_ = 0;
 };
 
-// The numbers of the sentences, longest first, and of these every dp-th.
+// Indices of this rank's sentences: every dp-th, ordered from longest to shortest.
 std::vector<size_t> share_of(const std::vector<std::vector<int32_t>>& sources, const Communicator& dp) {
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -1,9 +1,9 @@
-// trainer/inference/translator.h: sentences to translations, in order, shared over the data-parallel ranks.
+// trainer/inference/translator.h: translates sentences in order; the data-parallel ranks divide them.
 //
-// Every rank of the world calls translate() with the same sentences; all get all results. A source longer than
-// longest_source() pieces is cut, and counted. A sentence without pieces (an empty line) has the empty translation;
-// its score is what the model gives to ending at once. The result of a sentence is a function of the sentence: no batch
-// size, order or number of dp ranks changes it.
+// Every rank of the world calls translate() with the same sentences; all get all results. A source longer
+// than longest_source() tokens is cut and counted. The translation of an empty line is empty; its score is
+// the model's log probability of ending at once. A translation depends on its sentence alone, not on batch
+// size, order or dp.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@ namespace weft {
 
 struct Translation {
   std::string text;
-  double score = 0;             // log_prob / length penalty: what n-best lists are ordered by
-  double log_prob = 0;          // natural logarithm, end of sentence included
-  std::vector<int32_t> pieces;  // that spell the text, without eos
+  double score = 0;             // log_prob / length penalty; n-best lists are ordered by it
+  double log_prob = 0;          // natural logarithm, eos included
+  std::vector<int32_t> pieces;  // of the text, without eos
 };
 using NBest = std::vector<Translation>;  // best first, at least one
 
-BeamOptions beam_options(const DecodeConfig& config);  // a value that makes no sense is an Error of kind usage
+BeamOptions beam_options(const DecodeConfig& config);  // an invalid value is an Error of kind usage
 
 class Translator {
  public:
-  // `batch`: sentences side by side on a rank, 0 = as many as fit; it changes the speed only.
+  // `batch`: sentences that a rank decodes at once, 0 = as many as fit; it only changes the speed.
   Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config,
              int64_t batch = 0);
 
-  using Progress = std::function<void(int64_t sentences_done)>;  // of this call, over all ranks, by estimate
+  using Progress = std::function<void(int64_t sentences_done)>;  // in this call, estimated over all ranks
   std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});
   std::vector<NBest> translate_pieces(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
 
-  std::vector<int32_t> source_pieces(const std::string& line) const;  // what the model reads of it: perhaps cut
+  std::vector<int32_t> source_pieces(const std::string& line) const;  // cut if too long
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t num_cut() const { return num_cut_; }  // sentences that were too long, since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }

@@ -1,4 +1,4 @@
-// trainer/metrics/bleu.cpp: n-grams of a segment to ten integers, and these to a score.
+// trainer/metrics/bleu.cpp: reduces a segment's n-grams to ten integers, and these to a score.
 #include "trainer/metrics/bleu.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxOrder = BleuStats::kMaxOrder;
 
-// Tokens with one space between them, so that every n-gram is one piece of the text and its own key.
+// Tokens with one space between them, so that every n-gram is a substring of the text and serves as its key.
 std::string prepare(std::string_view line, const BleuOptions& options) {
   std::string lowered;
   if (options.lower_case) line = lowered = lower_case(line);
@@ -102,7 +102,7 @@ std::string signature(int num_references, const BleuOptions& options) {
                      tokenizer_name(options.tokenizer), smoothing_name(options), kVersion);
 }
 
-// Fills the precisions; returns how many orders the mean is taken over.
+// Fills the precisions; returns the number of orders in the mean.
 int smoothed_precisions(const BleuOptions& options, BleuScore& result) {
   int num_orders = kMaxOrder;
   double exp_divisor = 1;

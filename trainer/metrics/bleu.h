@@ -1,7 +1,7 @@
 // trainer/metrics/bleu.h: corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
 //
-// A segment gives ten integers; a corpus is their sum; the score comes from the sums alone. So ranks may score parts of
-// a corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without their line end.
+// A segment has ten integer statistics; the score of a corpus depends only on their sums, so ranks may score
+// parts of a corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;
-  BleuSmoothing smoothing = BleuSmoothing::exp;  // what an order without a match counts as
+  BleuSmoothing smoothing = BleuSmoothing::exp;  // count of an order without a match
   double smoothing_value = -1;                   // of floor (0.1) and add_k (1); negative: these defaults
   bool lower_case = false;
   bool effective_order = false;  // leave out orders longer than the hypothesis; for single sentences

@@ -1,4 +1,4 @@
-// trainer/metrics/chrf.cpp: character and word n-grams of a segment to counts, and these to an F score.
+// trainer/metrics/chrf.cpp: counts a segment's character and word n-grams and computes the F score.
 #include "trainer/metrics/chrf.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view
   return out;
 }
 
-// One text in the two forms n-grams are cut from. Units are characters or words; an n-gram is a piece of the form.
+// A text prepared for n-grams. Units are characters or words; an n-gram is a substring of the text.
 struct Units {
   std::string text;
   std::vector<size_t> begins, ends;  // of each unit, in bytes
@@ -124,7 +124,7 @@ ChrfStats chrf_stats(std::string_view hypothesis, const std::vector<std::string_
   const Units characters = characters_of(words), cut_words = words_of(words);
 
   ChrfStats best;
-  double best_score = -1;  // of several references the one with the best F, the first on a tie
+  double best_score = -1;  // the reference with the best F counts, the first on a tie
   for (const std::string_view reference : references) {
     const std::string prepared_reference = prepare(reference);
     const std::vector<std::string_view> reference_words = split_words(prepared_reference);

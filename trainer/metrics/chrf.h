@@ -1,7 +1,7 @@
 // trainer/metrics/chrf.h: corpus chrF and chrF++ (Popovic 2015, 2017) as sacreBLEU 2 defines them, to the last digit.
 //
-// Counts of character n-grams (without white space), and of word n-grams for chrF++, add up over segments and ranks;
-// the score comes from the sums alone. All functions are pure.
+// Counts of character n-grams (without white space), and of word n-grams for chrF++, add up over segments and
+// ranks; the score depends only on the sums. All functions are pure.
 #pragma once
 
 #include <array>

@@ -12,14 +12,14 @@ namespace {
 using uint128 = unsigned __int128;
 
 constexpr int kPoolSize = 4;
-constexpr uint32_t kHashStart = 0x43b0d7e5, kHashFactor = 0x931e8875;    // entropy into the pool
-constexpr uint32_t kStateStart = 0x8b51f9dd, kStateFactor = 0x58f38ded;  // the pool into a state
+constexpr uint32_t kHashStart = 0x43b0d7e5, kHashFactor = 0x931e8875;    // hashes entropy into the pool
+constexpr uint32_t kStateStart = 0x8b51f9dd, kStateFactor = 0x58f38ded;  // hashes the pool into a state
 constexpr uint32_t kMixLeft = 0xca01f9dd, kMixRight = 0x4973f715;
 constexpr uint128 kPcgFactor = uint128{0x2360ed051fc65da4} << 64 | 0x4385df649fccf645;
 
 uint32_t fold(uint32_t value) { return value ^ value >> 16; }
 
-class Hash {  // each value is hashed by a constant of its own
+class Hash {  // each value is hashed with its own constant
  public:
   Hash(uint32_t start, uint32_t factor) : constant_(start), factor_(factor) {}
   uint32_t operator()(uint32_t value) {
@@ -75,10 +75,10 @@ uint32_t NumpyRandom::next_uint32() {
 }
 
 uint32_t NumpyRandom::below(uint32_t bound) {
-  require(bound > 0, ErrorKind::internal, "no number lies below 0");
+  require(bound > 0, ErrorKind::internal, "a random number needs a positive bound");
   if (bound == 1) return 0;
   uint64_t product = uint64_t{next_uint32()} * bound;
-  // The first 2^32 mod bound products of each bucket would make it larger than the others.
+  // Rejects the first 2^32 mod bound products of each bucket, which would make it larger than the others.
   if (static_cast<uint32_t>(product) < bound) {
     const uint32_t surplus = (std::numeric_limits<uint32_t>::max() - bound + 1) % bound;
     while (static_cast<uint32_t>(product) < surplus) product = uint64_t{next_uint32()} * bound;

@@ -1,7 +1,7 @@
-// trainer/metrics/references.h: what BLEU, chrF and TER have in common: several references a segment.
+// trainer/metrics/references.h: several references for each segment, shared by BLEU, chrF and TER.
 //
-// references[r][i] is the r-th reference of segment i; each metric's statistics of a segment take the references of
-// that segment. A segment may have fewer than others; the scores of such a corpus are signed nrefs:var.
+// references[r][i] is the r-th reference of segment i. If segments have different numbers of references, the
+// signature of the score has nrefs:var.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-inline constexpr int kVariableReferences = -1;  // as a number of references: not the same for all segments
+inline constexpr int kVariableReferences = -1;  // number of references: differs between segments
 
 std::string num_references_field(int num_references);  // "nrefs:2", "nrefs:var"
 

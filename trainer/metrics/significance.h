@@ -1,11 +1,12 @@
-// trainer/metrics/significance.h: could it be chance? Confidence intervals and paired tests over the segments of a test
-// set.
+// trainer/metrics/significance.h: confidence intervals and paired significance tests over the segments of a
+// test set.
 //
-// A metric keeps a few numbers of each segment; the score of a corpus comes from their sums alone, so the score of any
-// sample of segments does, too. Bootstrap (Koehn 2004): samples of as many segments, drawn with replacement, the same
-// for all systems. Approximate randomisation (Riezler & Maxwell 2005): each segment's outputs are exchanged between
-// baseline and system, or not, by a coin. Random numbers, order and p = (c + 1) / (n + 1) are sacreBLEU's; all
-// arithmetic is f64 (there, sums of samples and some scores are f32). docs/metrics.md says what the results mean.
+// A metric keeps a few numbers for each segment; the score of a corpus or a sample depends only on their
+// sums. Bootstrap (Koehn 2004): samples of as many segments, drawn with replacement, the same for all
+// systems. Approximate randomisation (Riezler & Maxwell 2005): a coin decides for each segment whether
+// baseline and system exchange their outputs. Random numbers, order and p = (c + 1) / (n + 1) are
+// sacreBLEU's; all arithmetic is f64 (sacreBLEU uses f32 for sums of samples and some scores).
+// docs/metrics.md explains the results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace weft {
 
 struct SegmentStats {          // of one system
-  int64_t width = 0;           // numbers a segment
+  int64_t width = 0;           // numbers per segment
   std::vector<double> values;  // [segments, width]
 
   int64_t num_segments() const { return std::ssize(values) / width; }
@@ -36,7 +37,7 @@ struct Resampling {
   std::function<void(int64_t done)> progress = [](int64_t) {};
 };
 
-struct Interval {  // 95 % of the samples lie in mean +- half_width, about
+struct Interval {  // about 95 % of the samples are within mean +- half_width
   double mean = 0, half_width = 0;
 };
 Interval confidence_interval(std::vector<double> scores);
@@ -44,10 +45,10 @@ Interval confidence_interval(std::vector<double> scores);
 struct SystemResult {
   double score = 0;
   std::optional<Interval> interval;  // by bootstrap
-  std::optional<double> p_value;     // of the difference from the baseline, which has none itself
+  std::optional<double> p_value;     // of the difference from the baseline; none for the baseline
 };
 
-// One result a system, in order.
+// One result for each system, in order.
 std::vector<SystemResult> bootstrap_intervals(const SystemStats& stats, const Resampling& resampling);
 std::vector<SystemResult> paired_bootstrap(const SystemStats& stats, const Resampling& resampling);
 std::vector<SystemResult> paired_randomisation(const SystemStats& stats, const Resampling& resampling);

@@ -1,4 +1,4 @@
-// trainer/metrics/ter.cpp: words of a segment to edits and a length, and these to a rate.
+// trainer/metrics/ter.cpp: counts a segment's edits and reference words and computes the rate.
 #include "trainer/metrics/ter.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Equal words get equal numbers: they are compared very often.
+// Maps equal words to equal numbers, because they are compared very often.
 class WordNumbers {
  public:
   std::vector<int> operator()(const std::string& tokens) {
@@ -53,7 +53,8 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
   std::vector<int64_t> edits;
   double sum_of_lengths = 0;
   for (const std::string_view reference : references) {
-    // sacreBLEU tokenizes references twice; normalized, that cuts the 's off "it's..." in them alone.
+    // sacreBLEU tokenizes references twice; when normalized, this splits the 's of "it's..." off in
+    // references only.
     const std::vector<int> reference_words = numbers(tokenize(tokenize(reference)));
     edits.push_back(translation_edits(hypothesis_words, reference_words));
     sum_of_lengths += std::ssize(reference_words);
@@ -63,7 +64,7 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
 }
 
 TerScore ter_from_stats(const TerStats& stats, int num_references, const TerOptions& options) {
-  double rate = stats.edits > 0 ? 1 : 0;  // without a reference word: all wrong, unless there is nothing to be wrong
+  double rate = stats.edits > 0 ? 1 : 0;  // without reference words every edit is an error
   if (stats.reference_length > 0) rate = stats.edits / stats.reference_length;
   return {.score = 100 * rate, .stats = stats, .signature = signature(num_references, options)};
 }

@@ -1,8 +1,9 @@
 // trainer/metrics/ter.h: translation edit rate (Snover et al. 2006) as Tercom and sacreBLEU 2 define it, to the last
 // digit.
 //
-// The edits that turn a translation into its reference: words inserted, deleted, replaced, and runs of words moved.
-// Edits and lengths add up over segments and ranks; the score comes from the sums alone. All functions are pure.
+// Counts the edits that turn a translation into its reference: words inserted, deleted or replaced, and runs
+// of words moved. Edits and lengths add up over segments and ranks; the score depends only on the sums. All
+// functions are pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// trainer/metrics/ter_edit_distance.cpp: the matrix row by row; rows of the last hypothesis are kept where the words
-// agree.
+// trainer/metrics/ter_edit_distance.cpp: dynamic programming row by row; rows of the previous hypothesis are
+// reused for a common prefix.
 #include "trainer/metrics/ter_edit_distance.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ BeamEditDistance::BeamEditDistance(std::vector<int> reference) : reference_(std:
 }
 
 int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
-  size_t num_equal = 0;  // the beam depends on the length, so rows serve hypotheses of the same length only
+  size_t num_equal = 0;  // the beam depends on the length: only hypotheses of equal length share rows
   if (hypothesis.size() == hypothesis_.size()) {
     num_equal = std::mismatch(hypothesis.begin(), hypothesis.end(), hypothesis_.begin()).first - hypothesis.begin();
   }
@@ -33,7 +33,7 @@ int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
 
 void BeamEditDistance::fill_row(size_t i) {
   const double ratio = static_cast<double>(reference_.size()) / hypothesis_.size();
-  // A very short hypothesis moves along the reference in steps wider than the beam.
+  // With a very short hypothesis the diagonal moves more than a beam's width from row to row.
   const auto width = static_cast<int64_t>(ratio / 2 > kBeamWidth ? std::ceil(ratio / 2 + kBeamWidth) : kBeamWidth);
   const auto diagonal = static_cast<int64_t>(std::floor(i * ratio));
   const int64_t num_columns = std::ssize(reference_) + 1;

@@ -1,8 +1,8 @@
 // trainer/metrics/ter_edit_distance.h: the edit distance of TER, in a beam around the diagonal, with its path.
 //
-// Unit costs; on a tie a match or substitution comes first, then the removal of a hypothesis word, then the insertion
-// of a reference word. Cells more than 25 off the diagonal are not looked at, so the distance of very different texts
-// may be larger than the true one: that belongs to the definition of the score.
+// Unit costs; on a tie a match or substitution comes first, then the removal of a hypothesis word, then the
+// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance of very
+// different texts may be larger than the true one; this is part of the score's definition.
 #pragma once
 
 #include <cstddef>

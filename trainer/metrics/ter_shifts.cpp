@@ -1,4 +1,5 @@
-// trainer/metrics/ter_shifts.cpp: round by round the shift that gains most, until none gains or too many were tried.
+// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or too many were
+// tried.
 #include "trainer/metrics/ter_shifts.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct Shift {
   int start = 0, length = 0;  // the run of hypothesis words
   int target = 0;             // it moves before this word
 
-  // The larger gain is better, then the longer run, the earlier start, the earlier target.
+  // Compares by larger gain, then longer run, earlier start, earlier target.
   bool operator<(const Shift& other) const {
     return std::tuple(gain, length, -start, -target) <
            std::tuple(other.gain, other.length, -other.start, -other.target);
@@ -31,7 +32,7 @@ std::vector<int> shifted(const std::vector<int>& words, const Shift& shift) {
   const auto run = words.begin() + shift.start, run_end = run + shift.length;
   std::vector<int> result(words.begin(), run);
   result.insert(result.end(), run_end, words.end());
-  // A target inside the run or at its end counts from the run's first word, as Tercom has it.
+  // A target inside the run or at its end counts from the run's first word, as in Tercom.
   const int position = shift.target > shift.start + shift.length
                            ? shift.target - shift.length
                            : std::min<int>(shift.target, static_cast<int>(std::ssize(result)));
@@ -40,7 +41,7 @@ std::vector<int> shifted(const std::vector<int>& words, const Shift& shift) {
 }
 
 struct Alignment {
-  std::vector<int> hypothesis_of;  // for every reference word the hypothesis word at it or before it; -1: none before
+  std::vector<int> hypothesis_of;  // for each reference word the hypothesis word at or before it; -1: none
   std::vector<bool> hypothesis_wrong, reference_wrong;
 };
 
@@ -72,7 +73,7 @@ class ShiftSearch {
 
   int64_t edits() {
     int64_t num_shifts = 0;
-    // The best shift of the round that exhausts the candidates is not made.
+    // The round that exhausts the candidates does not apply its best shift.
     for (std::optional<Shift> best; (best = best_shift()) && !exhausted() && best->gain > 0; ++num_shifts) {
       words_ = shifted(words_, *best);
     }
@@ -102,7 +103,8 @@ class ShiftSearch {
     return best;
   }
 
-  // Moves the run to each place beside the hypothesis words that stand for the same run of the reference.
+  // Tries the run at each position next to the hypothesis words that are aligned to the same run of the
+  // reference.
   void try_targets(int start, int goal, int length, std::optional<Shift>& best) {
     if (!any_in(alignment_.hypothesis_wrong, start, length) || !any_in(alignment_.reference_wrong, goal, length))
       return;

@@ -1,7 +1,6 @@
 // trainer/metrics/ter_shifts.h: Tercom's greedy search for moved runs of words: the edits between two sentences.
 //
-// Finding the fewest edits with moves is too hard; the score is defined by this search and its limits, not by the
-// optimum.
+// Finding the fewest edits with moves is NP-hard, so this search and its limits define the score.
 #pragma once
 
 #include <cstdint>

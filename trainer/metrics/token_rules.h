@@ -1,7 +1,8 @@
-// trainer/metrics/token_rules.h: what the tokenizers are built from: scans from left to right that put spaces into a
-// line.
+// trainer/metrics/token_rules.h: building blocks of the tokenizers: left-to-right scans that insert spaces
+// into a line.
 //
-// Predicates take code points; a byte that is not UTF-8 counts as U+FFFF, a non-character that no rule is about.
+// Predicates take code points; a byte that is not UTF-8 counts as U+FFFF, a non-character that no rule
+// matches.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ inline char32_t character_at(std::string_view text, size_t position, int& num_by
   return c.valid ? c.value : U'\uFFFF';
 }
 
-// A space on both sides of every character that matches.
+// Puts a space on both sides of every character that matches.
 template <typename Matches>
 std::string space_around(std::string_view text, Matches matches) {
   std::string out;
@@ -65,7 +66,7 @@ std::string without(std::string_view text, Matches matches) {
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 void undo_entities(std::string& text);  // &quot; &amp; &lt; &gt; in this order, so &amp;lt; ends as <
 
-std::string split_ascii_signs(std::string_view text);         // spaces around ASCII signs but for ' , - .
+std::string split_ascii_signs(std::string_view text);         // spaces around ASCII signs except ' , - .
 std::string split_points_and_hyphens(std::string_view text);  // . and , not within a number; - after a digit
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // trainer/metrics/tokenizers.h: the tokenizers of BLEU and TER, as sacreBLEU 2 defines them; for scoring only.
 //
-// Each takes a line and gives its tokens with one space between them. Bytes that are not UTF-8 stay as they are.
+// Each function returns the tokens of a line, separated by one space. Bytes that are not UTF-8 stay
+// unchanged.
 #pragma once
 
 #include <string>
@@ -16,10 +17,10 @@ std::string tokenize_13a(std::string_view line);
 // mteval's international one: the same idea for the punctuation and symbols of all scripts, without entities.
 std::string tokenize_intl(std::string_view line);
 
-// Every Chinese character a token (and every sign from U+2001 to U+2A6D), the rest nearly as 13a.
+// Every Chinese character is a token (and every sign from U+2001 to U+2A6D); the rest is nearly as in 13a.
 std::string tokenize_zh(std::string_view line);
 
-std::string tokenize_chars(std::string_view line);  // every character a token
+std::string tokenize_chars(std::string_view line);  // every character is a token
 
 // Tercom's: lower case and white space; with its options 13a's rules, ideographs as words, or no punctuation.
 std::string tokenize_tercom(std::string_view line, const TerOptions& options);

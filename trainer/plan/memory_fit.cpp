@@ -1,4 +1,4 @@
-// trainer/plan/memory_fit.cpp: the plan against what is free, and the plans of smaller blocks.
+// trainer/plan/memory_fit.cpp: compares the plan with the free memory, and tries plans with smaller blocks.
 #include "trainer/plan/memory_fit.h"
 
 #include "tensor/error.h"
@@ -8,10 +8,10 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kFewestRows = 64;  // of a block that is worth a proposal
+constexpr int64_t kFewestRows = 64;  // smaller blocks are not proposed
 
-// Options with which it fits: the blocks' forward passes again, or blocks of half as many rows, twice as many in a
-// step.
+// Options with which the run fits: recomputation, or blocks of half as many rows and twice as many of them in
+// a step.
 std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
   const auto fits = [&](const RunConfig& c) { return plan_tensors(c, tp, device).tensors() <= available; };
   const auto with_recompute = [](RunConfig c) {

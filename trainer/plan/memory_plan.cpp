@@ -1,4 +1,4 @@
-// trainer/plan/memory_plan.cpp: dry runs, totals of the corpus, and what the system says of this process.
+// trainer/plan/memory_plan.cpp: dry runs, totals of the corpus, and the resident memory of this process.
 #include "trainer/plan/memory_plan.h"
 
 #include <algorithm>
@@ -26,18 +26,19 @@ size_t status_bytes(const std::string& field) {
   return 0;
 }
 
-// Libraries that are read from disk only when they are first used, threads' stacks, code that oneDNN makes: measured.
+// Libraries loaded on first use, threads' stacks, code that oneDNN generates: measured.
 constexpr size_t kUsedLater = 8 << 20;
 
-// The MPI library's own, shared with the ranks of the same machine: measured on two.
+// Buffers of the MPI library, shared with the ranks of the same machine: measured with two ranks.
 constexpr size_t kMessageBuffers = 12 << 20;
 
 bool translates(const RunConfig& c) {
   return !c.data.valid.empty() && c.train.validate_every > 0 && c.train.validate_bleu != 0;
 }
 
-// Every bucket of gradients may be under way at once, each with the others' parts of a rank's share of it; sums over tp
-// go one by one, the largest being of a block's rows. What a GPU sends through the host has a copy here too.
+// All gradient buckets may be in flight at once, each with the other ranks' parts of this rank's share.
+// All-reduces over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
+// host have a copy there too.
 size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
   const bool copied = stages(own, c.parallel.communication);
   if (own.device != Device::cpu && !copied) return 0;
@@ -50,9 +51,9 @@ size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own
   return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + library;
 }
 
-// A tokenizer holds its pieces as text, as a table and as a trie.
+// A tokenizer holds its vocabulary as text, as a table and as a trie.
 size_t tokenizer_bytes(const Corpus& corpus) {
-  constexpr size_t kBytesOfFile = 12;  // measured, from 1,000 to 32,000 pieces
+  constexpr size_t kBytesOfFile = 12;  // measured with vocabularies of 1,000 to 32,000
   const Manifest& m = corpus.manifest();
   size_t bytes = 0;
   for (const std::string& name : {m.source_tokenizer, m.target_tokenizer})

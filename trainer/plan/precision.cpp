@@ -1,4 +1,4 @@
-// trainer/plan/precision.cpp: auto, forced, and going on.
+// trainer/plan/precision.cpp: automatic, requested and resumed precisions.
 #include "trainer/plan/precision.h"
 
 #include "tensor/error.h"
@@ -11,16 +11,16 @@ const char* name_of(Precision precision) { return name_of(storage_of(precision))
 std::string remark_on_change(Precision wanted, Precision by_itself, Precision before) {
   if (wanted == Precision::automatic && by_itself != before)
     return fmt::format(
-        "the run goes on in {}, as it was trained so far; a new run would take {} here: "
+        "the run continues in {}, its precision so far; a new run would use {} on this machine: "
         "--train.precision={} changes to that",
         name_of(before), name_of(by_itself), name_of(by_itself));
   if (wanted != Precision::automatic && wanted != before)
-    return fmt::format("the run was trained in {} so far and goes on in {}", name_of(before), name_of(wanted));
+    return fmt::format("the run was trained in {} so far and continues in {}", name_of(before), name_of(wanted));
   return "";
 }
 
-// Whatever is stored as halves can be computed with; where the processor cannot multiply them, at the cost of f32 and
-// of the conversions.
+// Every processor can train in bf16 and f16. Without instructions for them, matrix products cost as much as
+// in f32, plus the conversions.
 std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
   if (precision == Precision::bf16 && !instructions.bf16)
     return "not every processor of this run has instructions for bf16: products convert to f32 first; "

@@ -1,8 +1,8 @@
-// trainer/plan/precision.h: what a run stores activations and the operands of products as: what `train.precision =
-// auto` becomes, and what a run keeps when it goes on.
+// trainer/plan/precision.h: storage type of activations and GEMM operands: resolves `train.precision = auto`,
+// for new and resumed runs.
 //
-// Decided once, before anything is allocated, and the same on every rank. A run that goes on keeps what it was trained
-// in so far, also on another machine, unless the option names something else; every change is said in a line.
+// Decided once, before any allocation, and the same on every rank. A resumed run keeps its precision, also on
+// another machine, unless the option names another one; every change is reported in a line.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@
 namespace weft {
 
 DType storage_of(Precision precision);               // of a decided precision, not auto
-Precision precision_named(const std::string& name);  // "f32", "bf16" or "f16", as state.json has it
+Precision precision_named(const std::string& name);  // "f32", "bf16" or "f16", as in state.json
 
 struct PrecisionChoice {
   Precision precision = Precision::f32;
   std::string remark;  // a line for the user, or empty
 };
 
-struct HalfInstructions {  // of every rank's device, for products; without them operands are widened to f32
+struct HalfInstructions {  // matrix instructions that every rank's device has; otherwise operands are widened to f32
   bool bf16 = false, f16 = false;
 };
 HalfInstructions half_instructions(Device device, Communicator& world);  // all ranks call it
 
-// `before`: what the run that goes on was trained in so far; empty for a new run.
+// `before`: the precision of the run that is resumed; empty for a new run.
 PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before);
 
 bool on_every_rank(Communicator& world, bool here);  // all ranks call it

@@ -1,4 +1,5 @@
-// trainer/plan/prepare_run.cpp: what a run resumes from, its precision, its plan, and whether it fits.
+// trainer/plan/prepare_run.cpp: finds the checkpoint to resume from, decides the precision, checks that the
+// run fits.
 #include "trainer/plan/prepare_run.h"
 
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ struct Origin {
   std::string checkpoint, precision;
 };
 
-// The main rank looks, for all.
+// The main rank looks for a checkpoint and broadcasts it.
 Origin find_origin(const RunConfig& c, Communicator& world) {
   const Origin found = all_or_none(world, [&]() -> Origin {
     if (!world.is_main_rank() || c.train.fresh) return {};

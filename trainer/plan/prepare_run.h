@@ -1,4 +1,5 @@
-// trainer/plan/prepare_run.h: what is decided before a run makes anything. Training and --dry-run decide it alike.
+// trainer/plan/prepare_run.h: all decisions before a run allocates or writes anything, shared by training and
+// --dry-run.
 #pragma once
 
 #include <string>
@@ -11,15 +12,15 @@ namespace weft {
 struct PreparedRun {
   RunConfig config;         // resolved, its precision decided
   std::string resume_from;  // the checkpoint that the run resumes from; empty: a new run
-  std::string remark;       // on the precision, a line for the plan; or empty
+  std::string remark;       // a line on the precision for the plan, or empty
 };
 
-// `config` is resolved for `world`; `own`: this rank's device. All ranks call it and get the same; what the run would
-// refuse is refused here, as an Error of kind usage.
+// `config` is resolved for `world`; `own`: this rank's device. All ranks call it and get the same result.
+// Options that the run would refuse are an Error of kind usage.
 PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world);
 
-// The plan for the ranks of a tp group, one screen, and whether its tensors fit into their GPUs: an Error of kind usage
-// if they do not. All ranks of `mesh` call it.
+// The plan for the ranks of a tp group, as one screen of text. An Error of kind usage if the tensors do not
+// fit into their GPUs. All ranks of `mesh` call it.
 struct RunPlan {
   std::string text;
   std::string tight_fit;  // a warning, or empty

@@ -1,4 +1,4 @@
-// trainer/plan/run_plan.cpp: resolving a configuration against data and ranks; the one-screen plan.
+// trainer/plan/run_plan.cpp: resolves a configuration for data and ranks; prints the one-screen plan.
 #include "trainer/plan/run_plan.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void check_ranges(const RunConfig& c) {
   beam_options(c.decode);
 }
 
-// Options that would do nothing, as others stand, are refused: silence would cost their user a run.
+// Refuses options that would have no effect: ignoring them would cost the user a run.
 void check_validation_options(const RunConfig& c) {
   const bool validates = !c.data.valid.empty() && c.train.validate_every > 0;
   if (c.train.patience > 0 && !validates)
@@ -89,7 +89,7 @@ int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
   return longest;
 }
 
-// Learned tables end somewhere.
+// Tables of learned positions are finite.
 void require_positions(Corpus& corpus, const std::string& folder, const RunConfig& c) {
   const Manifest& data = corpus.manifest();
   if (c.model.positions != Positions::learned) return;

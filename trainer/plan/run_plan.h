@@ -1,4 +1,4 @@
-// trainer/plan/run_plan.h: what a run will be, decided and printed before its first step.
+// trainer/plan/run_plan.h: resolves a run's configuration and prints its plan before the first step.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace weft {
 
-// Fills in what depends on data and ranks (vocabularies, source rows, grid, dropout rates) and refuses what cannot
-// work, with the numbers and the options to change. The result loads again as it is. train.precision may still be auto:
-// what that is depends on every rank's processor (trainer/plan/precision.h).
+// Fills in options that depend on data and ranks (vocabularies, source rows, grid, dropout rates) and refuses
+// what cannot work, with the numbers and the options to change. The result can be saved and loaded again.
+// train.precision may still be auto: it depends on every rank's processor (trainer/plan/precision.h).
 RunConfig resolve(RunConfig config, int ranks);
 
-// Entries of the vocabulary tables, [V, D] each: what parameter counts leave out when they say so.
+// Elements of the vocabulary tables, [V, D] each; "without vocabulary tables" excludes them.
 int64_t vocabulary_numel(const ParamStore& params);
 
 // One screen: model, parameters, grid, precision, blocks, steps an epoch, schedule, memory.

@@ -1,4 +1,4 @@
-// trainer/report/chart.cpp: series to a grid of dots, the grid to text.
+// trainer/report/chart.cpp: draws series on a grid of dots and prints the grid as text.
 #include "trainer/report/chart.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct AxisRange {
     low = std::min(low, v);
     high = std::max(high, v);
   }
-  void widen() {  // a flat line lies in the middle
+  void widen() {  // centres a flat line
     if (high > low) return;
     const double margin = low == 0 ? 1 : std::abs(low) * 0.1;
     low -= margin;
@@ -42,7 +42,8 @@ Points finite_points(const ChartSeries& series) {
   return points;
 }
 
-// A character cell is one dot in ASCII, 2 x 4 dots in braille; a series owns whole cells, the later one wins.
+// A character cell is one dot in ASCII, 2 x 4 dots in braille. A cell belongs to one series; the later one
+// wins.
 class Canvas {
  public:
   Canvas(int columns, int rows, bool utf8)
@@ -60,7 +61,7 @@ class Canvas {
     dots_[cell] |= utf8_ ? kBits[from_top % 4][x % 2] : 1;
   }
 
-  // A line drawn dot by dot, one to a column at least.
+  // Draws a line dot by dot, at least one for each column.
   void line(int x0, int y0, int x1, int y1, int series) {
     const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     const auto between = [&](int from, int to, int i) {

@@ -17,8 +17,8 @@ struct ChartOptions {
   bool utf8 = true;             // braille dots, eight to a character; else ASCII
 };
 
-// The first series has its scale at the left, the second at the right. Where both meet, the second is seen. Empty text
-// if there is nothing to draw.
+// The first series has its scale at the left, the second at the right. Where both meet, the second is
+// visible. Empty text if there is nothing to draw.
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options = {});
 
 bool locale_is_utf8();  // by LC_ALL, LC_CTYPE, LANG

@@ -1,4 +1,4 @@
-// trainer/report/event_log.cpp: appending and reading JSON lines.
+// trainer/report/event_log.cpp: appends and reads JSON lines.
 #include "trainer/report/event_log.h"
 
 #include <fcntl.h>

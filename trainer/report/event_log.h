@@ -1,9 +1,9 @@
 // trainer/report/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
 //
-// A step: step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale, and skipped =
-// true if its gradients were not finite; a validation: step valid_loss valid_nll bleu chrf. Numbers read back to the
-// same double; one that is not finite is null. Each record is one write of a whole line, so that a killed run leaves at
-// most one cut-off line, at the end.
+// A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale,
+// and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf.
+// Numbers read back to the same double; one that is not finite is null. Each record is one write of a whole
+// line, so that a killed run leaves at most one incomplete line, at the end.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace weft {
 
 class EventLog {
  public:
-  // Goes on in `path`, made if there is none, with what belongs to steps up to `last_step`: a part of the run that will
-  // be done again is cut off, and so is a line that was not finished.
+  // Appends to `path`, which is created if necessary. Records after `last_step`, which the run will repeat,
+  // are cut off, and so is an unfinished line.
   EventLog(const std::string& path, int64_t last_step);
   ~EventLog();
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  void write(const nlohmann::ordered_json& record);  // keys are written in the order they were set
+  void write(const nlohmann::ordered_json& record);  // keys keep their order
 
  private:
   std::string path_;

@@ -1,4 +1,4 @@
-// trainer/report/heat_map.cpp: layout, then cells, labels and legend from back to front.
+// trainer/report/heat_map.cpp: computes the layout, then draws cells, labels and legend.
 #include "trainer/report/heat_map.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr int kLevels = 100;  // colours are this fine
+constexpr int kLevels = 100;  // steps of the colour scale
 constexpr double kFont = kSvgFont, kSmallFont = 11, kTitleFont = 15, kMargin = 14, kLegendWidth = 14;
 constexpr double kSlope = 0.70710678;  // column labels rise at 45 degrees
 constexpr int kSmallestCellWithLines = 10;
@@ -43,7 +43,7 @@ std::string colour_at(const Palette& palette, int level) {
   return hex({mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)});
 }
 
-// About how wide a text comes out; wide scripts are a square a character.
+// Approximate width of a text; characters of wide scripts are squares.
 double width_of(const std::string& text, double font) {
   double width = 0;
   for (size_t i = 0; i < text.size();) {
@@ -90,7 +90,7 @@ int level_of(const HeatMap& m, float value) {  // -1: not finite
   return static_cast<int>(std::lround(std::clamp(place, 0.0, 1.0) * kLevels));
 }
 
-// In units of cells: a path of rectangles for each colour, cells side by side as one.
+// In units of cells: a path of rectangles for each colour; adjacent cells are merged.
 std::string cells(const HeatMap& m, const MapLayout& at) {
   std::vector<std::string> paths(kLevels + 2);  // the last one: not finite
   const size_t columns = m.columns.size();
@@ -176,8 +176,10 @@ std::string legend(const HeatMap& m, const MapLayout& at) {
 }  // namespace
 
 std::string to_svg(const HeatMap& m) {
-  require(m.values.size() == m.rows.size() * m.columns.size(), ErrorKind::internal, "a heat map's values fill it");
-  require(m.high > m.low && m.cell_width > 0 && m.cell_height > 0, ErrorKind::internal, "a heat map has a range");
+  require(m.values.size() == m.rows.size() * m.columns.size(), ErrorKind::internal,
+          "a heat map needs a value for each cell");
+  require(m.high > m.low && m.cell_width > 0 && m.cell_height > 0, ErrorKind::internal,
+          "a heat map needs a range and a cell size");
   const MapLayout at(m);
   const std::string drawn = m.values.empty() ? "" : cells(m, at) + frame_and_lines(m, at) + legend(m, at);
   return svg_document(at.image_width, at.image_height, m.title, drawn + labels(m, at));

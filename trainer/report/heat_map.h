@@ -1,7 +1,8 @@
-// trainer/report/heat_map.h: a matrix of numbers as a picture: SVG 1.1, one file without scripts, fonts or links.
+// trainer/report/heat_map.h: a matrix as an SVG 1.1 heat map: one file without scripts, fonts or links.
 //
-// Equal input gives equal bytes. The colours keep their order for every kind of colour vision and in grey: from white
-// to dark blue, or from blue over white to orange. Cells of one colour are one path, so that large matrices stay small.
+// Equal input gives equal bytes. The colours keep their order for every kind of colour vision and in grey:
+// from white to dark blue, or from blue over white to orange. Cells of one colour share a path, which keeps
+// large matrices small.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ struct HeatMap {
   enum class Colours : uint8_t { sequential, diverging };
 
   std::string title;
-  std::string row_axis, column_axis;       // what rows and columns are; empty: not written
-  std::vector<std::string> rows, columns;  // labels, UTF-8; empty: none at that row or column
+  std::string row_axis, column_axis;       // axis titles; empty: none
+  std::vector<std::string> rows, columns;  // labels, UTF-8; empty: no label
   std::vector<float> values;               // [rows, columns]; not finite: grey
-  double low = 0, high = 1;                // values beyond are drawn as the nearest
+  double low = 0, high = 1;                // values outside are clamped
   Colours colours = Colours::sequential;
   int cell_width = 22, cell_height = 22;
   int label_font = 13;  // of rows and columns

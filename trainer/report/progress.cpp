@@ -23,7 +23,7 @@ constexpr int kLinesInAll = 10;
 void write_stderr(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
-    if (n <= 0) return;  // nobody listens: work goes on
+    if (n <= 0) return;  // the reader is gone; the work continues
     text.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -32,8 +32,8 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The terminal that shows what is written to stderr; -1 if none does. mpirun pipes its ranks' stderr to its own, so a
-// rank's terminal is that of its parent.
+// File descriptor of the terminal that shows stderr; -1 if there is none. mpirun pipes its ranks' stderr to
+// its own, so a rank's terminal is that of its parent.
 int terminal() {
   if (isatty(STDERR_FILENO)) return STDERR_FILENO;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return -1;
@@ -53,7 +53,8 @@ std::string bar(double fraction, int cells) {
   return "[" + std::string(full, '#') + std::string(cells - full, '.') + "]";
 }
 
-// Puts `text` beside a bar that takes what is left of the row; a row too short for both has the text alone, cut.
+// Puts `text` beside a bar that fills the rest of the row. If the row is too short for both, it has only the
+// text, cut.
 std::string bar_row(double fraction, std::string_view text, int width) {
   const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
   const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces
@@ -97,7 +98,7 @@ void ProgressBar::update(int64_t done, std::string_view extra) {
     return;
   }
   const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
-  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // quick work: the end only
+  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // quick work: only the end
   if (next_tenth || waited >= kLineSeconds) show();
 }
 

@@ -1,7 +1,8 @@
-// trainer/report/progress.h: what a person sees while work goes on: a bar on a terminal, plain lines on a pipe.
+// trainer/report/progress.h: progress for people: a bar on a terminal, plain lines on a pipe.
 //
-// Everything goes to stderr, so that stdout holds results only. On a terminal one row is redrawn in place, at most ten
-// times a second and never wider than the terminal. On a pipe there are lines that stand. One thread uses a bar.
+// All output goes to stderr, so that stdout has only results. On a terminal one row is redrawn in place, at
+// most ten times a second and never wider than the terminal. On a pipe every line is permanent. A bar is used
+// by one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@ namespace weft {
 
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
 
-struct ProgressOutput {  // where progress goes; tests give their own
+struct ProgressOutput {  // where progress is written; tests replace it
   ProgressStyle style = ProgressStyle::lines;
   std::function<void(std::string_view)> write;
-  std::function<double()> seconds;  // a clock that never goes back
-  std::function<int()> width;       // columns of the terminal, asked at each redraw
+  std::function<double()> seconds;  // a monotonic clock
+  std::function<int()> width;       // columns of the terminal, read at each redraw
 
   static ProgressOutput standard(bool quiet = false);  // stderr: bar if it is a terminal, else lines
 };
@@ -26,7 +27,7 @@ struct ProgressOutput {  // where progress goes; tests give their own
 class ProgressBar {
  public:
   ProgressBar(std::string title, int64_t total, ProgressOutput out = ProgressOutput::standard());  // total 0: unknown
-  ~ProgressBar();  // leaves the last state standing
+  ~ProgressBar();  // leaves the last state on the screen
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
@@ -55,7 +56,7 @@ struct TrainStatus {
 
 std::string train_line(const TrainStatus& s);  // loss, NLL, perplexity, ... in one line
 
-// The trainer's line: on a pipe one every `log_every` steps, on a terminal a bar that is redrawn.
+// The trainer's progress: on a pipe a line every `log_every` steps, on a terminal a bar that is redrawn.
 class TrainProgress {
  public:
   explicit TrainProgress(int64_t log_every, ProgressOutput out = ProgressOutput::standard());
@@ -64,12 +65,12 @@ class TrainProgress {
   TrainProgress& operator=(const TrainProgress&) = delete;
 
   void step(const TrainStatus& s);
-  void message(std::string_view text);  // a line that stands, above the bar: a validation, a checkpoint
+  void message(std::string_view text);  // a permanent line above the bar: a validation, a checkpoint
 
  private:
   int64_t log_every_;
   ProgressOutput out_;
-  std::string row_;  // what the terminal's row shows now
+  std::string row_;  // current content of the terminal's row
   double shown_at_ = 0;
 };
 

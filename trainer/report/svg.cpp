@@ -1,4 +1,4 @@
-// trainer/report/svg.cpp: text of SVG files.
+// trainer/report/svg.cpp: writes the text of SVG files.
 #include "trainer/report/svg.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// trainer/report/svg.h: what drawings in SVG 1.1 have in common: one file without scripts, fonts or links.
+// trainer/report/svg.h: shared parts of SVG 1.1 drawings: one file without scripts, fonts or links.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@ namespace weft {
 inline constexpr double kSvgFont = 13;
 
 std::string svg_escaped(
-    const std::string& text);  // for an element's text; what XML 1.0 has no place for becomes U+FFFD
+    const std::string& text);  // for an element's text; characters that XML 1.0 forbids become U+FFFD
 
-// <text> at a point; `attributes` begin with a space.
+// A <text> element at a point; `attributes` begin with a space.
 std::string svg_text(double x, double y, const std::string& attributes, const std::string& text);
 
 // The whole file: `body` on white, `width` x `height` pixels.

@@ -1,4 +1,4 @@
-// trainer/report/svg_chart.cpp: scales, then the grid, the lines and the legend.
+// trainer/report/svg_chart.cpp: computes the scales, then draws grid, lines and legend.
 #include "trainer/report/svg_chart.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr const char* kColours[2][2] = {{"#2166ac", "#70a8d6"}, {"#b8530c", "#f3
 struct Line {
   std::string name;
   Points points;
-  size_t each = 1;  // so many points of the series are the mean of one here
+  size_t each = 1;  // number of points of the series averaged in one drawn point
 };
 
 Line line_of(const ChartSeries& series) {
@@ -41,7 +41,7 @@ Line line_of(const ChartSeries& series) {
   return line;
 }
 
-// A range with round numbers at its ends, and the distance of the numbers between.
+// A range with round numbers at its ends, and the distance between tick marks.
 struct Scale {
   double low = std::numeric_limits<double>::infinity(), high = -low, tick = 1;
   bool empty() const { return low > high; }

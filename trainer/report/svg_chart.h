@@ -10,11 +10,11 @@ namespace weft {
 
 struct SvgChart {
   std::string title;
-  std::vector<ChartSeries> left, right;  // by the axis that has their scale; at most two each
+  std::vector<ChartSeries> left, right;  // by the axis of their scale; at most two each
 };
 
-// A series of more than 240 points is drawn as means of equal numbers of neighbouring points. Empty text if there is
-// nothing to draw.
+// A series of more than 240 points is drawn as means of neighbouring points. Empty text if there is nothing
+// to draw.
 std::string to_svg(const SvgChart& chart);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/report/throughput.h: tokens a second and the time that is left, since this process began to train.
+// trainer/report/throughput.h: tokens per second since this process started training, and the remaining time.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/report/units.cpp: durations, counts, sizes.
+// trainer/report/units.cpp: formats durations, counts and sizes.
 #include "trainer/report/units.h"
 
 #include <fmt/format.h>

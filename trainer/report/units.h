@@ -1,4 +1,4 @@
-// trainer/report/units.h: numbers as people read them.
+// trainer/report/units.h: human-readable durations, counts and sizes.
 #pragma once
 
 #include <cstddef>

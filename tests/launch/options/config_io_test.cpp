@@ -105,7 +105,7 @@ TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
 }
 
 TEST(ConfigIo, WritesEachFieldsSentence) {
-  EXPECT_NE(to_cfg({}).find("[train]\n# optimizer steps to train in all\nsteps = 100000\n"), std::string::npos);
+  EXPECT_NE(to_cfg({}).find("[train]\n# total number of optimizer steps\nsteps = 100000\n"), std::string::npos);
 }
 
 TEST(ConfigIo, ReadsAndWritesTheDeviceBeforeTheFirstSection) {

@@ -33,7 +33,7 @@ TEST(ChoosePrecision, ARunGoesOnInWhatItWasTrainedIn) {
     for (const char* before : {"f32", "bf16", "f16"})
       EXPECT_EQ(choose_precision(kAuto, has, before).precision, precision_named(before)) << before;
   EXPECT_EQ(choose_precision(kAuto, kHasBf16, "bf16").remark, "");
-  EXPECT_TRUE(holds(choose_precision(kAuto, kHasBf16, "f32").remark, "goes on in f32"));
+  EXPECT_TRUE(holds(choose_precision(kAuto, kHasBf16, "f32").remark, "continues in f32"));
   EXPECT_TRUE(holds(choose_precision(kAuto, kHasBf16, "f32").remark, "--train.precision=bf16"));
   EXPECT_TRUE(holds(choose_precision(kAuto, kHasNone, "bf16").remark, "--train.precision=f32"));
 }
@@ -124,7 +124,7 @@ TEST_F(PrecisionOfARun, StaysWhenItGoesOn) {
     c.train.steps = 3;
     const std::string said = train(c);
     EXPECT_TRUE(holds(said, std::string("  precision    ") + trained)) << said;
-    EXPECT_EQ(holds(said, std::string("the run goes on in ") + trained), trained != own()) << said;
+    EXPECT_EQ(holds(said, std::string("the run continues in ") + trained), trained != own()) << said;
     EXPECT_EQ(saved(3), trained);
   }
 }
@@ -133,9 +133,9 @@ TEST_F(PrecisionOfARun, ChangesIfToldTo) {
   train(config(kF32));
   RunConfig c = config(kBf16);
   c.train.steps = 4;
-  EXPECT_TRUE(holds(train(c), "the run was trained in f32 so far and goes on in bf16"));
+  EXPECT_TRUE(holds(train(c), "the run was trained in f32 so far and continues in bf16"));
   c.train.steps = 6, c.train.precision = kF32;
-  EXPECT_TRUE(holds(train(c), "the run was trained in bf16 so far and goes on in f32"));
+  EXPECT_TRUE(holds(train(c), "the run was trained in bf16 so far and continues in f32"));
   EXPECT_EQ(saved(6), "f32");
 }
 
