@@ -1,4 +1,4 @@
-// launch/commands.cpp: what `weft` can do.
+// launch/commands.cpp: the table of subcommands.
 #include "launch/commands.h"
 
 #include <fmt/format.h>
@@ -10,16 +10,16 @@ namespace weft {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"pack", "turn two text files into token shards, with a tokenizer trained on them or given", run_pack, false},
-    {"train", "train or go on training, alone or under mpirun", run_train, true},
+    {"pack", "turn two text files into token shards; trains a tokenizer or uses a given one", run_pack, false},
+    {"train", "train or resume training, alone or under mpirun", run_train, true},
     {"translate", "translate standard input to standard output", run_translate, true},
     {"score", "log-probability of given translations", run_score, true},
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
-    {"bleu", "BLEU, chrF and TER of one or several systems, and whether they differ", run_bleu, false},
-    {"inspect", "look into a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
-    {"bench", "how fast this machine trains: products, a step by part, tokens/s, all-reduce", run_bench, true},
-    {"export", "a checkpoint's weights as a file for PyTorch", run_export, false},
-    {"import", "weights from PyTorch as a checkpoint", run_import, false},
+    {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
+    {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
+    {"export", "write a checkpoint's weights to a file for PyTorch", run_export, false},
+    {"import", "make a checkpoint of weights from PyTorch", run_import, false},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// launch/commands.h: the table of subcommands: name, one line, function, whether ranks may share its work. Help and
-// usage errors come from it.
+// launch/commands.h: the table of subcommands: name, one line of help, function, whether it runs on several
+// ranks. Help and usage errors use it.
 //
-// A command reads its options first (launch/options/options.h) and returns 0 if --help was asked for: then `world` is
-// not set.
+// A command parses its options first (launch/options/options.h). With --help it prints help and returns 0;
+// `world` is then not set.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct Command {
   const char* name;
   const char* summary;
   int (*run)(const CommandContext&);  // returns the exit status; throws Error
-  bool distributed;                   // over the ranks that a launcher started; else it is refused as several
+  bool distributed;                   // runs on all ranks of a launcher; other commands refuse several ranks
 };
 
 std::span<const Command> commands();

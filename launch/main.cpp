@@ -1,5 +1,5 @@
-// launch/main.cpp: finds the command, joins the other ranks if there are any, and turns whatever goes wrong into
-// one message and an exit status.
+// launch/main.cpp: finds the command, joins the other ranks if there are any, and turns errors into one
+// message and an exit status.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ bool asks_for_help(const std::vector<std::string>& args) {
   return std::any_of(args.begin(), args.end(), [](const std::string& a) { return is_any_of(a, {"--help", "-h"}); });
 }
 
-// Several would do the same work and race for the same files.
+// Several processes would do the same work and race for the same files.
 void require_one_process(const Command& command) {
   const int size = launched_as().size;
   if (size == 1) return;
@@ -40,7 +40,7 @@ void require_one_process(const Command& command) {
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 
-// The ranks that a launcher started, over MPI; or this process alone, without MPI.
+// The ranks of a launcher, with MPI; or this process alone, without MPI.
 std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   const LaunchedAs launched = launched_as();
   if (!launched.as_rank) return make_single_communicator();
@@ -50,7 +50,8 @@ std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   return mpi->world();
 }
 
-// Else the next file that is opened would get its number, and what we print would go there.
+// Otherwise the next file that is opened would get the number of a closed standard stream and receive our
+// output.
 void keep_closed_streams_closed() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -85,7 +86,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
   int status = 0;
   try {
     status = run(args, mpi, world);
-  } catch (const std::system_error&) {  // of fmt::print, which does not say what it could not write to
+  } catch (const std::system_error&) {  // thrown by fmt::print, without the name of the stream
     if (std::ferror(stdout) == 0) throw;
   }
   if (std::ferror(stdout) != 0 || std::fflush(stdout) != 0)
@@ -103,7 +104,7 @@ int main(int argc, char** argv) {
     return run_and_flush({argv + 1, argv + argc}, mpi, world);
   } catch (const std::exception& e) {
     const int status = report_failure(e, world.get());
-    if (world && world->size() > 1) mpi->abort(status);  // or the other ranks would wait for this one for ever
+    if (world && world->size() > 1) mpi->abort(status);  // otherwise the other ranks would wait for ever
     return status;
   }
 }

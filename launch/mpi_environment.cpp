@@ -1,4 +1,4 @@
-// launch/mpi_environment.cpp: launchers' variables read, Open MPI's written.
+// launch/mpi_environment.cpp: reads launchers' variables and sets Open MPI's.
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
@@ -19,8 +19,8 @@ int number_in(const char* variable) {  // 0 if it is not set
 
 constexpr int kKeepUsers = 0;
 
-// Open MPI looks for its plugins where it was installed. Where it was moved together with its lib/ and share/, as in
-// the archive, OPAL_PREFIX says where they are now.
+// Open MPI looks for its plugins where it was installed. After a move together with its lib/ and share/, as
+// in the archive, OPAL_PREFIX must have the new location.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};
@@ -41,7 +41,7 @@ LaunchedAs launched_as() {
   };
   if (is_set("OMPI_COMM_WORLD_SIZE")) return as_rank("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
   if (is_set("PMI_SIZE") || is_set("PMI_RANK")) return as_rank("PMI_SIZE", "PMI_RANK");
-  if (is_set("PMIX_RANK")) return as_rank("SLURM_STEP_NUM_TASKS", "PMIX_RANK");  // PMIx itself gives no size
+  if (is_set("PMIX_RANK")) return as_rank("SLURM_STEP_NUM_TASKS", "PMIX_RANK");  // PMIx sets no variable for the size
   return {};
 }
 
@@ -55,8 +55,8 @@ void require_all_ranks(const LaunchedAs& launched, int size) {
 
 void prepare_mpi_environment() {
   find_moved_open_mpi();
-  // If the launcher speaks another protocol, Open MPI would start a daemon beside each process, and fail as root or
-  // without ssh. Isolated, it comes up as one rank, and require_all_ranks() says what is wrong.
+  // If the launcher uses another protocol, Open MPI would start a daemon for each process, and fail as root
+  // or without ssh. Isolated, it starts as one rank, and require_all_ranks() reports the cause.
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The archive's bin/mpirun and bin/orted: Open MPI's, told where the archive lies.
+# The archive's bin/mpirun and bin/orted: start Open MPI's programs with the paths of the archive.
 program=$(readlink -f "$0")
 OPAL_PREFIX=${program%/bin/*}
 PMIX_PKGLIBDIR=$OPAL_PREFIX/lib/pmix
@@ -9,7 +9,7 @@ if [ "${program##*/}" = orted ]; then
   exec "$OPAL_PREFIX/libexec/orted" "$@"
 fi
 
-# Where there is no ssh, Open MPI starts nothing, not even on this machine, unless it is told to do without.
+# Without ssh, Open MPI starts no processes, not even on this machine, unless rsh is excluded.
 if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
   export OMPI_MCA_plm="${OMPI_MCA_plm:-^rsh}"
 fi

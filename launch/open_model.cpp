@@ -1,4 +1,4 @@
-// launch/open_model.cpp: finding a checkpoint, its configuration, and lines of text for all ranks.
+// launch/open_model.cpp: finds a checkpoint, its configuration, and lines of text for all ranks.
 #include "launch/open_model.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 
 bool has_nvidia_driver(const std::filesystem::path& root) {
   constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
-                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: Windows' driver
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: the driver of Windows
   return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
     std::error_code unreadable;
     return std::filesystem::exists(root / file, unreadable);
@@ -49,7 +49,7 @@ Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communic
   return Mesh(world, config.parallel, own);
 }
 
-// A line holds no line end, so line ends separate them on the way.
+// Lines contain no line ends, so line ends separate them in the message.
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';

@@ -1,4 +1,4 @@
-// launch/report.cpp: an exception as text on stderr.
+// launch/report.cpp: prints an exception on stderr.
 #include "launch/report.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ int report_failure(const std::exception& e, const Communicator* world) {
   const int size = world != nullptr ? world->size() : 1;
   if (size > 1 || rank > 0) std::this_thread::sleep_for(delay_before_report(e, rank));
   std::fflush(stdout);
-  std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // never throws, as fmt::print may
+  std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // unlike fmt::print it never throws
   std::fflush(stderr);
   return exit_code_of(e);
 }

@@ -1,4 +1,4 @@
-// launch/report.h: how a failure is told to the person who started the program.
+// launch/report.h: reports a failure to the user.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@ class Communicator;
 
 int exit_code_of(const std::exception& e);  // docs/reliability.md
 
-// "weft: what went wrong", then the "while ..." frames, innermost first; host and rank if there are several ranks; the
-// place in the source only for our own bugs.
+// "weft: MESSAGE", then the "while ..." frames, innermost first; with host and rank if there are several
+// ranks; with the source location only for internal errors.
 std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host);
 
-// How long a rank waits before it says so. Several ranks often fail for the same reason: the lowest one speaks and
-// takes the others down. What follows from another rank's failure (ErrorKind::peer) waits for its cause.
+// Delay of a rank's report. Several ranks often fail for the same reason: the lowest one reports it and
+// aborts the others. Consequences of another rank's failure (ErrorKind::peer) wait for their cause.
 std::chrono::milliseconds delay_before_report(const std::exception& e, int rank);
 
-// Prints it once, after that delay. Returns the exit status.
+// Prints the failure once, after that delay. Returns the exit status.
 int report_failure(const std::exception& e, const Communicator* world);
 
 }  // namespace weft

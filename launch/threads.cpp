@@ -1,4 +1,4 @@
-// launch/threads.cpp: affinity masks of all ranks, and the CPU limit of a container.
+// launch/threads.cpp: reads the affinity masks of all ranks and the CPU limit of a container.
 #include "launch/threads.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ int fair_share(const std::vector<RankCores>& ranks, int rank, double quota) {
   const auto neighbours =
       std::count_if(ranks.begin(), ranks.end(), [&](const RankCores& other) { return other.host == mine.host; });
   if (quota > 0) share = std::min(share, quota / static_cast<double>(neighbours));
-  return std::max(1, static_cast<int>(share + 1e-6));  // 3 times a third is one
+  return std::max(1, static_cast<int>(share + 1e-6));  // 3 times 1/3 must be 1
 }
 
 int threads_for_this_rank(Communicator* world) {

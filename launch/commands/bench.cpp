@@ -1,4 +1,4 @@
-// launch/commands/bench.cpp: `weft bench`: how fast this machine trains a model.
+// launch/commands/bench.cpp: `weft bench`: training speed of this machine.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -45,12 +45,12 @@ BenchOptions without_a_file() {
 
 bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions& into) {
   Options options(kUsage);
-  options.add("config", file, "a .cfg file of a run; the options beside it win");
+  options.add("config", file, "a .cfg file of a run; options on the command line override it");
   options.add("device", into.config.device, kDeviceSentence);
-  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, as train.precision");
-  options.add("cuda_graph", into.config.train.cuda_graph, "as train.cuda_graph: steps replayed, on GPUs");
-  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = as the file says, else 8000");
-  options.add("seconds", into.seconds, "to measure for; everything is measured once in any case");
+  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
+  options.add("cuda_graph", into.config.train.cuda_graph, "GPUs: replay steps as CUDA graphs, see train.cuda_graph");
+  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = those of the file, or 8000");
+  options.add("seconds", into.seconds, "time for measurements; each is made at least once");
   options.add("json", into.json, "print JSON");
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);

@@ -37,7 +37,7 @@ ScoredTexts read(const BleuRequest& r) {
   return set;
 }
 
-// Progress of work that may be done at once: nothing is written in the first second.
+// Progress of work that may take less than a second: nothing is printed before.
 ProgressOutput patient_output(bool quiet) {
   ProgressOutput out = ProgressOutput::standard(quiet);
   out.write = [write = out.write, seconds = out.seconds, begin = out.seconds()](std::string_view text) {

@@ -1,4 +1,4 @@
-// launch/commands/evaluate.cpp: `weft evaluate`: held-out sets translated and scored, as a table for people or JSON.
+// launch/commands/evaluate.cpp: `weft evaluate`: translates and scores held-out sets; prints a table or JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,12 +39,12 @@ struct TestSet {
 bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
   Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
   r.model.add_to(options);
-  options.add("source", r.sources, "what to translate, one sentence a line; several sets: several times");
-  options.add("reference", r.references, "the right translation; the n-th belongs to the n-th --source");
-  options.add("name", r.names, "what to call the n-th set; without it, its source file's name");
-  options.add("output", r.output, "folder to keep the translations in, NAME.txt each");
-  options.add("samples", r.samples, "so many translations of each set are shown beside source and reference");
-  options.add("json", r.json, "one JSON object instead of text");
+  options.add("source", r.sources, "text to translate, one sentence a line; repeat it for several sets");
+  options.add("reference", r.references, "reference translation; the n-th belongs to the n-th --source");
+  options.add("name", r.names, "name of the n-th set; its source file's name if not given");
+  options.add("output", r.output, "folder for the translations, NAME.txt for each set");
+  options.add("samples", r.samples, "translations of each set to show beside source and reference");
+  options.add("json", r.json, "print one JSON object instead of text");
   add_decode_options(options, r.decode);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
@@ -70,7 +70,7 @@ std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
 
 std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
 
-// A translation must not take the place of the text it is scored by, nor of what it translates.
+// A translation must not replace its source or reference.
 void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::string>& names) {
   if (r.output.empty()) return;
   for (const std::string& name : names) {
@@ -101,7 +101,7 @@ std::vector<TestSet> read_sets(Communicator& world, const EvaluateRequest& r, co
   return sets;
 }
 
-// Evenly spread over the set.
+// Samples are spread evenly over the set.
 std::vector<size_t> sample_indices(const TestSet& set, int64_t count) {
   const size_t total = set.sources.size(), wanted = std::min(static_cast<size_t>(count), total);
   std::vector<size_t> indices;
@@ -186,7 +186,7 @@ int run_evaluate(const CommandContext& context) {
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   request = {.decode = config.decode};
   request.decode.nbest = 1;
-  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  parse(context.args, request);  // second pass: the checkpoint's settings are now the defaults
   check_decode_options(request.decode);
   all_or_none(world, [&] {
     if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
@@ -205,7 +205,7 @@ int run_evaluate(const CommandContext& context) {
   if (!is_main_rank) return 0;
   for (const TestSet& set : sets)
     if (set.num_cut > 0)
-      fmt::print(stderr, "weft: {}: lines of more than {} pieces, cut there: {}\n", set.name,
+      fmt::print(stderr, "weft: {}: lines longer than {} tokens, which were cut: {}\n", set.name,
                  translator.longest_source(), set.num_cut);
   if (!request.output.empty()) keep_translations(sets, request.output);
   (request.json ? print_json : print_text)(sets, model, request.samples);

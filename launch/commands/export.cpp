@@ -1,4 +1,4 @@
-// launch/commands/export.cpp: `weft export`: a checkpoint's model as a file that another program reads.
+// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a file for another program.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
   options.add("output", r.output, "the file to write");
-  options.add("force", r.force, "replace the file if it is there");
+  options.add("force", r.force, "replace an existing file");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
   if (!r.force && std::filesystem::exists(r.output))
@@ -40,13 +40,13 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
 
 const char* python(bool value) { return value ? "True" : "False"; }
 
-std::string python(FeedForwardActivation activation) {  // a name that nn.Transformer knows, or the function
+std::string python(FeedForwardActivation activation) {  // a name in nn.Transformer, or a function
   if (activation == FeedForwardActivation::gelu_tanh) return "nn.GELU('tanh')";
   if (activation == FeedForwardActivation::silu) return "F.silu";
   return fmt::format("\"{}\"", print_value(activation));
 }
 
-// What whoever loads the file in PyTorch must set.
+// Settings for loading the file in PyTorch.
 void print_settings(const ModelConfig& c) {
   fmt::print("  in torch: nn.Transformer(d_model={}, nhead={}, num_encoder_layers={}, num_decoder_layers={},\n",
              c.width, c.heads, c.encoder_layers, c.decoder_layers);
@@ -76,7 +76,7 @@ int run_export(const CommandContext& context) {
   fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.replica().params()).size(),
              format_bytes(std::filesystem::file_size(request.output)));
   fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.replica().params().global_numel()), folder,
-             model.step(), c.tying == Tying::none ? "" : "; tied tables stand under each of their names");
+             model.step(), c.tying == Tying::none ? "" : "; tied tables appear under each of their names");
   print_settings(c);
   return 0;
 }

@@ -1,4 +1,4 @@
-// launch/commands/import.cpp: `weft import`: weights that another program made, as a checkpoint of step 0.
+// launch/commands/import.cpp: `weft import`: makes a checkpoint of step 0 from another program's weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct ImportRequest {
   ExchangeFormat format = ExchangeFormat::pytorch;
 };
 
-// Nothing is there, or an empty folder, or one that holds only what killed imports left, which the next save removes.
+// True if the folder does not exist, is empty, or has only temporary folders of killed imports, which the
+// next save removes.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;
@@ -106,7 +107,7 @@ int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
   const RunConfig config = read_config(request);
-  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and places; the values are the file's
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets; the values come from the file
   const Transformer model(config.model, params, /*num_sinusoids=*/1);
   const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
 

@@ -1,5 +1,5 @@
-// launch/commands/inspect.cpp: `weft inspect PATH`: finds out what lies there and shows it; `weft inspect model` and
-// `positions` have options of their own.
+// launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it; `weft
+// inspect model` and `positions` have their own options.
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,8 @@ struct InspectRequest {
   std::string svg;
 };
 
-// What lies at a path, how it is called in a message, the options of InspectRequest that fit, and how it is shown.
+// A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
+// that shows it.
 struct Thing {
   const char* name;
   std::vector<std::string> options;
@@ -40,11 +41,11 @@ struct Thing {
 bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& options) {
   options.positional("PATH", r.paths,
                      "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
-  options.add("pairs", r.pairs, "of a corpus or shard: show so many of its first pairs as text");
+  options.add("pairs", r.pairs, "corpus or shard: number of first pairs to show as text");
   options.add("vocabulary", r.vocabulary,
-              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
-  options.add("chart", r.chart, "of a run: draw loss and BLEU over its steps");
-  options.add("svg", r.svg, "of a run: write the same drawing to this SVG file");
+              ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
+  options.add("chart", r.chart, "run: draw loss and BLEU over its steps");
+  options.add("svg", r.svg, "run: write the same drawing to this SVG file");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
@@ -85,7 +86,7 @@ Thing thing_at(const std::string& path) {
   return fs::is_directory(path) ? thing_of_folder(fs::path(path).lexically_normal()) : thing_of_file(path);
 }
 
-// An option that would change nothing is a mistake, and is said to be one.
+// Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
   for (const char* option : {"pairs", "vocabulary", "chart", "svg"})
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
@@ -103,7 +104,7 @@ FoundConfig find_config(const std::string& path) {
 }
 
 int run_inspect(const CommandContext& context) {
-  if (!context.args.empty()) {  // a file or folder of such a name is ./model, ./positions
+  if (!context.args.empty()) {  // write ./model or ./positions for a file or folder of that name
     const std::vector<std::string> rest(context.args.begin() + 1, context.args.end());
     if (context.args[0] == "model") return run_inspect_model(rest);
     if (context.args[0] == "positions") return run_inspect_positions(rest);

@@ -1,4 +1,4 @@
-// launch/commands/inspect_corpus.cpp: a packed corpus: what its manifest says, and pairs as text.
+// launch/commands/inspect_corpus.cpp: shows a packed corpus: its manifest, and pairs as text.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -61,7 +61,7 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (!fs::exists(fs::path(folder) / kManifestFile))
     fail(ErrorKind::data,
-         fmt::format("{}: there is no {} beside it; a shard is only read through its corpus' manifest, "
+         fmt::format("{}: there is no {} beside it; a shard is only read through its corpus's manifest, "
                      "which holds its SHA-256",
                      file, kManifestFile));
   Corpus corpus(folder);

@@ -1,4 +1,5 @@
-// launch/commands/inspect_model.cpp: `weft inspect model`: the tree of layers with parameters, operations and memory.
+// launch/commands/inspect_model.cpp: `weft inspect model`: prints the tree of layers with parameters,
+// operations, memory.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostRanks = 64;
 
-std::vector<std::string> parts_of(const std::string& name) {  // "encoder.0.self.qkv.weight" at its points
+std::vector<std::string> parts_of(const std::string& name) {  // splits "encoder.0.self.qkv.weight" at the dots
   std::vector<std::string> parts;
   for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
     end = name.find('.', begin);
@@ -43,7 +44,7 @@ void print_line(size_t depth, const std::string& name, const std::string& shape,
              with_commas(count));
 }
 
-// With a column for a rank's slices where the model is split.
+// Has a column for a rank's slices if the model is split.
 void print_tree(const ParamStore& params) {
   const bool is_split = params.tp_size() > 1;
   const auto shard = [&](const std::string& text) { return is_split ? text : ""; };
@@ -109,7 +110,7 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-// The arena's size is the same on each of tp ranks: one of them asks for all.
+// The arena's size is the same on all tp ranks: a dry run of one is enough.
 size_t activation_bytes(const RunConfig& config, int64_t tp, Device device) {
   size_t bytes = 0;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
@@ -141,7 +142,7 @@ void inspect_model(const std::string& path, const ModelView& view) {
   fill_vocabularies(config.data.train, view.vocabulary, config.model);
   config.model.resolve(view.tp);
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
-  // What training on this machine would take.
+  // The memory of a rank that trains on this machine.
   const auto alone = make_single_communicator();
   const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;
   config.train.precision =
@@ -160,11 +161,11 @@ int run_inspect_model(const std::vector<std::string>& args) {
   std::vector<std::string> paths;
   ModelView view;
   options.positional("PATH", paths, "a .cfg file; a run's or checkpoint's folder");
-  options.add("tp", view.tp, "show what each of so many tensor-parallel ranks holds");
+  options.add("tp", view.tp, "tensor-parallel ranks: show the shard of each");
   options.add("device", view.device, kDeviceSentence);
-  options.add("length", view.length, "tokens of a sentence, eos included: attention's operations depend on it");
+  options.add("length", view.length, "tokens of a sentence, eos included; attention's operations depend on it");
   options.add("vocabulary", view.vocabulary,
-              "of a .cfg file that names no vocabulary: entries of both, in place of its corpus'");
+              ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
   if (!options.parse(args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
   if (view.tp < 1 || view.tp > kMostRanks)

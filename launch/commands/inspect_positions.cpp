@@ -1,5 +1,5 @@
-// launch/commands/inspect_positions.cpp: `weft inspect positions`: the vectors that are added to a sentence's
-// embeddings, drawn.
+// launch/commands/inspect_positions.cpp: `weft inspect positions`: draws the vectors that are added to
+// embeddings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct PositionsRequest {
   ModelConfig model;
 };
 
-// An option that would change nothing is a mistake, and is said to be one.
+// Refuses options that have no effect.
 void check_used(const Options& options, Positions positions) {
   if (is_rotary(positions))
     fail(ErrorKind::usage,
@@ -44,7 +44,7 @@ void check_used(const Options& options, Positions positions) {
       fail(ErrorKind::usage, fmt::format("--{} is for sinusoids: a learned table is drawn as it is", name));
 }
 
-// `found`: the configuration at PATH is in `r`, which is complete now.
+// `found`: `r` already has the configuration at PATH.
 bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found) {
   Options options("inspect positions [PATH] [options] > FILE.svg");
   r.paths.clear();
@@ -54,7 +54,7 @@ bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found
   options.add("layout", r.model.positions, "interleaved, halves, tensor2tensor, learned (of a checkpoint)");
   options.add("width", r.model.width, "dimensions");
   options.add("offset", r.model.position_offset, "position of the first token");
-  options.add("target", r.target, "the target side's table, where positions are learned");
+  options.add("target", r.target, "learned positions: draw the target side's table");
   if (!options.parse(args)) return false;
   if (r.paths.size() > 1) fail(ErrorKind::usage, "give one PATH: a drawing shows one model's positions");
   if (r.count < 1 || r.count > kMaxPositions)
@@ -76,7 +76,7 @@ std::vector<float> sinusoids(const PositionsRequest& r) {
   return {rows, rows + r.count * r.model.width};
 }
 
-// The first rows of a learned table; `r` takes its size.
+// The first rows of a learned table; sets the size in `r`.
 std::vector<float> learned(const std::string& checkpoint, PositionsRequest& r) {
   if (checkpoint.empty())
     fail(ErrorKind::usage, "learned positions are in a checkpoint: give the folder of one that has them");
@@ -97,7 +97,7 @@ std::vector<float> learned(const std::string& checkpoint, PositionsRequest& r) {
   return values;
 }
 
-// Every `step`-th number, empty labels between.
+// Labels every `step`-th number; the others are empty.
 std::vector<std::string> ticks(int64_t first, int64_t count, int64_t step) {
   std::vector<std::string> labels;
   for (int64_t i = first; i < first + count; ++i) labels.push_back(i % step == 0 ? fmt::format("{}", i) : "");
@@ -141,7 +141,7 @@ int run_inspect_positions(const std::vector<std::string>& args) {
   if (!request.paths.empty()) {
     found = find_config(request.paths.front());
     request.model = found.config.model;
-    parse(args, request, /*found=*/true);  // again: the path's own settings are the defaults
+    parse(args, request, /*found=*/true);  // second pass: the path's settings are now the defaults
   }
   if (!request.output.empty()) prepare_output(request.output);
   std::vector<float> values =

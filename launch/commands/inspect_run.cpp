@@ -1,4 +1,4 @@
-// launch/commands/inspect_run.cpp: a checkpoint, verified; and a run's folder: its log and its checkpoints.
+// launch/commands/inspect_run.cpp: shows a verified checkpoint, or a run's log and checkpoints.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLastRecords = 5;
 
-// A number of a record; not there, or not finite when it was written: nothing.
+// A number of a record; nothing if it is missing or was not finite.
 std::optional<double> number(const nlohmann::json& record, const char* key) {
   const auto it = record.find(key);
   if (it == record.end() || !it->is_number()) return std::nullopt;

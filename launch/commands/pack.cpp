@@ -1,5 +1,5 @@
-// launch/commands/pack.cpp: `weft pack`: two text files to a packed corpus; what became of every pair is said at the
-// end.
+// launch/commands/pack.cpp: `weft pack`: packs two text files into a corpus and prints a summary of kept, cut
+// and dropped pairs.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -46,17 +46,18 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train a tokenizer for each side, of --vocab-size each");
   add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
-  options.add("training-lines", p.training_lines, "lines sampled to train on, half of them from each side");
+  options.add("training-lines", p.training_lines,
+              "lines sampled for training the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
-              "share of the characters that get an entry; the rest are bytes");
-  options.add("max-length", p.max_length, "pieces of the longest sentence to be kept whole");
-  options.add("over-long", p.over_long, "what happens to a pair with a longer one: drop or cut");
-  options.add("shard-pairs", p.shard_pairs, "pairs in a shard: two or three times as many are in memory at once");
+              "share of the characters that get an entry; the rest are encoded as bytes");
+  options.add("max-length", p.max_length, "longest sentence that is kept whole, in tokens");
+  options.add("over-long", p.over_long, "longer sentences: drop the pair, or cut");
+  options.add("shard-pairs", p.shard_pairs, "pairs in a shard; memory holds two or three times as many");
   options.add("no-shuffle", request.no_shuffle,
-              "keep the order of the text (held-out sets); pairs dropped leave no gap");
-  options.add("seed", p.seed, "of the shuffle and of the sample of lines");
-  options.add("threads", p.threads, "for encoding; 0 = all cores; the result does not depend on it");
-  options.add("overwrite", p.overwrite, "replace the corpus that --output holds");
+              "keep the order of the text (for held-out sets); dropped pairs leave no gap");
+  options.add("seed", p.seed, "seed of the shuffle and of the sample of lines");
+  options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on it");
+  options.add("overwrite", p.overwrite, "replace the corpus in --output");
   options.add("quiet", request.quiet, "no progress, no summary");
   if (!options.parse(args)) {
     fmt::print("{}", kExamples);

@@ -1,8 +1,7 @@
-// launch/commands/score.cpp: `weft score`: the log probability that a model gives to each pair of two files, order
-// kept.
+// launch/commands/score.cpp: `weft score`: a model's log probability of each pair of two files, in order.
 //
-// A line of the table is a pair: natural logarithm of the target's probability given the source, number of target
-// tokens (end of sentence included), and their quotient.
+// A line of the table has the natural logarithm of the target's probability given the source, the number of
+// target tokens (eos included), and their quotient.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -31,14 +30,14 @@ bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   Options options("score --checkpoint PATH --source FILE --target FILE [options]");
   r.model.add_to(options);
   options.add("source", r.source, "source sentences, one a line, plain or gzip");
-  options.add("target", r.target, "the translation of each");
+  options.add("target", r.target, "translation of each source sentence");
   options.add("json", r.json, "one JSON object a line instead of a table");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
   return true;
 }
 
-// Rank 0's two files, a chunk of pairs at a time: source, target, source, target, ...
+// Reads rank 0's two files a chunk of pairs at a time: source, target, source, target, ...
 class PairReader {
  public:
   PairReader(const std::string& source, const std::string& target) : source_(source), target_(target) {}
@@ -70,7 +69,7 @@ std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& 
   return pairs;
 }
 
-// Both files once from beginning to end, before anything is printed: every pair can be scored, or none is.
+// Checks both files before anything is printed: either every pair is scored, or none.
 void check_pairs(LoadedModel& model, const ScoreRequest& r) {
   const int64_t longest = longest_scored_pieces(model.replica().model());
   ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.model.quiet));

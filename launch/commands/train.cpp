@@ -1,4 +1,5 @@
-// launch/commands/train.cpp: `weft train`: a configuration from a file and the command line, trained on all ranks.
+// launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all
+// ranks.
 #include "launch/commands.h"
 #include "launch/options/config_io.h"
 #include "parallel/communicator.h"

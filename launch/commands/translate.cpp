@@ -1,7 +1,9 @@
-// launch/commands/translate.cpp: `weft translate`: standard input to standard output, line by line, order kept.
+// launch/commands/translate.cpp: `weft translate`: translates standard input to standard output, line by
+// line.
 //
-// Lines go in chunks through the model, so memory does not grow with the input; on a terminal each line at once. Rank 0
-// reads and writes, the dp ranks share a chunk's sentences. Attention is computed only if --alignment asks for it.
+// Lines are translated in chunks, so memory does not grow with the input; on a terminal each line is
+// translated at once. Rank 0 reads and writes, the dp ranks divide the sentences of a chunk. Alignments are
+// computed only with --alignment.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -38,10 +40,11 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
   Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
   r.model.add_to(options);
   add_decode_options(options, r.decode);
-  options.add("nbest", r.decode.nbest, "above 1: so many lines a sentence, `index ||| text ||| score`");
-  options.add("scores", r.scores, "the score and a tab before each translation");
+  options.add("nbest", r.decode.nbest, "above 1: that many lines for each sentence, `index ||| text ||| score`");
+  options.add("scores", r.scores, "print the score and a tab before each translation");
   r.alignment.add_to(options);
-  options.add("batch", r.batch, "sentences side by side on a rank; 0 = as many as fit; the text never depends on it");
+  options.add("batch", r.batch,
+              "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
@@ -70,7 +73,7 @@ void write(const NBest& nbest, int64_t index, const TranslateRequest& r) {
   }
 }
 
-// Where the best translation of each line looks while it is written, to rank 0's files.
+// Writes the alignments of each line's best translation to rank 0's files.
 class AlignmentKeeper {
  public:
   AlignmentKeeper(LoadedModel& model, const AlignmentRequest& request)
@@ -132,10 +135,10 @@ int run_translate(const CommandContext& context) {
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
   RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   request.decode = config.decode;
-  request.decode.nbest = 1;      // how many stand in the output is for who calls to say
-  parse(context.args, request);  // again: the checkpoint's own settings are the defaults
+  request.decode.nbest = 1;      // the command line decides, not the checkpoint
+  parse(context.args, request);  // second pass: the checkpoint's settings are now the defaults
   check_decode_options(request.decode);
-  if (request.alignment.wanted()) request.alignment.choice(config.model);  // a bad one stops before the model is read
+  if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
@@ -144,7 +147,7 @@ int run_translate(const CommandContext& context) {
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
   translate_all(world, translator, keeper ? &*keeper : nullptr, request);
   if (world.is_main_rank() && translator.num_cut() > 0)
-    fmt::print(stderr, "weft: lines of more than {} pieces, cut there: {}\n", translator.longest_source(),
+    fmt::print(stderr, "weft: lines longer than {} tokens, which were cut: {}\n", translator.longest_source(),
                translator.num_cut());
   return 0;
 }

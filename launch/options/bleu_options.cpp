@@ -1,4 +1,4 @@
-// launch/options/bleu_options.cpp: their names and sentences, and what does not go together.
+// launch/options/bleu_options.cpp: names and help of the options, and checks of their combinations.
 #include "launch/options/bleu_options.h"
 
 #include <fmt/format.h>
@@ -21,28 +21,28 @@ void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
                      "the translation, one sentence a line; - or none: standard input; several: the first is the "
                      "baseline");
-  options.add("reference", r.reference_files,
-              "the right translation, line by line (- : standard input); may be given several times");
-  options.add("metrics", r.metric_lists,
-              "which of bleu, chrf and ter, with commas between them; bleu,chrf if not given");
+  options.add("reference", r.reference_files, "reference translation, line by line (- : standard input); repeatable");
+  options.add("metrics", r.metric_lists, "bleu, chrf and ter, separated by commas; bleu,chrf if not given");
   options.add("tokenize", r.bleu.tokenizer,
-              "how BLEU cuts words: 13a (text as people write it), intl, char, zh or none (at spaces)");
-  options.add("smooth", r.bleu.smoothing, "what BLEU does for n-grams without a match: exp, floor, add-k or none");
-  options.add("smooth-value", r.smooth_value, "for floor (0.1 if not given) and add-k (1)");
-  options.add("lowercase", r.bleu.lower_case, "compare without case (BLEU and chrF; TER does so anyway)");
-  options.add("effective-order", r.bleu.effective_order, "leave out n-grams longer than the text: for one sentence");
+              "BLEU's tokenizer: 13a (for ordinary text), intl, char, zh or none (splits at spaces)");
+  options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
+  options.add("smooth-value", r.smooth_value, "value of floor (0.1 if not given) and add-k (1)");
+  options.add("lowercase", r.bleu.lower_case, "ignore case (BLEU and chrF; TER does by default)");
+  options.add("effective-order", r.bleu.effective_order,
+              "leave out n-grams longer than the text; for single sentences");
   options.add("chrf-word-order", r.chrf.word_order, "word n-grams in chrF: 0 gives chrF2, 2 gives chrF2++");
-  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER compares with case");
-  options.add("ter-normalized", r.ter.normalized, "TER splits punctuation off first");
-  options.add("ter-no-punct", r.ter.no_punct, "TER leaves punctuation out");
-  options.add("ter-asian-support", r.ter.asian_support, "and treats Chinese and Japanese characters so, too");
+  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: compare with case");
+  options.add("ter-normalized", r.ter.normalized, "TER: split punctuation off first");
+  options.add("ter-no-punct", r.ter.no_punct, "TER: leave punctuation out");
+  options.add("ter-asian-support", r.ter.asian_support, "TER: extend both to Chinese and Japanese characters");
   options.add("confidence", r.confidence, "95 % interval of each score, by bootstrap");
-  options.add("confidence-n", r.confidence_n, "resamples of it");
-  options.add("paired-bs", r.paired_bs, "does each system differ from the first by more than chance? Bootstrap");
-  options.add("paired-bs-n", r.paired_bs_n, "resamples of it");
-  options.add("paired-ar", r.paired_ar, "the same question by approximate randomisation");
-  options.add("paired-ar-n", r.paired_ar_n, "trials of it");
-  options.add("seed", r.seed, "of resampling and randomisation");
+  options.add("confidence-n", r.confidence_n, "number of resamples");
+  options.add("paired-bs", r.paired_bs,
+              "test whether each system differs from the first by more than chance, by bootstrap");
+  options.add("paired-bs-n", r.paired_bs_n, "number of resamples");
+  options.add("paired-ar", r.paired_ar, "the same test by approximate randomisation");
+  options.add("paired-ar-n", r.paired_ar_n, "number of trials");
+  options.add("seed", r.seed, "seed of resampling and randomisation");
   options.add("width", r.width, "digits after the point");
   options.add("json", r.json, "print one JSON object with all digits");
   options.add("quiet", r.quiet, "no progress on standard error");
@@ -67,7 +67,7 @@ std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
   return metrics.empty() ? std::vector<std::string>{"bleu", "chrf"} : metrics;
 }
 
-// An option that would change nothing is a mistake, and is said to be one.
+// Refuses options that have no effect.
 void check_used(const Options& options, const BleuRequest& r) {
   const auto needs = [&](const char* option, bool is_used, const char* what) {
     if (options.given(option) && !is_used) fail(ErrorKind::usage, fmt::format("--{} needs {}", option, what));

@@ -1,4 +1,4 @@
-// launch/options/config_io.cpp: .cfg text through Boost.Program_options into a RunConfig, and back.
+// launch/options/config_io.cpp: converts .cfg text to a RunConfig, with Boost.Program_options, and back.
 #include "launch/options/config_io.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Boost does not say where a key stands; this finds its last place. 0 if there is none.
+// Line number of a key's last occurrence, which Boost does not report; 0 if there is none.
 int line_of(const std::string& text, const std::string& key) {
   std::istringstream in(text);
   std::string line, section;
@@ -44,10 +44,10 @@ int line_of(const std::string& text, const std::string& key) {
   return found;
 }
 
-constexpr size_t kLargestFile = 1 << 20;  // of a configuration, by far
+constexpr size_t kLargestFile = 1 << 20;  // bytes; far more than any configuration
 constexpr size_t kLongestQuote = 200;
 
-// Weights or a picture given by mistake are not to be printed on a terminal.
+// Binary files given by mistake must not be printed to a terminal.
 void require_text(const std::string& text, const std::string& file_name) {
   const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
@@ -57,11 +57,11 @@ void require_text(const std::string& text, const std::string& file_name) {
          fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
 }
 
-// What to_cfg cannot write so that it reads back: a value with `#` would lose its end without a word.
+// Refuses values that would not read back: a `#` would silently cut the rest of a value.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
-    fail(ErrorKind::usage, fmt::format("{} = '{}': '#', line ends and outer spaces cannot stand in a .cfg; choose "
+    fail(ErrorKind::usage, fmt::format("{} = '{}': a .cfg cannot hold '#', line ends and outer spaces; choose "
                                        "another path",
                                        field.key, value));
 }
@@ -119,12 +119,12 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
   const auto parse = [&](RunConfig& into) {
     dry_run = false;
     Options options("train --config FILE [--section.key=value ...]");
-    options.add("config", file, "a .cfg file; the options beside it on the command line win");
+    options.add("config", file, "a .cfg file; options on the command line override it");
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
     options.sections(into);
     return options.parse(args);
   };
-  RunConfig looked_at;  // the first pass only finds the file
+  RunConfig looked_at;  // the first pass only finds --config
   if (!parse(looked_at)) return false;
   if (!file.empty()) apply_cfg_file(file, config);
   parse(config);
@@ -137,7 +137,7 @@ std::string to_cfg(const RunConfig& config) {
   std::string text, section;
   for (const Field& field : fields_of(copy)) {
     refuse_unwritable(field);
-    const size_t dot = field.key.find('.');  // what has none stands before the first section
+    const size_t dot = field.key.find('.');  // keys without a dot come before the first section
     if (dot != std::string::npos && field.key.substr(0, dot) != section) {
       section = field.key.substr(0, dot);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);

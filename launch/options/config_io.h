@@ -1,8 +1,10 @@
-// launch/options/config_io.h: a run's configuration from a .cfg file and the command line, and back to text.
+// launch/options/config_io.h: reads a run's configuration from a .cfg file and the command line, and writes
+// it as text.
 //
-// A .cfg is INI: `[section]`, `key = value`, `#` begins a comment. On the command line the same option is
-// `--section.key=value` or `--section.key value`, and wins. An unknown key is an Error of kind usage with the nearest
-// name; a bad value is one that names the key, the value and what is allowed. Relative paths are the current folder's.
+// A .cfg file is INI: `[section]`, `key = value`, `#` begins a comment. On the command line the same option
+// is `--section.key=value` or `--section.key value`, which overrides the file. An unknown key is an Error of
+// kind usage with the nearest name; a bad value is one with the key, the value and the allowed values.
+// Relative paths start at the current folder.
 #pragma once
 
 #include <string>
@@ -12,13 +14,13 @@
 
 namespace weft {
 
-// `weft train`'s arguments: --config FILE, --dry-run, --section.key=value. False if --help was asked for and printed.
+// `weft train`'s arguments: --config FILE, --dry-run, --section.key=value. False if --help was printed.
 bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run);
 
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config);
 void apply_cfg_file(const std::string& path, RunConfig& config);
 
-std::string to_cfg(const RunConfig& config);    // with each option's sentence; apply_cfg reads it back equal
+std::string to_cfg(const RunConfig& config);    // with each option's help; apply_cfg reads it back equal
 std::string describe(const RunConfig& config);  // the table of all options for --help
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// launch/options/decode_options.cpp: their names and sentences, and what they may be.
+// launch/options/decode_options.cpp: names, help and allowed values of the decoding options.
 #include "launch/options/decode_options.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
   options.add("beam", decode.beam, "hypotheses kept; 1 = greedy");
   options.add("length-penalty", decode.length_penalty, "alpha of ((5 + length) / 6)^alpha; 0 = none");
   options.add("max-length-factor", decode.max_length_factor,
-              "a translation has at most factor * source pieces + extra pieces");
+              "a translation has at most factor * source tokens + extra tokens");
   options.add("max-length-extra", decode.max_length_extra, "see max-length-factor");
   for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
     options.describe_default(key, "checkpoint's");

@@ -1,7 +1,7 @@
-// launch/options/decode_options.h: how `weft translate` and `weft evaluate` search: as the checkpoint's own [decode]
-// section says, or as options say.
+// launch/options/decode_options.h: search options of `weft translate` and `weft evaluate`; the defaults are
+// the checkpoint's [decode] section.
 //
-// A command parses twice: first to find the checkpoint, then with its settings as the defaults.
+// A command parses twice: first to find the checkpoint, then with the checkpoint's settings as defaults.
 #pragma once
 
 #include "launch/options/options.h"
@@ -10,6 +10,6 @@
 namespace weft {
 
 void add_decode_options(Options& options, DecodeConfig& decode);
-void check_decode_options(const DecodeConfig& decode);  // after the second parse; names the options as they are given
+void check_decode_options(const DecodeConfig& decode);  // after the second parse; errors name the options
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// launch/options/exchange_format.h: the file formats of other programs that `weft import` and `weft export` know.
+// launch/options/exchange_format.h: file formats of other programs that `weft import` and `weft export`
+// support.
 #pragma once
 
 #include <cstdint>

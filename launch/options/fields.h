@@ -1,9 +1,10 @@
-// launch/options/fields.h: the options of any struct as a list of named texts: what the command line, the .cfg file and
-// --help have in common.
+// launch/options/fields.h: the options of any struct as a list of named texts, for the command line, the .cfg
+// file and
+// --help.
 //
-// A struct lists its fields once, by fields(v) (trainer/run_config.h). Collecting them binds each to its member: set()
-// parses a text into it and throws an Error that names what is allowed; get() prints it so that set() reads it back
-// equal. A Field must not outlive the struct it is bound to.
+// A struct lists its fields once, in fields(v) (trainer/run_config.h). Each Field is bound to a member: set()
+// parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it
+// back equal. A Field must not outlive its struct.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ struct Field {
   std::string key;  // "model.width", "vocab-size"
   std::string sentence;
   bool is_flag = false;  // a bool: `--key` alone means true
-  bool is_list = false;  // may be given several times
+  bool is_list = false;  // may be repeated
   std::function<void(const std::string&)> set;
   std::function<std::string()> get;
 };

@@ -1,4 +1,4 @@
-// launch/options/nearest.cpp: the edit distance, row by row.
+// launch/options/nearest.cpp: computes the edit distance row by row.
 #include "launch/options/nearest.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace weft {
 
 int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);  // distances of a's first i characters to each prefix of b
+  std::vector<int> row(b.size() + 1);  // distances from a's first i characters to each prefix of b
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 0; i < a.size(); ++i) {
     int diagonal = row[0]++;

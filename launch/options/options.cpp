@@ -22,7 +22,8 @@ bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
                      [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
 }
 
-// What Boost does not take: flags that may have a value (`--json`, `--json false`), and empty values (`--data.valid=`).
+// Boost does not support flags with an optional value (`--json`, `--json false`) and empty values
+// (`--data.valid=`).
 std::vector<std::string> for_boost(const std::vector<std::string>& args, const std::vector<Field>& fields) {
   std::vector<std::string> out;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -92,7 +93,7 @@ bool Options::parse(const std::vector<std::string>& args) {
     fmt::print("{}", help());
     return false;
   }
-  const auto two_dashes = std::find(args.begin(), args.end(), "--");  // what follows are no options, whatever they say
+  const auto two_dashes = std::find(args.begin(), args.end(), "--");  // the arguments after it are not options
   for (const po::option& option : split_arguments(for_boost({args.begin(), two_dashes}, fields_), fields_)) {
     if (option.string_key.empty()) {
       const std::string& text = option.value.at(0);
@@ -122,7 +123,7 @@ void Options::require(const std::string& key) const {
 std::string Options::help() const {
   std::string text = fmt::format("usage: weft {}\n", usage_);
   if (positional_ != nullptr) text += "\n" + describe_one(positional_name_, "", positional_sentence_);
-  std::vector<Field> fields = fields_;  // those of no section first: a heading is for all that follows it
+  std::vector<Field> fields = fields_;  // options without a section come first, before any heading
   std::stable_partition(fields.begin(), fields.end(), [](const Field& f) { return section_of(f.key).empty(); });
   return text + describe_fields(fields);
 }

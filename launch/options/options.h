@@ -1,14 +1,14 @@
-// launch/options/options.h: the options of one subcommand: read from its arguments, explained by --help.
+// launch/options/options.h: parses the options of a subcommand and prints its --help.
 //
 //   Options options("pack --source FILE --target FILE --output DIR [options]");
 //   options.add("source", source, "text, one sentence a line");       // --source FILE or --source=FILE
 //   options.section("decode", decode);                                // --decode.beam=5
 //   options.positional("FILE", files, "what to inspect");             // arguments without a name
-//   if (!options.parse(args)) return 0;                               // --help was asked for and printed
+//   if (!options.parse(args)) return 0;                               // --help was printed
 //   options.require("source");                                        // an Error of kind usage if it was not given
 //
-// A bool is a flag: `--json` alone, `--json=true` or `--json false`. An unknown option is an Error with the nearest
-// name. The text given to the constructor is the usage line, without the program's name.
+// A bool is a flag: `--json` alone, `--json=true` or `--json false`. An unknown option is an Error with the
+// nearest name. The constructor's text is the usage line without the program's name.
 #pragma once
 
 #include <set>
@@ -38,7 +38,7 @@ class Options {
   }
   void positional(const char* name, std::vector<std::string>& values, const char* sentence);
 
-  void describe_default(const std::string& key, const std::string& text);  // in --help, in place of the value
+  void describe_default(const std::string& key, const std::string& text);  // shown in --help in place of the value
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
@@ -55,7 +55,7 @@ class Options {
   std::set<std::string> given_;
 };
 
-// A table of options, grouped by section: name, value, sentence.
+// A table of options, grouped by section: name, value, help.
 std::string describe_fields(const std::vector<Field>& fields);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// launch/options/tokenizer_options.h: ready SentencePiece models on the command line: --tokenizer for both sides, or
-// one for each.
+// launch/options/tokenizer_options.h: options for existing SentencePiece models: --tokenizer for both sides,
+// or one for each.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// Which of them may stand together is check_tokenizer_files' to say (data/tokenizer.h).
+// check_tokenizer_files() checks their combination (data/tokenizer.h).
 inline void add_tokenizer_options(Options& options, std::string& joint, std::string& source, std::string& target) {
-  options.add("tokenizer", joint, "a ready SentencePiece model for both sides");
-  options.add("source-tokenizer", source, "a ready model for the source; with --target-tokenizer");
-  options.add("target-tokenizer", target, "a ready model for the target; with --source-tokenizer");
+  options.add("tokenizer", joint, "an existing SentencePiece model for both sides");
+  options.add("source-tokenizer", source, "an existing model for the source; with --target-tokenizer");
+  options.add("target-tokenizer", target, "an existing model for the target; with --source-tokenizer");
 }
 
 }  // namespace weft

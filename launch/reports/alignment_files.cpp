@@ -1,4 +1,4 @@
-// launch/reports/alignment_files.cpp: alignments as Pharaoh lines, JSON lines and heat maps.
+// launch/reports/alignment_files.cpp: writes alignments as Pharaoh lines, JSON lines and heat maps.
 #include "launch/reports/alignment_files.h"
 
 #include <fmt/format.h>
@@ -25,12 +25,12 @@ namespace {
 
 constexpr const char* kHeading = ": cross-attention, ";  // of a drawing, after "line N"
 
-constexpr int kDrawingSize = 1100;  // of the cells, where the smallest ones allow it
+constexpr int kDrawingSize = 1100;  // of the cells, unless they would become too small
 constexpr int kSmallestCell = 6, kLargestCell = 22, kLabelFont = 13;
 
 enum class Form { pharaoh, json_lines, drawings };
 
-// `.json` or `.SVG` would be Pharaoh's lines, which is not what its user had in mind.
+// Without this check, `.json` or `.SVG` would silently mean Pharaoh lines.
 Form form_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string(), ending = fs::path(path).extension().string();
   for (const std::string known : {".svg", ".jsonl"}) {
@@ -51,7 +51,7 @@ std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer
   return pieces;
 }
 
-// nlohmann leaves U+0085, U+2028 and U+2029 as they are, which end a line for some readers.
+// nlohmann does not escape U+0085, U+2028 and U+2029, which some readers take for line ends.
 std::string to_one_json_line(const nlohmann::json& json) {
   const std::string text = json.dump();
   std::string line;
@@ -98,7 +98,7 @@ class LinesFile : public AlignmentFile {
   Format format_;
 };
 
-// Whether we drew it: no other file of such a name is touched.
+// Whether Weft drew the file: others of such a name are never removed.
 bool is_drawing(const fs::path& path) {
   std::string start(1000, '\0');
   std::ifstream in(path, std::ios::binary);
@@ -121,7 +121,7 @@ class Drawings : public AlignmentFile {
   }
   void add(const Alignment& alignment) override {
     std::string svg = draw_(alignment, ++lines_);
-    if (lines_ == 1) {  // whether it is the only one is not known yet
+    if (lines_ == 1) {  // it may be the only one
       first_ = std::move(svg);
       return;
     }
@@ -133,7 +133,7 @@ class Drawings : public AlignmentFile {
   }
 
  private:
-  // Those of a text with more lines, or with one line, would stand beside ours as if they belonged to it.
+  // Drawings of an earlier text with more lines, or with one, would look as if they belonged to this one.
   void remove_earlier() const {
     const std::string name = path_.stem().string();
     std::vector<fs::path> earlier;
@@ -160,13 +160,13 @@ class Drawings : public AlignmentFile {
 }  // namespace
 
 void AlignmentRequest::add_to(Options& options) {
-  files.clear();  // a second parse lists them again
+  files.clear();  // the second parse lists them again
   options.add(
       "alignment", files,
-      "keep cross-attention: NAME.svg draws it (several lines: NAME-0001.svg, ..., in place of earlier drawings), "
-      "NAME.jsonl has all numbers, other names Pharaoh's `0-0 2-1`; repeatable");
-  options.add("alignment-layer", layer, "decoder layer that is kept: last, mean, or a number from 0");
-  options.add("alignment-head", head, "head that is kept: mean, or a number from 0");
+      "write cross-attention: NAME.svg draws it (several lines: NAME-0001.svg, ..., replacing earlier drawings), "
+      "NAME.jsonl has all numbers, other names get Pharaoh's `0-0 2-1`; repeatable");
+  options.add("alignment-layer", layer, "decoder layer: last, mean, or a number from 0");
+  options.add("alignment-head", head, "head: mean, or a number from 0");
 }
 
 void AlignmentRequest::check(const Options& options) const {
@@ -212,7 +212,7 @@ std::string json_line(const Alignment& a, const Tokenizer& source, const Tokeniz
 }
 
 std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer& target, const std::string& title) {
-  double most = 0;  // a diffuse map would be white, were its colours those of a sharp one
+  double most = 0;  // scales the colours: a diffuse map would otherwise be almost white
   for (const float weight : a.weights)
     if (std::isfinite(weight)) most = std::max(most, static_cast<double>(weight));
   const auto longest = static_cast<int>(std::max({a.source.size(), a.target.size(), size_t{1}}));

@@ -1,9 +1,9 @@
-// launch/reports/alignment_files.h: the files of `weft translate --alignment FILE`: which attention is kept, and in
-// what form.
+// launch/reports/alignment_files.h: the files of `weft translate --alignment FILE`: choice of attention, file
+// formats.
 //
-// The ending of a file's name says the form: .svg draws, .jsonl keeps every probability, any other is Pharaoh's `i-j`;
-// one that is nearly .svg or .jsonl is refused. Text files hold one line a sentence and appear whole when finish() is
-// called, or not at all.
+// The ending of a file's name selects the format: .svg is a drawing, .jsonl has every probability, any other
+// is Pharaoh's `i-j`; a misspelt .svg or .jsonl is refused. Text files have one line for each sentence;
+// finish() makes them appear atomically.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ struct AlignmentRequest {
 
   bool wanted() const { return !files.empty(); }
   void add_to(Options& options);
-  void check(const Options& options) const;  // refuses a choice of attention that no file asks for
-  void check_files() const;  // before any work: refuses what cannot be written, and one file given twice
+  void check(const Options& options) const;  // refuses a choice of layer or head without a file
+  void check_files() const;                  // before any work: refuses files that cannot be written or are given twice
   Transformer::AttentionChoice choice(const ModelConfig& model) const;
   std::string describe(const ModelConfig& model) const;  // "layer 5, mean of 8 heads"
 };
 
-// Source and target token joined, counted from 0: "0-0 2-1 1-2", by target; eos on neither side. "" if there is none.
+// Pairs of source and target token, counted from 0, by target: "0-0 2-1 1-2"; without eos. "" if there is
+// none.
 std::string pharaoh_line(const Alignment& alignment);
-// {"source": [pieces and eos], "target": [pieces and eos], "weights": [a row for each target piece]}
+// {"source": [tokens and eos], "target": [tokens and eos], "weights": [a row for each target token]}
 std::string json_line(const Alignment& alignment, const Tokenizer& source, const Tokenizer& target);
 std::string drawing(const Alignment& alignment, const Tokenizer& source, const Tokenizer& target,
                     const std::string& title);
@@ -39,12 +40,12 @@ std::string drawing(const Alignment& alignment, const Tokenizer& source, const T
 class AlignmentFile {
  public:
   virtual ~AlignmentFile() = default;
-  virtual void add(const Alignment& alignment) = 0;  // of the next line of the input
+  virtual void add(const Alignment& alignment) = 0;  // for the next line of the input
   virtual void finish() = 0;
 };
 
-// `title` heads the drawings. A NAME.svg of one sentence is drawn to that file, of several to NAME-0001.svg,
-// NAME-0002.svg, ..., by line. Drawings that an earlier call left under any of these names are removed first.
+// `title` is the title of the drawings. NAME.svg is drawn for one sentence, NAME-0001.svg, NAME-0002.svg, ...
+// for several ones, by line. Drawings of an earlier call with any of these names are removed first.
 std::unique_ptr<AlignmentFile> open_alignment_file(const std::string& path, const Tokenizer& source,
                                                    const Tokenizer& target, const std::string& title);
 

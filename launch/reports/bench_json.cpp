@@ -1,4 +1,4 @@
-// launch/reports/bench_json.cpp: what `weft bench` found, for programs.
+// launch/reports/bench_json.cpp: results of `weft bench` as JSON.
 #include <nlohmann/json.hpp>
 
 #include "launch/options/fields.h"

@@ -1,4 +1,4 @@
-// launch/reports/bench_report.cpp: tables for people.
+// launch/reports/bench_report.cpp: results of `weft bench` as tables.
 #include "launch/reports/bench_report.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ std::string peak_text(const BenchReport& r) {
   return s;
 }
 
-// A layer's three passes stand side by side.
+// One row for each layer, with its three passes.
 std::string products_text(const BenchReport& r) {
   std::string s = fmt::format("\nmatrix products: best and median GFLOP/s, share of the peak\n  {:<11}{:<19}", "",
                               "rows x out x in");
@@ -52,7 +52,7 @@ std::string products_text(const BenchReport& r) {
   return s + "\n";
 }
 
-// Kinds of an op together: what they move over the time that they take, beside the time that copies would.
+// Sums over the kinds of an op: bytes over time, compared with the time of copies.
 struct OpRate {
   std::string op;
   int64_t calls = 0;
@@ -79,8 +79,7 @@ std::string kernels_text(const BenchReport& r) {
     const CopyRate& copy = r.copies[i];
     s += fmt::format("   {}: {:.1f}", format_bytes(static_cast<size_t>(copy.bytes)), copy.bytes_per_second / kGiga);
   }
-  s += fmt::format(
-      "\n\nops of a block, by themselves: calls, best time of all, GB/s beside copies of as much, GFLOP/s\n");
+  s += fmt::format("\n\nops of a block, one by one: calls, best time of all, GB/s and share of a copy's, GFLOP/s\n");
   for (const OpRate& o : rates_by_op(r)) {
     s += fmt::format("  {:<24} {:>5} {:>12.6f} s {:>8.1f} {:>6.1f} %", o.op, o.calls, o.seconds,
                      o.bytes / o.seconds / kGiga, 100 * o.copy_seconds / o.seconds);
@@ -96,7 +95,7 @@ std::string step_text(const BenchReport& r) {
     for (const auto& [name, seconds] : times)
       s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.looked_at);
   };
-  if (t.looked_at != t.seconds) s += fmt::format("  of a further step, {:.4g} s, each op waited for\n", t.looked_at);
+  if (t.looked_at != t.seconds) s += fmt::format("  of a further step, {:.4g} s, waiting for each op\n", t.looked_at);
   table(t.phases);
   s += "  by part\n";
   table(t.parts);

@@ -1,4 +1,4 @@
-// launch/reports/bench_report.h: what `weft bench` found, as one screen of text or as JSON (docs/bench.md).
+// launch/reports/bench_report.h: results of `weft bench`, as one screen of text or as JSON (docs/bench.md).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-inline constexpr double kGiga = 1e9;  // of what both count by
+inline constexpr double kGiga = 1e9;  // unit of both reports
 
 std::string bench_text(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

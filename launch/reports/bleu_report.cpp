@@ -1,4 +1,4 @@
-// launch/reports/bleu_report.cpp: lines, aligned tables and JSON from the same numbers.
+// launch/reports/bleu_report.cpp: prints the same numbers as lines, aligned tables or JSON.
 #include "launch/reports/bleu_report.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ const char* test_name(PairedTest test) {
   return test == PairedTest::bootstrap ? "paired bootstrap" : "paired approximate randomisation";
 }
 
-// "nrefs:1|bs:1000|seed:12345|case:mixed|...": what the intervals and p-values depend on, too.
+// "nrefs:1|bs:1000|seed:12345|case:mixed|...": with the parameters of intervals and p-values.
 std::string signature(const BleuReport& report, const Metric& metric) {
   std::string fields;
   if (report.num_resamples > 0) fields += fmt::format("bs:{}|", report.num_resamples);
@@ -26,7 +26,7 @@ std::string signature(const BleuReport& report, const Metric& metric) {
   return text.insert(text.find('|') + 1, fields);
 }
 
-// A result equal to the baseline's is never significant, though no sample differs more than it.
+// A result equal to the baseline's is never significant, even if no sample differs more.
 bool is_significant(const MetricReport& metric, size_t system) {
   const SystemResult& result = metric.results[system];
   return result.p_value && *result.p_value < kSignificant && result.score != metric.results[0].score;
@@ -36,8 +36,8 @@ std::string interval_text(const Interval& interval, int num_digits) {
   return fmt::format("{:.{}f} ± {:.{}f}", interval.mean, num_digits, interval.half_width, num_digits);
 }
 
-// "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...": the metric's line, with the longer signature, and the interval behind
-// the score.
+// "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...": the metric's line with the longer signature and the interval
+// after the score.
 std::string single_line(const BleuReport& report, const MetricReport& m, int num_digits) {
   std::string line = m.metric.line(m.sums[0], num_digits);
   line.replace(line.find(m.metric.signature), m.metric.signature.size(), signature(report, m.metric));
@@ -59,7 +59,7 @@ size_t columns(const std::string& text) {  // characters, not bytes
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
-// The first column stands at the left, the others at the right.
+// The first column is left-aligned, the others right-aligned.
 std::string table(const std::vector<Row>& rows) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows)
@@ -133,7 +133,7 @@ std::string to_text(const BleuReport& report, int num_digits) {
   if (report.num_resamples == 0 && report.test == PairedTest::none) return table_of_scores(report, num_digits);
   for (const MetricReport& m : report.metrics) text += table_of_metric(report, m, num_digits);
   if (report.test == PairedTest::none) {
-    text.pop_back();  // the empty line behind the last table
+    text.pop_back();  // the empty line after the last table
     return text;
   }
   return text + fmt::format(

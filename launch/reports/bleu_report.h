@@ -1,7 +1,7 @@
-// launch/reports/bleu_report.h: what `weft bleu` found, as lines and tables for people or as JSON.
+// launch/reports/bleu_report.h: results of `weft bleu` as lines and tables, or as JSON.
 //
-// One system: a line for each metric, in the form that the field's tools print. Several: a table with one line for each
-// system, or, with intervals and p-values, one such table for each metric.
+// One system: a line for each metric, in sacreBLEU's format. Several: a table with a line for each system or,
+// with intervals and p-values, one such table for each metric.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct BleuReport {
   int64_t num_segments = 0;
   PairedTest test = PairedTest::none;
   int64_t num_trials = 0;     // of the test
-  int64_t num_resamples = 0;  // behind the intervals; 0: there are none
+  int64_t num_resamples = 0;  // of the intervals; 0: no intervals
   uint64_t seed = 0;
   std::vector<MetricReport> metrics;
 };

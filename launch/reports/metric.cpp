@@ -1,4 +1,4 @@
-// launch/reports/metric.cpp: each metric's statistics as a row of numbers, and back.
+// launch/reports/metric.cpp: converts each metric's statistics to a row of numbers and back.
 #include "launch/reports/metric.h"
 
 #include <cmath>
@@ -66,7 +66,7 @@ nlohmann::json to_json(const TerScore& ter) {
           {"reference_length", ter.stats.reference_length}};
 }
 
-// `stats_of_segment` and `score_of_sums` are what the three metrics differ in.
+// The three metrics differ only in `stats_of_segment` and `score_of_sums`.
 template <typename StatsOfSegment, typename ScoreOfSums>
 Metric make_metric(std::string key, std::string name, std::string signature, StatsOfSegment stats_of_segment,
                    ScoreOfSums score_of_sums) {

@@ -1,5 +1,5 @@
-// launch/reports/metric.h: BLEU, chrF and TER as tables and tests see them: numbers of a segment, and what their sums
-// say.
+// launch/reports/metric.h: a common interface of BLEU, chrF and TER: numbers of each segment, and the score
+// of their sums.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct Metric {
   std::function<std::vector<double>(std::string_view hypothesis, const std::vector<std::string_view>& references)>
       segment;
   std::function<double(Sums)> score;
-  std::function<std::string(Sums, int num_digits)> line;  // name, signature, score and what belongs to it
+  std::function<std::string(Sums, int num_digits)> line;  // name, signature, score and its details
   std::function<nlohmann::json(Sums)> json;
 };
 

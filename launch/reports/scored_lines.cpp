@@ -1,4 +1,4 @@
-// launch/reports/scored_lines.cpp: the whole text in memory, then its lines.
+// launch/reports/scored_lines.cpp: reads the whole text into memory and splits it into lines.
 #include "launch/reports/scored_lines.h"
 
 #include <fmt/format.h>
