@@ -1,8 +1,9 @@
-# tests/check_layers.cmake: what the source tree promises, read from its files: cmake -DROOT=<tree> -P check_layers.cmake
+# tests/check_layers.cmake: checks the rules of the source tree: cmake -DROOT=<tree> -P check_layers.cmake
 #
-# The ladder launch -> trainer -> model -> { parallel, data } -> tensor: a folder includes only what stands to its right.
-# Within a folder, a room includes only the rooms listed for it. Each third-party header has one door. No file has more than 400 lines. Only tensor/dtype.h asks whether nvcc compiles
-# it. Every test file belongs to a test program, and none is switched off.
+# The layers are launch -> trainer -> model -> { parallel, data } -> tensor: a folder includes only folders to
+# its right. A subfolder includes only the subfolders listed for it. Only the listed files include a
+# third-party header. No file has more than 400 lines. Only tensor/dtype.h has a preprocessor condition on
+# nvcc. Every test file belongs to a test program, and no test is disabled.
 cmake_minimum_required(VERSION 3.22)
 
 set(folders launch trainer model parallel data tensor)
@@ -14,7 +15,8 @@ set(may_data tensor)
 set(may_tensor "")
 set(also_model data/batch.h)
 
-# room, what it may include of its own folder besides itself (regular expression). The folder's own files may use any room.
+# Subfolder, and the files of its folder that it may include besides its own (regular expression). Files
+# directly in a folder may include all its subfolders.
 set(rooms
   tensor/cpu         "^tensor/(cpu/.*|[a-z0-9_]+[.]h)$"
   tensor/cuda        "^tensor/(cuda/.*|[a-z0-9_]+[.]h)$"
@@ -36,7 +38,7 @@ set(rooms
   launch/reports     "^launch/options/.*[.]h$"
   launch/commands    "^launch/([a-z0-9_]+|options/.*|reports/.*)[.]h$")
 
-# header, files that may include it (regular expressions); a test may include what its folder may
+# Header, and the files that may include it (regular expressions); a test may include what its folder may.
 set(doors
   "^dnnl"          "^(tests/)?tensor/cpu/"
   "^oneapi/"       "^(tests/)?tensor/cpu/"
@@ -49,8 +51,8 @@ set(doors
   "^boost/"        "^((tests/)?launch|tests/emulation)/")
 
 set(longest 400)
-set(skips_allowed "")  # files whose tests may be skipped, each with its reason in a comment
-# Tests of ctest that may end as skipped: archive, where the user can neither be root nor have a user namespace.
+set(skips_allowed "")  # files whose tests may be skipped; a comment gives each reason
+# ctest's tests that may be skipped: archive, if the user is not root and cannot have a user namespace.
 set(ctest_skips_allowed archive)
 
 function(violation text)
@@ -62,7 +64,7 @@ function(check_ladder file header)
   string(REGEX MATCH "^[^/]*" target "${header}")
   if(folder IN_LIST folders AND target IN_LIST folders AND NOT target STREQUAL folder
      AND NOT target IN_LIST may_${folder} AND NOT header IN_LIST also_${folder})
-    violation("${file} includes ${header}: ${folder}/ may not know ${target}/")
+    violation("${file} includes ${header}: ${folder}/ must not include ${target}/")
   endif()
 endfunction()
 
@@ -76,7 +78,7 @@ function(check_rooms file header)
   math(EXPR at "${at} + 1")
   list(GET rooms ${at} allowed)
   if(NOT header MATCHES "${allowed}")
-    violation("${file} includes ${header}: ${room}/ may not know it")
+    violation("${file} includes ${header}: ${room}/ must not include it")
   endif()
 endfunction()
 
@@ -116,7 +118,8 @@ function(check_cuda_conditions file)
   endif()
 endfunction()
 
-# A test belongs to the program of its folder of tests/, which two files must name: tests/CMakeLists.txt and its own.
+# A test belongs to the program of its folder in tests/, named in tests/CMakeLists.txt and in its own
+# CMakeLists.txt.
 function(check_test_is_run file)
   string(REGEX REPLACE "^tests/([^/]*)/.*$" "\\1" folder "${file}")
   set(registration "")

@@ -1,8 +1,8 @@
-# tests/check_layers_test.cmake: check_layers.cmake finds each kind of violation in a small made-up tree, and nothing in
-# a good one: cmake -DWORK=<folder> -P check_layers_test.cmake
+# tests/check_layers_test.cmake: check_layers.cmake finds each kind of violation in a small synthetic tree,
+# and none in a good one: cmake -DWORK=<folder> -P check_layers_test.cmake
 cmake_minimum_required(VERSION 3.22)
 
-# Writes a good tree, then `content` to `file`, and checks it; `expected` is part of what must be said, or OK.
+# Writes a good tree, then `content` to `file`, and checks it; `expected` is a part of the message, or OK.
 function(expect expected file content)
   file(REMOVE_RECURSE ${WORK})
   file(WRITE ${WORK}/tensor/dtype.h "#if defined(__CUDACC__)\n#endif\n")
@@ -34,16 +34,16 @@ expect(OK tests/tensor/cpu/deep/gemm_test.cpp "")
 expect(OK parallel/mpi/session.cpp "#include <mpi.h>\n")
 expect(OK tests/emulation/machine/fiber.cpp "#include <boost/context/fiber.hpp>\n#include <cuda_runtime.h>\n")
 
-expect("tensor/ops.h includes model/config.h: tensor/ may not know model/" tensor/ops.h "#include \"model/config.h\"\n")
-expect("tensor/cpu/gemm/gemm.cpp includes data/batch.h: tensor/ may not know data/" tensor/cpu/gemm/gemm.cpp "  #  include \"data/batch.h\"\n")
-expect("data/loader.h includes parallel/mesh.h: data/ may not know parallel/" data/loader.h "#include \"parallel/mesh.h\"\n")
-expect("parallel/mesh.h includes data/batch.h: parallel/ may not know data/" parallel/mesh.h "#include \"data/batch.h\"\n")
-expect("model/block.h includes data/loader.h: model/ may not know data/" model/block.h "#include \"data/loader.h\"\n")
-expect("trainer/metrics/bleu.h includes launch/report.h: trainer/ may not know launch/" trainer/metrics/bleu.h "#include \"launch/report.h\"\n")
+expect("tensor/ops.h includes model/config.h: tensor/ must not include model/" tensor/ops.h "#include \"model/config.h\"\n")
+expect("tensor/cpu/gemm/gemm.cpp includes data/batch.h: tensor/ must not include data/" tensor/cpu/gemm/gemm.cpp "  #  include \"data/batch.h\"\n")
+expect("data/loader.h includes parallel/mesh.h: data/ must not include parallel/" data/loader.h "#include \"parallel/mesh.h\"\n")
+expect("parallel/mesh.h includes data/batch.h: parallel/ must not include data/" parallel/mesh.h "#include \"data/batch.h\"\n")
+expect("model/block.h includes data/loader.h: model/ must not include data/" model/block.h "#include \"data/loader.h\"\n")
+expect("trainer/metrics/bleu.h includes launch/report.h: trainer/ must not include launch/" trainer/metrics/bleu.h "#include \"launch/report.h\"\n")
 
 expect(OK trainer/inference/evaluate.h "#include \"trainer/metrics/bleu.h\"\n")
-expect("trainer/metrics/bleu.h includes trainer/report/units.h: trainer/metrics/ may not know it" trainer/metrics/bleu.h "#include \"trainer/report/units.h\"\n")
-expect("launch/options/options.h includes launch/commands.h: launch/options/ may not know it" launch/options/options.h "#include \"launch/commands.h\"\n")
+expect("trainer/metrics/bleu.h includes trainer/report/units.h: trainer/metrics/ must not include it" trainer/metrics/bleu.h "#include \"trainer/report/units.h\"\n")
+expect("launch/options/options.h includes launch/commands.h: launch/options/ must not include it" launch/options/options.h "#include \"launch/commands.h\"\n")
 
 expect("tensor/ops.cpp includes dnnl.hpp: only" tensor/ops.cpp "#include <dnnl.hpp>\n")
 expect("tensor/ops.cpp includes cuda_runtime.h: only" tensor/ops.cpp "#include <cuda_runtime.h>\n")

@@ -1,7 +1,8 @@
-# tests/gpu_parts.sh: the parts of tests/gpu, each a function part_NAME that fails by its status, and what they share.
+# tests/gpu_parts.sh: the parts of tests/gpu, each a function part_NAME that reports failure by its status,
+# and helpers.
 #
-# A part runs in the folder work/ beside the report. It says in one line what it found by `note`, or why it cannot run by
-# `cannot`; it may leave PART.json and, for the report, PART.md.part.
+# A part runs in the folder work/ beside the report. It prints its result in one line with `note`, or the
+# reason why it cannot run with `cannot`; it may write PART.json and, for the report, PART.md.part.
 # shellcheck shell=bash disable=SC2154,SC2034,SC2016  # variables of tests/gpu; used there; marks of code in markdown
 
 top=$(readlink -f "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..")
@@ -35,19 +36,19 @@ describe pytorch 240 "steps of base and big on the same sentences: Weft, PyTorch
 note() { printf '%s\n' "$*" >>"$part.note"; }
 cannot() { note "$*"; exit "$cannot_run"; }
 needs_program() { [ -x "$bin/$1" ] || cannot "$bin/$1 is not there: build the tests (launch/build), or launch/archive --tests"; }
-mpi() {  # mpi RANKS COMMAND...: also as root, and on fewer cores than ranks, as ctest runs them
+mpi() {  # mpi RANKS COMMAND...: also as root, and on fewer cores than ranks
   OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_ALLOW_RUN_AS_ROOT=1 \
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpirun" --quiet -n "$1" --oversubscribe --bind-to none "${@:2}"
 }
 
-# The first of these folders with a library of that name.
+# The first of the folders that has a library of that name.
 folder_with() {
   local name=$1 folder
   for folder in "${@:2}"; do
     if [ -e "$folder/$name" ]; then echo "$folder"; return; fi
   done
 }
-# CUDA's libraries where the loader does not look by itself: the toolkit's folder, or what pip installed for PyTorch.
+# CUDA's libraries outside the loader's default path: the toolkit's folder, or pip's packages for PyTorch.
 find_cuda_libraries() {
   local places=(/usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib) name folder
   mapfile -t -O ${#places[@]} places < <("$python" -c '
@@ -60,7 +61,7 @@ for folder in site.getsitepackages():
   done
 }
 is_emulated() { [ -e "$cuda_module" ] && [[ $(ldd "$cuda_module" 2>/dev/null) != *libcudart* ]]; }
-num_gpus() {  # that a program sees
+num_gpus() {  # visible to a program
   if is_emulated; then echo "${WEFT_EMULATION_DEVICES:-1}"; return; fi
   local gpus
   gpus=$({ nvidia-smi -L 2>/dev/null || true; } | awk '/^GPU / { ++n } END { print n + 0 }')
@@ -70,9 +71,9 @@ num_gpus() {  # that a program sees
     echo "$gpus"
   fi
 }
-# Seconds that a part may take. They are a GPU's; the emulated device is slow.
+# Time limit of a part in seconds, for a GPU; the emulated device is slower.
 limit_of() { if is_emulated; then echo $((4 * part_limit[$1])); else echo "${part_limit[$1]}"; fi; }
-# What Weft says where it cannot use the GPU; fails where it can.
+# Prints Weft's reason if it cannot use the GPU; fails if it can.
 refusal_of_the_device() {
   local said
   [ -x "$weft" ] || { echo "no program at $weft: launch/build makes it"; return; }
@@ -81,14 +82,14 @@ refusal_of_the_device() {
   tail -n 1 <<<"$said"
 }
 
-# A filter of GoogleTest: all tests of a program but those that device_filters.txt leaves out for these reasons.
+# GoogleTest filter: all tests of a program except those that device_filters.txt leaves out for these reasons.
 all_but() {  # all_but FOLDER REASON...
   awk -v folder="$1" -v reasons=" ${*:2} " '
     $1 == folder && index(reasons, " " $2 " ") { left_out = left_out separator $3; separator = ":" }
     END { print "-" left_out }' "$top/tests/device_filters.txt"
 }
-# in_shards FOLDER REASONS COMMAND...: the tests of FOLDER's program that are left out for none of these reasons. Most of their
-# time is the host's, which computes what they compare with; so a few processes share the device.
+# in_shards FOLDER REASONS COMMAND...: runs the tests of FOLDER's program that are left out for none of these
+# reasons. Most of their time goes to reference results on the host, so a few processes share the device.
 in_shards() {
   local shard processes=() status=0 filter shards
   # shellcheck disable=SC2086  # several reasons
@@ -104,7 +105,7 @@ in_shards() {
   return $status
 }
 num_passed() { cat ./*.tests | sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
-run_programs() {  # run_programs FOLDER...: their tests that ask something of a device
+run_programs() {  # run_programs FOLDER...: their tests that use a device
   local folder reasons=host status=0
   ! is_emulated || reasons='host slow'
   rm -f ./*.tests
@@ -123,7 +124,7 @@ sanitize() {  # sanitize TOOL OPTION...
   ! is_emulated || cannot "the emulated device: compute-sanitizer watches GPUs"
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) || cannot "no compute-sanitizer on PATH or in /usr/local/cuda/bin"
   needs_program tensor_tests
-  # How cuBLASLt's kernels share their memory is NVIDIA's matter.
+  # Leaves out cuBLASLt's kernels.
   [ "$1" != racecheck ] || [[ $("$sanitizer" --help 2>&1) != *--kernel-regex* ]] || set -- "$@" --kernel-regex kns=weft
   rm -f ./*.tests
   in_shards tensor 'host slow' "$sanitizer" --tool "$1" --error-exitcode 9 "${@:2}" "$bin/tensor_tests" || status=1
@@ -134,7 +135,7 @@ part_memcheck() { sanitize memcheck; }
 part_racecheck() { sanitize racecheck; }
 part_initcheck() { sanitize initcheck; }
 
-# What is trained on: Multi30k's text if it was given, else the language of make_grammar. Sets $config.
+# The training text: Multi30k if given, otherwise the language of make_grammar. Sets $config.
 make_corpus() {
   local ending=''
   config=$top/configs/grammar.cfg
@@ -160,9 +161,9 @@ training() {  # training RUN OPTION...: sets $command
 note_smaller() { ! is_emulated || note "smaller than on a GPU: width 32, 1 + 1 layers, blocks of 160 rows;"; }
 compare_losses() { "$top/tests/learning/compare_losses" "$@"; }
 
-# 10 steps on grids, or as few as --steps says: ranks that share a GPU take turns of milliseconds.
+# At most 10 steps on grids: ranks that share a GPU take turns of milliseconds.
 grid_steps() { echo $((steps < 10 ? steps : 10)); }
-on_grid() {  # on_grid WAY GRID OPTION...: the losses are those of one rank
+on_grid() {  # on_grid WAY GRID OPTION...: compares the losses with those of one rank
   local dp=${2%x*} tp=${2#*x}
   training "$1-$2" --device=cuda --train.precision=f32 --train.steps="$(grid_steps)" --batch.blocks=4 --parallel.dp="$dp" --parallel.tp="$tp" \
     --parallel.communication="$1" --parallel.share_gpu=true --parallel.timeout=40 "${@:3}"
@@ -187,7 +188,7 @@ part_grids() {
       count=$((count + 1))
       on_grid $way $grid || failed+=("$way $grid")
     done
-    if [ $way = nccl ]; then  # its sums recorded
+    if [ $way = nccl ]; then  # records its all-reduces
       count=$((count + 1))
       on_grid nccl 2x2 --train.cuda_graph=true || failed+=("nccl 2x2 as CUDA graphs")
     fi
@@ -199,7 +200,7 @@ part_grids() {
 
 part_learning() {
   local on_cpu
-  export OMP_WAIT_POLICY=passive  # its training on the CPU runs beside those on the GPU
+  export OMP_WAIT_POLICY=passive  # training on the CPU runs at the same time as on the GPU
   make_corpus
   training cpu --device=cpu --train.precision=f32 --train.steps="$steps"
   "${command[@]}" 2>cpu.log &
@@ -234,7 +235,7 @@ part_nccl() {
   [ ${#failed[@]} -eq 0 ]
 }
 
-# As tables for people, then once more as JSON.
+# Runs it twice: for tables, then for JSON.
 bench() {  # bench NAME
   ! is_emulated || cannot "$emulated"
   local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 8000)

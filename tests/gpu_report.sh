@@ -1,6 +1,7 @@
-# tests/gpu_report.sh: the report of tests/gpu: what machine, what each part found, tables of speeds; for people and as JSON.
+# tests/gpu_report.sh: the report of tests/gpu: machine, result of each part, tables of speeds; as Markdown
+# and JSON.
 #
-# Reads what the parts left in $work: `results` (lines of part|result|seconds|note), pages and JSON files; and their logs.
+# Reads the files of the parts in $work: `results` (lines of part|result|seconds|note), pages and JSON files; and logs.
 # shellcheck shell=bash disable=SC2154,SC2016  # variables of tests/gpu and tests/gpu_parts.sh; marks of code in markdown
 
 first_line() { "$@" 2>/dev/null | head -n 1 || true; }

@@ -1,10 +1,10 @@
-// tests/bench/encode_bench.cpp: SentencePiece alone, for tests/bench/packing: every line to ids, nothing written.
+// tests/bench/encode_bench.cpp: SentencePiece's encoding alone, without output, for tests/bench/packing.
 //
 //   encode_bench MODEL THREADS FILE...
 //
-// The files are mapped into memory; threads take a megabyte of lines at a time, so that none waits for another. Prints
-// one JSON object. What is done here is what any program that tokenizes has to do; what `weft pack` takes longer is
-// ours.
+// The files are mapped into memory; threads take a megabyte of lines at a time, so that none waits for
+// another. Prints one JSON object. Every program that tokenizes has at least this cost; the rest of `weft
+// pack`'s time is its own.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
@@ -24,9 +24,9 @@
 
 namespace {
 
-constexpr size_t kTask = 1 << 20;  // bytes; whole lines that begin in them
+constexpr size_t kTask = 1 << 20;  // bytes; a task has the lines that begin in them
 
-std::string_view map_file(const char* path) {  // as long as the process lives
+std::string_view map_file(const char* path) {  // mapped until the process ends
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0 || status.st_size == 0)

@@ -1,4 +1,4 @@
-// tests/bench/loader_bench.cpp: the Loader alone, for tests/bench/packing: how fast it delivers blocks to nobody.
+// tests/bench/loader_bench.cpp: speed of the Loader alone, for tests/bench/packing.
 //
 //   loader_bench PACKED ROWS BLOCKS EPOCHS
 //

@@ -1,9 +1,9 @@
-// tests/bench/ops_bench.cpp: the ops of a training step of the base model, each alone, by Google Benchmark.
+// tests/bench/ops_bench.cpp: Google Benchmark of each op in a training step of the base model.
 //
 //   OMP_NUM_THREADS=2 build/ops_bench --benchmark_filter='gemm/.*bf16' --benchmark_repetitions=5
 //
-// GFLOP/s count the operations that the mathematics needs, GB/s the bytes that must be read and written once. Operands
-// stay where they are from one run to the next, so what fits a cache is found there.
+// GFLOP/s count the necessary operations, GB/s the bytes that must be read and written once. All runs use the
+// same operands, so those that fit into a cache stay there.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -24,7 +24,7 @@ constexpr int64_t kLongest = 128;
 constexpr StepScalars kScalars{.step = 1, .lr = 1e-4f};
 constexpr Dropout kDropout{.rate = 0.1f, .seed = 1, .purpose = 1, .row_stride = kFeedForward, .scalars = &kScalars};
 
-struct Work {  // what one run of an op costs; 0 = not counted
+struct Work {  // cost of one run of an op; 0 = not counted
   double flops = 0, bytes = 0;
 };
 
@@ -50,7 +50,7 @@ class Operands {  // memory of one benchmark
     std::copy(values.begin(), values.end(), t.ptr<int32_t>());
     return t;
   }
-  ops::Weight weight(int64_t out, int64_t in) {  // with its packed forms, where products read them
+  ops::Weight weight(int64_t out, int64_t in) {  // with its packed layouts, if GEMMs read them
     ops::Weight w = random({out, in});
     if (ops::packed_numel(Device::cpu, dtype_, in, out) == 0) return w;
     w.packed_forward = add({ops::packed_numel(Device::cpu, dtype_, in, out)}, dtype_);
@@ -70,13 +70,13 @@ class Operands {  // memory of one benchmark
 };
 
 using Run = std::function<void(Context&)>;
-using Prepare = std::function<Run(Operands&, Work&)>;  // makes operands, says what a run costs, gives the run
+using Prepare = std::function<Run(Operands&, Work&)>;  // makes operands, sets the cost, returns the run
 
 void measure(benchmark::State& state, DType dtype, const Prepare& prepare) {
   Operands operands(dtype);
   Work work;
   const Run run = prepare(operands, work);
-  run(operands.ctx);  // plans and scratch are made once
+  run(operands.ctx);  // warm-up: allocates plans and scratch memory
   for (auto _ : state) run(operands.ctx);
   const auto rate = [&](double amount) {
     return benchmark::Counter(amount * static_cast<double>(state.iterations()) / 1e9, benchmark::Counter::kIsRate);
@@ -116,9 +116,9 @@ void add_linear(const std::string& layer, int64_t in, int64_t out) {
   });
 }
 
-struct Sentences {  // of a block, end to end
+struct Sentences {  // of a block, without gaps
   ops::SequenceRanges ranges;
-  double scores = 0;  // pairs of a query and a key that it may see
+  double scores = 0;  // pairs of a query and a visible key
 };
 
 Sentences wmt_like_sentences(Operands& o, bool causal) {
@@ -139,7 +139,7 @@ void add_attention(const std::string& name, bool causal, int64_t kv_heads) {
   const auto prepare = [causal, kv_heads](bool backward) -> Prepare {
     return [causal, kv_heads, backward](Operands& o, Work& work) -> Run {
       const Sentences s = wmt_like_sentences(o, causal);
-      work.flops = (backward ? 10.0 : 4.0) * s.scores * kWidth;  // products with scores: two forward, five backward
+      work.flops = (backward ? 10.0 : 4.0) * s.scores * kWidth;  // matmuls with scores: two forward, five backward
       const int64_t kv_width = kWidth / kHeads * kv_heads;
       const Tensor qkv = o.random({kRows, kWidth + 2 * kv_width});
       const auto part = [kv_width](const Tensor& t, int64_t i) {

@@ -1,4 +1,4 @@
-// tests/data/atomic_file_test.cpp: files appear whole or not at all.
+// tests/data/atomic_file_test.cpp: files appear complete or not at all.
 #include "data/atomic_file.h"
 
 #include <fcntl.h>

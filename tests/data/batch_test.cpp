@@ -1,4 +1,4 @@
-// tests/data/batch_test.cpp: how pairs lie in a block.
+// tests/data/batch_test.cpp: layout of pairs in a block.
 #include "data/batch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// tests/data/block_plan_test.cpp: the global order cut into blocks: complete, balanced, resumable anywhere.
+// tests/data/block_plan_test.cpp: the division of the global order into blocks is complete, balanced and
+// resumable.
 #include "data/block_plan.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ BatchConfig small_config() {
   return config;
 }
 
-// Source rows in the corpus' own ratio, to the nearest multiple of 16.
+// Source rows in the corpus's ratio, rounded to a multiple of 16.
 int64_t source_rows(const std::vector<PairLength>& lengths, int64_t target_rows) {
   int64_t source = 0, target = 0;
   for (const PairLength& length : lengths) {
@@ -36,8 +37,8 @@ int64_t source_rows(const std::vector<PairLength>& lengths, int64_t target_rows)
   return (source * target_rows / target + 8) / 16 * 16;
 }
 
-// 99 % is the promise. The bound is 99.8 % so that both halves of the method are needed: without the exchange 256 rows
-// reach 98.7 %, without the choice by balance 1024 rows reach 99.5 %.
+// The documentation promises 99 %. The bound of 99.8 % needs both parts of the method: without the exchange
+// 256 rows reach 98.7 %, without the choice by balance 1024 rows reach 99.5 %.
 TEST(BlockPlan, FillsBothSidesAboveNinetyNinePercent) {
   const std::vector<PairLength> lengths = synthetic_lengths(29000, 1);
   for (const int64_t rows : {256, 1024, 2048, 4096}) {
@@ -75,7 +76,7 @@ TEST(BlockPlan, BlocksHoldWhatTheyCount) {
   }
 }
 
-// What was given and what is pending together are the stream so far: each pair once for every epoch begun.
+// Planned and pending pairs together are the stream so far: each pair once for every epoch that has begun.
 TEST(BlockPlan, UsesEveryPairOnceAnEpoch) {
   const int64_t num_pairs = 1000;
   BlockPlan plan(num_pairs, source_of(synthetic_lengths(num_pairs, 3)), small_config(), 1);
@@ -90,7 +91,7 @@ TEST(BlockPlan, UsesEveryPairOnceAnEpoch) {
   }
 }
 
-// A tenth of the pairs is so one-sided that balance alone would always pass them over.
+// A tenth of the pairs is so unbalanced that a choice by balance alone would always skip them.
 TEST(BlockPlan, NoPairWaitsLongerThanTheLookAhead) {
   std::vector<PairLength> lengths = synthetic_lengths(5000, 4);
   for (size_t i = 0; i < lengths.size(); i += 10) lengths[i] = {60, 1};
@@ -133,7 +134,7 @@ TEST(BlockPlan, SeedDecidesTheOrder) {
   EXPECT_NE(two.next().pairs, first);
 }
 
-// A run that is resumed by a later version must go on in the order that it began with.
+// A run that a later version resumes must keep its order.
 TEST(BlockPlan, KeepsItsOrderForEver) {
   BlockPlan plan(500, source_of(synthetic_lengths(500, 5)), small_config(), 1);
   for (int i = 0; i < 50; ++i) plan.next();

@@ -1,4 +1,4 @@
-// tests/data/corpus_test.cpp: a folder of shards read as one corpus, and manifests that do not hold together refused.
+// tests/data/corpus_test.cpp: reading a folder of shards as one corpus, and refusing inconsistent manifests.
 #include "data/corpus.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ class ManifestTest : public ::testing::Test {
 
 TEST_F(ManifestTest, NamesAMissingField) {
   for (const auto& [key, value] : good_.items()) {
-    if (key == "creation") continue;  // for people
+    if (key == "creation") continue;  // informational
     json manifest = good_;
     manifest.erase(key);
     expect_refused(manifest, {file_, "'" + key + "' is missing"});

@@ -1,4 +1,5 @@
-// tests/data/loader_test.cpp: steps read ahead are the plan's, whatever the grid, and go on exactly from any cursor.
+// tests/data/loader_test.cpp: on every grid, steps read ahead follow the plan and resume exactly from any
+// cursor.
 #include "data/loader.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ BatchConfig resolved(const SyntheticCorpus& corpus, BatchConfig config) {
   return config;
 }
 
-// What the loader must give, put together from the plan and the known ids.
+// The expected blocks, built from the plan and the known ids.
 Block expected_block(const SyntheticCorpus& corpus, const std::vector<int64_t>& pairs, int64_t index,
                      const BatchConfig& config) {
   BlockBuilder builder(config.source_rows, config.rows);
@@ -97,7 +98,7 @@ TEST(Loader, GoesOnFromTheCursorAfterAnyStep) {
     cursors.push_back(undisturbed.cursor());
   }
   for (size_t i = 0; i < steps.size(); ++i) {
-    const int dp = 1 << (i % 3);  // also on another grid than the cursor's
+    const int dp = 1 << (i % 3);  // the cursor may come from another grid
     Loader resumed(corpus.folder(), four_blocks(), kSeed, 0, dp, cursors[i]);
     EXPECT_EQ(resumed.cursor(), cursors[i]);
     for (size_t j = i; j < std::min(i + 3, steps.size()); ++j) {
@@ -157,7 +158,7 @@ TEST(Loader, GoesRoundACorpusOfTwoPairs) {
 
 TEST(SourceRows, FollowTheRatioOfTheCorpus) {
   const SyntheticCorpus longer({{29, 9}, {29, 9}}), shorter({{2, 99}});
-  EXPECT_EQ(BlockPlan::source_rows_for(Corpus(longer.folder()), 1000), 3008);  // 3000, to a multiple of 16
+  EXPECT_EQ(BlockPlan::source_rows_for(Corpus(longer.folder()), 1000), 3008);  // 3000, rounded to a multiple of 16
   EXPECT_EQ(BlockPlan::source_rows_for(Corpus(shorter.folder()), 1600), 48);
   EXPECT_EQ(BlockPlan::source_rows_for(Corpus(shorter.folder()), 100), 16);
 }

@@ -1,4 +1,5 @@
-// tests/data/pack_fixture.h: what the tests of packing share: a temporary folder, small texts and a small tokenizer.
+// tests/data/pack_fixture.h: fixture of the packing tests: a temporary folder, small texts and a small
+// tokenizer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ inline std::string gzipped(const std::string& text) {
   return out;
 }
 
-// Sentences of 3 to 9 made-up words, all different from each other because each begins with its number.
+// Sentences of 3 to 9 made-up words; each begins with its number, so all are different.
 inline std::vector<std::string> sentences(int64_t count, uint64_t seed) {
   static const char* const kSyllables[] = {"ka", "lo", "mi", "ren", "tu", "sa", "vor", "ne", "pi", "dul"};
   std::vector<std::string> lines;
@@ -53,7 +54,7 @@ inline std::vector<std::string> sentences(int64_t count, uint64_t seed) {
   return lines;
 }
 
-// A file that lives as long as the test program: a tokenizer of 400 entries for sentences().
+// A tokenizer file of 400 entries for sentences(), which exists until the test program ends.
 inline const std::string& small_tokenizer() {
   static const TemporaryFolder folder;
   static const std::string file = [] {

@@ -1,4 +1,4 @@
-// tests/data/permutation_test.cpp: the keyed permutation is one, can be undone, and looks random.
+// tests/data/permutation_test.cpp: the keyed permutation is a bijection, has an inverse and looks random.
 #include "data/permutation.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Permutation, IdentityLeavesPointsInPlace) {
   }
 }
 
-// 24 orders of 4 points over 24,000 keys: 1000 of each are expected, with a standard deviation of 31.
+// 24 orders of 4 points over 24,000 keys: each is expected 1000 times, with a standard deviation of 31.
 TEST(Permutation, EveryOrderOfFourIsEquallyLikely) {
   std::vector<int> count(256, 0);
   for (uint64_t key = 0; key < 24000; ++key) {
@@ -49,7 +49,7 @@ TEST(Permutation, EveryOrderOfFourIsEquallyLikely) {
   EXPECT_EQ(num_orders, 24);
 }
 
-// Of neighbours, about one pair in `size / 2` stays neighbours in a random order: 2 are expected here.
+// In a random order about one pair of neighbours in `size / 2` stays adjacent: 2 are expected.
 TEST(Permutation, SeparatesNeighbours) {
   const int64_t size = 10000;
   const Permutation permutation(size, 3);
@@ -58,7 +58,7 @@ TEST(Permutation, SeparatesNeighbours) {
   EXPECT_LE(num_neighbours, 12);
 }
 
-// A run that is resumed by a later version must go on in the order that it began with.
+// A run that a later version resumes must keep its order.
 TEST(Permutation, KeepsItsOrderForEver) {
   const Permutation permutation(1000, 42);
   std::vector<int64_t> first;

@@ -1,4 +1,5 @@
-// tests/data/sentencepiece_model.h: models that `weft pack` does not train, by SentencePiece's own trainer.
+// tests/data/sentencepiece_model.h: trains models with SentencePiece's own trainer that `weft pack` would not
+// train.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 
 namespace weft::testing {
 
-// Trains folder/other.model on sentences() with these settings beside a few defaults; returns its path.
+// Trains folder/other.model on sentences() with these settings and a few defaults; returns its path.
 inline std::string train_sentencepiece(const TemporaryFolder& folder,
                                        std::unordered_map<std::string, std::string> settings) {
   write_file_atomically(folder / "text", joined(sentences(500, 1)));

@@ -1,4 +1,4 @@
-// tests/data/tokenizer_test.cpp: SentencePiece trained and loaded, and models that do not match refused.
+// tests/data/tokenizer_test.cpp: training and loading SentencePiece models, and refusing unsuitable ones.
 #include "data/tokenizer.h"
 
 #include <gtest/gtest.h>

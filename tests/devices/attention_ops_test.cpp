@@ -1,4 +1,4 @@
-// tests/devices/attention_ops_test.cpp: attention forward and backward, and its probabilities, over random packings.
+// tests/devices/attention_ops_test.cpp: attention forward, backward and probabilities over random packings.
 #include <algorithm>
 #include <cmath>
 
@@ -8,12 +8,12 @@
 namespace weft::testing {
 namespace {
 
-// In halves the factors of products are rounded on the way, perhaps on both devices: see attention_tiles_test.cpp.
+// In half precision matmul operands are rounded, perhaps on both devices: see attention_tiles_test.cpp.
 Agreement of_attention(DType storage, int64_t length) {
   return {.sums = tolerance(length, 2), .in_norm = storage == DType::bf16 ? 0x1p-7 : 0x1p-10};
 }
 
-// Sentences one behind the other, of none to many rows, with unused rows between and at the end.
+// Consecutive sentences of zero to many rows, with unused rows between them and at the end.
 struct Side {
   ops::SequenceRanges ranges;
   int64_t rows = 0;
@@ -122,7 +122,7 @@ class AttentionOps : public ::testing::TestWithParam<OpCase> {};
 TEST_P(AttentionOps, AreTheSameOnBothDevices) { compare_on_many_arguments(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Random, AttentionOps, ::testing::ValuesIn(kCases), name_of);
 
-// A GPU's kernels are compiled for heads of up to 128 columns: a dry run, which makes the plan, says so.
+// A GPU's kernels are compiled for heads of up to 128 columns; the dry run for the plan refuses larger ones.
 TEST(AttentionOfWideHeads, IsRefusedByADryRun) {
   Context dry(Device::cuda, /*dry_run=*/true);
   const auto tensor = [](Shape shape, DType dtype) { return Tensor(nullptr, shape, dtype, Device::cuda); };

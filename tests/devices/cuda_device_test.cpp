@@ -37,7 +37,7 @@ TEST(CudaDevice, TheHostMayOverwriteWhatItUploaded) {
   EXPECT_EQ(to_host<int32_t>(ctx, buffer.tensor({3 * kCount}, DType::i32)), counted(3 * kCount, 0));
 }
 
-// In one piece and in pieces of sizes that never end where the ring does.
+// Copies the data at once, and in parts whose ends never coincide with the ring's.
 TEST(CudaDevice, UploadsMoreThanThePinnedRingHolds) {
   Context ctx(Device::cuda);
   constexpr int64_t kCount = (int64_t{21} << 20) / sizeof(int32_t) + 3;
@@ -75,7 +75,7 @@ TEST(CudaDevice, MemoryThatIsNotThereIsOneClearLine) {
   const size_t all = device_properties(Device::cuda).total_memory;
   const std::string message = error_of([&] { Buffer(2 * all, Device::cuda); }).what();
   EXPECT_NE(message.find("out of the GPU's memory (device "), std::string::npos) << message;
-  Context ctx(Device::cuda);  // and the device goes on
+  Context ctx(Device::cuda);  // the device still works
   const Buffer buffer(4096, Device::cuda);
   EXPECT_EQ(to_host<float>(ctx, buffer.tensor({1024})), std::vector<float>(1024));
 }
@@ -83,7 +83,7 @@ TEST(CudaDevice, MemoryThatIsNotThereIsOneClearLine) {
 TEST(CudaDevice, FootprintIsWhatTheDriverGives) {
   EXPECT_GE(Buffer::footprint(1, Device::cuda), 1u);
   EXPECT_EQ(Buffer::footprint(size_t{3} << 20, Device::cuda), size_t{4} << 20);  // whole pages
-  EXPECT_LE(Buffer::footprint(1000, Device::cuda), 4096u);                       // small pieces share one
+  EXPECT_LE(Buffer::footprint(1000, Device::cuda), 4096u);                       // small allocations share one
 }
 
 TEST(CudaDevice, SaysWhatItIs) {
@@ -117,7 +117,7 @@ TEST(CudaDevice, ErrorsOfTheModuleKnowWhatTheProgramWasDoing) {
   EXPECT_EQ(error.frames(), std::vector<std::string>{"while testing"});
 }
 
-// In a process of its own: a GPU that met such an error serves this one no more.
+// In a separate process: after such an error a GPU is unusable for the process.
 TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto multiply_what_is_nowhere = [] {
@@ -137,7 +137,7 @@ TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
               "synchronize \\(device 0, .*\\): .*, from an earlier kernel; the last one launched was gemm");
 }
 
-// A dry run asks for no memory; the real one takes what it measured, and no more.
+// A dry run allocates no memory; the real run takes exactly the measured amount.
 TEST(CudaDevice, ScratchMemoryIsWhatTheDryRunMeasured) {
   const auto multiply = [](Context& ctx, const Buffer* buffer) {  // nullptr: tensors without memory
     size_t used = 0;

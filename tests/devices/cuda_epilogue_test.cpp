@@ -1,5 +1,5 @@
-// tests/devices/cuda_epilogue_test.cpp: what products on a CUDA device, real or emulated, save for the gradient of
-// relu, whoever writes it; what they end with under tuning.
+// tests/devices/cuda_epilogue_test.cpp: GEMM epilogues on a real or emulated CUDA device: relu's saved bits,
+// written by cuBLASLt or by our kernel, and epilogues with tuning.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -36,10 +36,10 @@ class CudaEpilogue : public ::testing::Test {
   std::vector<Buffer> buffers_;
 };
 
-// cuBLASLt's bits, or our own kernel's where a slice or a storage leaves cuBLASLt without an algorithm: the product
-// whose gradient is taken may go the other way.
+// The bits come from cuBLASLt, or from our kernel where cuBLASLt has no algorithm for a slice or storage
+// type. The GEMM of the gradient may use the other one.
 TEST_F(CudaEpilogue, ReluSavesABitAnInputInOneOrder) {
-  constexpr int64_t m = 19, n = 136, k = 24, kRowBytes = 256 / 8;  // as many bits as fill whole 128s
+  constexpr int64_t m = 19, n = 136, k = 24, kRowBytes = 256 / 8;  // bits in multiples of 128
   for (const auto& [ab, c_type] : {std::pair{DType::f32, DType::f32},
                                    {DType::bf16, DType::bf16},
                                    {DType::f16, DType::f16},
@@ -65,7 +65,7 @@ TEST_F(CudaEpilogue, ReluSavesABitAnInputInOneOrder) {
   }
 }
 
-// Products that end in activations, their gradients and a bias's gradient, one beside the other.
+// GEMMs with activations, their gradients and a bias gradient as epilogues; results are concatenated.
 class CudaEndings : public CudaEpilogue {
  protected:
   std::vector<double> results(Context& ctx) {
@@ -85,7 +85,7 @@ class CudaEndings : public CudaEpilogue {
     keep(d_weight), keep(d_bias);
     return all;
   }
-  // By a context whose first product is made with this in the environment, where it is read.
+  // Results of a context whose first GEMM reads this variable from the environment.
   std::vector<double> results_with(const char* setting, const char* value = "1") {
     setenv(setting, value, /*overwrite=*/1);
     Context ctx(Device::cuda);
@@ -103,7 +103,7 @@ TEST_F(CudaEndings, AreTheSameWhenTuned) {
   expect_close_in_norm(results_with("WEFT_TUNE_GEMM"), results(ctx_), 0x1p-8);
 }
 
-// The emulated library obeys; on a GPU both are the same.
+// Only the emulated library reads the variable; on a GPU both results are the same.
 TEST_F(CudaEndings, ArePassesWhereCublasLtRefusesThem) {
   const std::vector<double> want = results(ctx_);
   for (const char* when : {"1", "late"})

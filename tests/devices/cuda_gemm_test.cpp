@@ -1,5 +1,5 @@
-// tests/devices/cuda_gemm_test.cpp: products on a CUDA device, real or emulated, for what is particular to one: plans
-// by alignment, shapes that only our own kernel takes, biases of 16 bits, the same bits in every run, tuning.
+// tests/devices/cuda_gemm_test.cpp: GEMMs on a real or emulated CUDA device: plans by alignment, shapes that
+// only our kernel supports, 16-bit biases, the same bits in every run, tuning.
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -18,15 +18,16 @@ struct ProductCase {
   int64_t m, n, k;
   bool trans_a = false, trans_b = false, bias = false, accumulate = false;
   DType ab = DType::f32, c = DType::f32;
-  int64_t extra = 0;                  // columns of the matrices that each is a slice of, beyond its own
-  std::array<int64_t, 3> first = {};  // where the slice begins, of a, b and c
+  int64_t extra = 0;                  // columns around the slice in its matrix
+  std::array<int64_t, 3> first = {};  // first column of the slices a, b and c
 };
 
 constexpr std::array<int64_t, 3> all_at(int64_t first) { return {first, first, first}; }
 
 class CudaGemm : public ::testing::Test {
  protected:
-  // A slice of a matrix of numbers in [-1, 1] that both 16-bit formats hold, also on the host as doubles.
+  // A slice of a matrix of numbers in [-1, 1] that both 16-bit formats represent, with a copy in double on
+  // the host.
   struct Matrix {
     Tensor tensor;
     std::vector<double> values;  // of the slice, row by row
@@ -55,12 +56,12 @@ class CudaGemm : public ::testing::Test {
     });
     return buffer;
   }
-  static std::vector<float> waves(int64_t count) {  // whose products' sums are rounded
+  static std::vector<float> waves(int64_t count) {  // numbers whose dot products are rounded
     std::vector<float> values;
     for (int64_t i = 0; i < count; ++i) values.push_back(std::sin(static_cast<float>(i)));
     return values;
   }
-  // All of a matrix with the columns around its slice.
+  // The whole matrix, with the columns around the slice.
   std::vector<double> downloaded(const Matrix& matrix) {
     const Tensor t = matrix.tensor;
     const Tensor all = matrix.buffer.tensor({t.rows() * t.row_stride}, t.dtype);
@@ -134,7 +135,7 @@ TEST_F(CudaGemm, MatchesLoopsWhereAllIsAligned) {
   for (const auto& [ab, c] : kTypes) expect_right_in_every_variant({.m = 24, .n = 40, .k = 32, .ab = ab, .c = c});
 }
 
-// Column slices whose rows begin at 16, 4 and 2 bytes, and shapes of no round number.
+// Column slices with rows aligned to 16, 4 and 2 bytes, and odd shapes.
 TEST_F(CudaGemm, MatchesLoopsForSlicesOfAnyAlignment) {
   for (const auto& [ab, c] : kTypes) {
     expect_right_in_every_variant({.m = 16, .n = 8, .k = 24, .ab = ab, .c = c, .extra = 8, .first = all_at(8)});
@@ -151,7 +152,7 @@ TEST_F(CudaGemm, MatchesLoopsForRowsAndColumnsAlone) {
   }
 }
 
-// Where the library may cut a sum into parts, they are added up in one order.
+// If the library splits a sum into parts, it adds them in a fixed order.
 TEST_F(CudaGemm, GivesTheSameBitsInEveryRun) {
   constexpr int64_t m = 32, n = 24, k = 2000;
   for (const auto& [ab, c_type] : kTypes) {
@@ -166,7 +167,7 @@ TEST_F(CudaGemm, GivesTheSameBitsInEveryRun) {
   }
 }
 
-// The same shape and strides: whatever is less aligned than before needs another plan.
+// The same shape and strides with less alignment need another plan.
 TEST_F(CudaGemm, EachOperandMayBeAlignedInItsOwnWay) {
   const auto expect_right_at = [&](const std::array<int64_t, 3>& first) {
     SCOPED_TRACE(fmt::format("{} {} {}", first[0], first[1], first[2]));
@@ -207,7 +208,7 @@ TEST_F(CudaGemm, NothingIsWrittenToAnEmptyResult) {
   ctx_.synchronize();
 }
 
-class TunedCudaGemm : public CudaGemm {  // the variable is read when the first product is made
+class TunedCudaGemm : public CudaGemm {  // the first GEMM reads the variable
  protected:
   void SetUp() override { setenv("WEFT_TUNE_GEMM", "1", /*overwrite=*/1); }
   void TearDown() override { unsetenv("WEFT_TUNE_GEMM"); }

@@ -1,4 +1,4 @@
-// tests/devices/device_mesh_test.cpp: sums over ranks whose tensors lie on a device.
+// tests/devices/device_mesh_test.cpp: all-reduces of tensors on a device.
 #include "parallel/device_mesh.h"
 
 #include <gtest/gtest.h>

@@ -65,8 +65,8 @@ void compare_dropout_backward(RandomArguments& r, OpComparison& devices) {
   devices.expect_same(on::dropout_backward, a, {.dropped_alike = true});
 }
 
-// Norms of 8 or more columns, which multiply by 1 / sqrt(variance), here less than 4. In half precision a neighbour
-// that the sum was rounded to moves the norm by as much.
+// Norms of 8 or more columns multiply by 1 / sqrt(variance), here less than 4. In half precision, rounding
+// the sum to the other neighbour moves the norm by as much.
 Agreement of_norms(int64_t length) { return {.sums = tolerance(length, 4), .units = 8}; }
 
 NormKind norm_kind(RandomArguments& r) { return r.one_of({NormKind::layer, NormKind::rms}); }

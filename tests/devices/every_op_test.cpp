@@ -1,4 +1,4 @@
-// tests/devices/every_op_test.cpp: no op is forgotten among those that are compared on both devices.
+// tests/devices/every_op_test.cpp: every op is compared on both devices.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -29,7 +29,7 @@ TEST(EveryOp, IsComparedOnBothDevices) {
 #define WEFT_NAME_OF_OP(function, Arguments) all.insert(#function);
   WEFT_OPS(WEFT_NAME_OF_OP)
 #undef WEFT_NAME_OF_OP
-  all.erase("pack_weight");  // a GPU has no packed form
+  all.erase("pack_weight");  // a GPU has no packed layout
   EXPECT_EQ(compared_ops(), all);
 }
 

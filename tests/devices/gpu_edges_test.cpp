@@ -1,4 +1,4 @@
-// tests/devices/gpu_edges_test.cpp: what a GPU's kernels do where the CPU refuses the arguments or has no law.
+// tests/devices/gpu_edges_test.cpp: GPU kernels with arguments that the CPU refuses or does not define.
 #include <limits>
 
 #include "tests/devices/op_comparison.h"
@@ -7,7 +7,7 @@
 namespace weft::testing {
 namespace {
 
-// The host does not look into a GPU's memory, so a sentence may have more keys than there are columns.
+// The host does not read a GPU's memory, so a sentence may have more keys than there are columns.
 TEST(AttentionWeightsOfAGpu, LeaveOutKeysPastTheLastColumn) {
   constexpr int64_t kKeys = 70, kColumns = 40;
   Context cpu(Device::cpu), gpu(Device::cuda);
@@ -54,7 +54,7 @@ TEST(NormOfAGpu, RefusesRowsThatNoBlockHoldsInADryRun) {
             "a norm has 32769 columns, but at most 32768 on a GPU; train with a smaller model.width");
 }
 
-// Tensors without gaps are taken as a single row, but only all together.
+// Tensors are treated as a single row only if none of them has gaps.
 TEST(ReluGradientOfAGpu, TakesWholeTensorsAndSlicesTogether) {
   constexpr int64_t kRows = 5, kCols = 12;
   Context cpu(Device::cpu), gpu(Device::cuda);

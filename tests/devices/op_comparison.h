@@ -1,4 +1,4 @@
-// tests/devices/op_comparison.h: one op with the same arguments on the CPU and on the GPU: what it writes must agree.
+// tests/devices/op_comparison.h: runs an op with the same arguments on CPU and GPU and compares the results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace weft::testing {
 
-// The i-th element from t's first on, in memory.
+// The i-th element after t's first, in memory order.
 inline double element(const Tensor& t, const std::byte* bytes, size_t i) {
   const auto read = [&](auto zero) {
     std::memcpy(&zero, bytes + i * sizeof(zero), sizeof(zero));
@@ -39,14 +39,14 @@ inline double unit_of(DType t) {  // the relative spacing of neighbours
   return t == DType::bf16 ? 0x1p-7 : t == DType::f16 ? 0x1p-10 : t == DType::f32 ? 0x1p-23 : 0;
 }
 
-// How far an op's results on two devices may be apart. Arithmetic is f32 on both, so that sums differ by `sums` (see
-// tolerance() in compare.h), and what is stored may be rounded to neighbours, `units` of spacing apart. Where factors
-// of products are rounded on the way, results are compared in norm.
+// Allowed difference between an op's results on two devices. Both compute in f32, so sums differ by up to
+// `sums` (see tolerance() in compare.h), and stored values may be rounded to neighbours, `units` of spacing
+// apart. If matmul operands are rounded, results are compared in norm.
 struct Agreement {
   double sums = tolerance(1);
   double units = 1;
-  double in_norm = 0;          // > 0: of tensors in halves, relative
-  bool dropped_alike = false;  // what is exactly 0 on one device is so on the other
+  double in_norm = 0;          // > 0: for half-precision tensors, relative
+  bool dropped_alike = false;  // exact zeros must be the same on both devices
 };
 
 class OpComparison {
@@ -91,11 +91,11 @@ class OpComparison {
       all_got.push_back(element(t, got.data(), i)), all_want.push_back(element(t, want.data(), i));
     }
     const bool halves = t.dtype == DType::bf16 || t.dtype == DType::f16;
-    if (halves && agreement.in_norm > 0)  // sums that cancel keep the rounding of terms that other rows have whole
+    if (halves && agreement.in_norm > 0)  // cancelling sums keep the rounding of their terms
       return expect_close_in_norm(all_got, all_want, agreement.in_norm, /*floor=*/2);
     for (size_t i = 0; i < all_want.size(); ++i) {
       const double g = all_got[i], w = all_want[i];
-      if (g == w || (std::isnan(g) && std::isnan(w))) continue;  // infinities too
+      if (g == w || (std::isnan(g) && std::isnan(w))) continue;  // also infinities
       const double allowed =
           t.dtype == DType::i32 ? 0 : agreement.units * unit_of(t.dtype) * std::max(std::abs(w), 1e-3) + agreement.sums;
       ASSERT_LE(std::abs(g - w), allowed) << "element " << i << ": " << g << " instead of " << w;

@@ -1,4 +1,4 @@
-// tests/devices/product_ops_test.cpp: products, sums, look-ups, losses and what decoding asks for.
+// tests/devices/product_ops_test.cpp: GEMMs, sums, look-ups, losses and decoding ops.
 #include "tests/devices/op_comparison.h"
 
 namespace weft::testing {
@@ -16,7 +16,7 @@ void compare_gemm(RandomArguments& r, OpComparison& devices) {
         .activation = r.one_of({Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})};
   else if (gemm.trans_a && c.dtype == DType::f32 && bias.empty())
     gemm.d_bias = r.floats({m});
-  // What a GPU may round before the sum, as c is: the bias, which is below 1, and what an activation is applied to.
+  // A GPU may round the bias (below 1) and the input of an activation to c's type.
   const double bias_rounding = bias.empty() ? 0 : unit_of(c.dtype) / 4;
   const bool activates = gemm.epilogue.kind != weft::ops::Epilogue::Kind::none;
   devices.expect_same(weft::ops::gemm, gemm, {.sums = tolerance(k) + bias_rounding, .units = activates ? 2.0 : 1.0});
@@ -25,7 +25,7 @@ void compare_gemm(RandomArguments& r, OpComparison& devices) {
 void compare_column_sum(RandomArguments& r, OpComparison& devices) {
   const int64_t rows = r.one_of<int64_t>({1, 5, 70, 700});
   devices.expect_same(weft::ops::column_sum, r.complete(weft::ops::ColumnSum{.x = r.matrix(rows, r.cols())}),
-                      {.sums = 2 * tolerance(rows)});  // either may be off by one: they add in orders of their own
+                      {.sums = 2 * tolerance(rows)});  // either may be off by one: they add in different orders
 }
 
 void compare_sum(RandomArguments& r, OpComparison& devices) {

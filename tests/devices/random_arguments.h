@@ -1,5 +1,5 @@
-// tests/devices/random_arguments.h: random arguments of one op, on the host: tensors of every storage and place in
-// memory.
+// tests/devices/random_arguments.h: random host arguments of an op: tensors of every storage type, alignment
+// and stride.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ class RandomArguments {
   int64_t rows() { return one_of<int64_t>({1, 2, 5, 33, 70}); }
   int64_t cols() { return one_of<int64_t>({8, 17, 31, 64, 100, 256, 520}); }
 
-  // Uniform in (-scale, scale]. A matrix is whole or a column slice of one, of which the other columns are NaN: at an
-  // offset and of a stride that vectors of 16 bytes divide or not.
+  // Uniform in (-scale, scale]. A matrix is either contiguous or a column slice whose other columns are NaN;
+  // offset and stride may or may not be multiples of 16 bytes.
   Tensor matrix(int64_t rows, int64_t cols) { return matrix(rows, cols, storage); }
   Tensor matrix(int64_t rows, int64_t cols, DType dtype, float scale = 1) {
     if (coin()) return filled(memory({rows, cols}, dtype), scale);
@@ -72,7 +72,7 @@ class RandomArguments {
             .block_stride = from(0, 5000),
             .scalars = scalars()};
   }
-  const StepScalars* scalars() {  // of a step after the first; they live as long as these arguments
+  const StepScalars* scalars() {  // of a step after the first; valid as long as these arguments
     const auto past = [&](double beta) { return static_cast<float>(1 - std::pow(beta, from(1, 20))); };
     return &scalars_.emplace_back(StepScalars{.step = static_cast<uint32_t>(from(0, 1000)),
                                               .block = from(0, 3),
@@ -83,8 +83,8 @@ class RandomArguments {
                                               .sqrt_correction2 = std::sqrt(past(0.98))});
   }
 
-  // Fills all operands that are still empty, by their description: sizes, optional ones and dropout at random. Ids and
-  // other integers are the caller's.
+  // Fills all empty operands by their description; sizes, optional operands and dropout are random. The
+  // caller sets ids and other integers.
   template <typename Arguments>
   Arguments complete(Arguments a = {});
 
@@ -113,7 +113,7 @@ class RandomArguments {
   std::deque<StepScalars> scalars_;
 };
 
-class GivenSizes {  // a visitor that learns each letter's size from the operands that are there
+class GivenSizes {  // a visitor that gets each letter's size from the given operands
  public:
   void in(std::string_view, const Tensor& t, std::string_view dims, OperandType = OperandType::T, int64_t = -1) {
     if (!t.empty() && dims == "*") any = t.shape;
@@ -142,7 +142,7 @@ class GivenSizes {  // a visitor that learns each letter's size from the operand
   }
 };
 
-class MissingOperands {  // the visitor that then makes the others
+class MissingOperands {  // a visitor that makes the other operands
  public:
   MissingOperands(RandomArguments& r, const GivenSizes& given) : r_(r), any_(given.any), sizes_(given.of_letter) {}
 

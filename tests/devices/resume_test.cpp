@@ -1,5 +1,5 @@
-// tests/devices/resume_test.cpp: a run that was begun on one device goes on on the other: checkpoints hold the same
-// numbers, and training goes on as if it had never moved, to rounding.
+// tests/devices/resume_test.cpp: a run started on one device resumes on the other: checkpoints have the same
+// values, and training continues as if it had not moved, up to rounding.
 #include "tests/support/small_run.h"
 #include "trainer/plan/precision.h"
 

@@ -1,4 +1,4 @@
-// tests/devices/step_graphs_test.cpp: a step replayed as CUDA graphs is the step, bit for bit.
+// tests/devices/step_graphs_test.cpp: a step replayed as CUDA graphs equals the plain step bit for bit.
 #include "trainer/step_graphs.h"
 
 #include "tests/support/errors.h"
@@ -66,7 +66,7 @@ std::string refusal(const TextCorpus& corpus, Device device) {
   });
 }
 
-// Ranks that share a GPU sum through their hosts' memory.
+// Ranks that share a GPU all-reduce through host memory.
 TEST(StepGraphs, AreRefusedWhereTheHostTakesPart) {
   const TextCorpus corpus(/*num_pairs=*/200);
   for (const Device device : {Device::cpu, Device::cuda})
@@ -109,7 +109,7 @@ TEST(RecordedWork, ThatFailsLeavesTheStreamFree) {
   const Tensor x = memory.tensor({1});
   RecordedWork work;
   work.run(ctx, [] {});
-  EXPECT_THROW(work.run(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which a recording cannot
+  EXPECT_THROW(work.run(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which is not allowed while recording
   weft::ops::fill(ctx, {.x = x, .value = 3});
   EXPECT_EQ(to_host<float>(ctx, x)[0], 3);
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# tests/emulation/op_tests.sh: what `mutants`, `coverage`, `sanitized` and tests/run share: tests on an emulated device, by
-# the programs of a build folder. Sourced; `top` is the source tree, `build` that folder.
+# tests/emulation/op_tests.sh: runs the programs of a build folder on an emulated device, for `mutants`,
+# `coverage`, `sanitized` and tests/run. Sourced; `top` is the source tree, `build` the build folder.
 
 stop() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
 
@@ -11,13 +11,13 @@ require_op_tests() {
   done
 }
 
-# Of those that match a pattern, the tests of a program that the emulated device runs.
+# The tests of a program that match a pattern and run on the emulated device.
 device_test_filter() {  # FOLDER PATTERN
   awk -v folder="$1" -v out="$2-" '$1 == folder && $2 != "extended" { out = out ":" $3 } END { print out }' \
     "$top/tests/device_filters.txt"
 }
 
-# Runs them on the modules of a folder, after `preload` if that names a library.
+# Runs them with the modules of a folder; `preload` may name a library to preload.
 run_device_tests() {  # MODULES FOLDER FILTER [OPTION...]
   local nccl=$1/libweft_nccl.so
   [ -e "$nccl" ] || nccl=$build/emulated/libweft_nccl.so
@@ -25,7 +25,7 @@ run_device_tests() {  # MODULES FOLDER FILTER [OPTION...]
     timeout 900 env ${preload:+"LD_PRELOAD=$preload"} "$build/$2_tests" --gtest_filter="$3" "${@:4}"
 }
 
-# The same of the op tests: all but training from end to end.
+# The same for the op tests: all except training from end to end.
 op_test_filter() { echo "$(device_test_filter "$1" "$2"):*/ResumeAcrossDevices.*"; }  # FOLDER PATTERN
 run_op_tests() {  # MODULES FOLDER PATTERN [OPTION...]
   run_device_tests "$1" "$2" "$(op_test_filter "$2" "$3")" "${@:4}"

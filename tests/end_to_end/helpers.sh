@@ -1,4 +1,4 @@
-# tests/end_to_end/helpers.sh: what the scripts of this folder have in common; they set weft and mpirun.
+# tests/end_to_end/helpers.sh: functions for the scripts of this folder, which set weft and mpirun.
 # shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; weft and mpirun are the scripts'
 
 fail() {
@@ -9,7 +9,7 @@ check() {  # check SENTENCE COMMAND...: the command must succeed
   "${@:2}" || fail "$1"
   printf 'ok  %s\n' "$1"
 }
-expect() {  # expect STATUS COMMAND...: leaves what it writes in ./out and ./err
+expect() {  # expect STATUS COMMAND...: writes the command's output to ./out and ./err
   local status=0
   "${@:2}" >out 2>err || status=$?
   [ "$status" -eq "$1" ] && return
@@ -20,11 +20,11 @@ same() { cmp -s "$1" "$2"; }
 has() { grep -qF -- "$2" "$1"; }  # has FILE TEXT
 mpi() { "$mpirun" -n "$1" --oversubscribe "${@:2}"; }
 
-step_records() { grep '"loss":' "$1/log.jsonl" | sed -E 's/,"seconds":[^,]*//'; }  # without what no two runs share
-numbers() { sed -E 's/.*"weights"://' "$1" | tr -c '0-9.e+\n-' '\n' | grep .; }  # the weights, one a line
+step_records() { grep '"loss":' "$1/log.jsonl" | sed -E 's/,"seconds":[^,]*//'; }  # without times, which differ between runs
+numbers() { sed -E 's/.*"weights"://' "$1" | tr -c '0-9.e+\n-' '\n' | grep .; }  # the weights, one per line
 losses() { sed -nE 's/.*"loss":([^,]*),.*/\1/p' "$1/log.jsonl"; }
 
-# Two columns of numbers, read from standard input, agree to TOLERANCE of the greater one, or of 1.
+# Two columns of numbers on standard input agree to TOLERANCE, relative to the greater one or to 1.
 columns_agree() {  # columns_agree TOLERANCE LINES
   awk -v tolerance="$1" -v lines="$2" '
     function size(x) { return x < 0 ? -x : x }

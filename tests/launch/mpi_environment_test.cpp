@@ -1,4 +1,4 @@
-// tests/launch/mpi_environment_test.cpp: a launcher of another MPI library is noticed.
+// tests/launch/mpi_environment_test.cpp: launchers of another MPI library are detected.
 #include "launch/mpi_environment.h"
 
 #include <gtest/gtest.h>

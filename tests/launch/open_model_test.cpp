@@ -1,4 +1,4 @@
-// tests/launch/open_model_test.cpp: what rank 0 reads reaches every rank, and so do its errors.
+// tests/launch/open_model_test.cpp: every rank gets the lines that rank 0 reads, and its errors.
 #include "launch/open_model.h"
 
 #include <gtest/gtest.h>

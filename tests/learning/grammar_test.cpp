@@ -1,5 +1,5 @@
-// tests/learning/grammar_test.cpp: the built-in grammar speaks both languages, repeats itself exactly and keeps its
-// sets apart.
+// tests/learning/grammar_test.cpp: the built-in grammar makes correct sentences in both languages, is
+// reproducible and keeps its sets disjoint.
 #include "tests/support/grammar.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::string nominative(const Object& object) { return phrase(object, Case::nomin
 std::string accusative(const Object& object) { return phrase(object, Case::accusative).de; }
 std::string german_number(int value) { return number(value).de; }
 
-// One for the whole program: it takes some hundredths of a second to make.
+// Shared by all tests: it takes some hundredths of a second to make.
 const Corpus& corpus() {
   static const Corpus corpus = make_corpus();
   return corpus;

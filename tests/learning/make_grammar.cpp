@@ -1,6 +1,6 @@
 // tests/learning/make_grammar.cpp: writes the built-in grammar's sets as text: make_grammar FOLDER [PAIRS [SEED]]
 //
-// FOLDER then holds train, valid, test and combinations, each as .en and .de, one sentence a line.
+// FOLDER gets train, valid, test and combinations, each as .en and .de, with one sentence per line.
 #include <fmt/format.h>
 
 #include <charconv>

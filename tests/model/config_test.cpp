@@ -1,4 +1,4 @@
-// tests/model/config_test.cpp: models that cannot be built are refused with the numbers and the options to change.
+// tests/model/config_test.cpp: impossible models are refused with the numbers and the options to change.
 #include "model/config.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(ModelConfig, GivesLearnedPositionsTheirUsualTable) {
   c.positions = Positions::learned;
   c.resolve(1);
   EXPECT_EQ(c.max_positions, 1024);
-  c.resolve(1);  // what was saved loads again
+  c.resolve(1);  // a saved configuration loads again
   EXPECT_EQ(c.max_positions, 1024);
 }
 

@@ -1,4 +1,4 @@
-// tests/model/cross_attention_test.cpp: which attention a choice of layer and head shows, and on which grid.
+// tests/model/cross_attention_test.cpp: the attention of each choice of layer and head, on several grids.
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -32,7 +32,7 @@ struct Alone {  // one rank's model: 2 layers of 4 heads
   std::unique_ptr<Communicator> world = make_single_communicator();
   SmallModel m{small_config(), *world, 5};
 
-  // Multiplies a decoder layer's query projection, of one head or of all.
+  // Scales a decoder layer's query projection of one head or all heads.
   void scale_queries(int layer, int head, float factor) {
     for (const char* part : {"weight", "bias"}) {  // [N, K, D], [N, K]
       const Tensor& q = m.params.find(fmt::format("decoder.{}.cross_attention.q.{}", layer, part))->value;
@@ -71,7 +71,7 @@ TEST(CrossAttention, IsUniformWhereTheQueriesAreNothing) {
   a.scale_queries(1, /*head=*/-1, 0);
   const Weights w = weights_of(a.m, {.layer = 1});
   for (size_t col = 0; col < 6; ++col) EXPECT_NEAR(w[col], 1.0 / 6, 1e-6);
-  EXPECT_NEAR(w[3 * 6], 1.0 / 2, 1e-6);  // the second sentence: a piece and eos
+  EXPECT_NEAR(w[3 * 6], 1.0 / 2, 1e-6);  // the second sentence: a token and eos
 }
 
 TEST(CrossAttention, OfAChosenHeadIsThatHeadsOwn) {
@@ -103,7 +103,7 @@ TEST(CrossAttention, MeanIsTheMeanOfLayersAndHeads) {
 TEST(CrossAttention, DoesNotSeeLaterTargetPieces) {
   Alone a;
   BlockBuilder builder(20, 20);
-  builder.add({3, 4, 5, 6, 7}, {8, 10});  // another last piece
+  builder.add({3, 4, 5, 6, 7}, {8, 10});  // another last token
   builder.add({10}, {3, 3, 4, 5});
   builder.add({9, 8, 7}, {6});
   const Weights w = weights_of(a.m, {}), other = weights_of(a.m, {}, builder.finish(0));

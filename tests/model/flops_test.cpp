@@ -1,4 +1,5 @@
-// tests/model/flops_test.cpp: operations a token against a list of every matrix product, and against published sums.
+// tests/model/flops_test.cpp: operations per token, compared with a list of all matrix products and with
+// published sums.
 #include "model/flops.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +47,7 @@ TEST(Flops, OfASentencePairAreItsMatrixProducts) {
   EXPECT_DOUBLE_EQ(flops.target * kTarget, target);
 }
 
-// A training step of the paper's models takes about so many million operations a pair of tokens, sentences of 30.
+// Million operations per pair of tokens in a training step of the paper's models, for sentences of 30 tokens.
 TEST(Flops, OfThePapersModelsAreTheKnownNumbers) {
   const auto millions = [](const ModelConfig& c) { return (forward_flops(c, 30, 30) * kTrainingPasses).pair() / 1e6; };
   EXPECT_NEAR(millions(shape_of(512, 2048, 6, 37'000)), 380.7, 0.1);

@@ -1,7 +1,7 @@
-// tests/model/grid_check.cpp: under mpirun: on every grid of these ranks, loss and gathered gradients are what a single
-// rank computes by itself; a line for each, exit status 0 if all hold.
+// tests/model/grid_check.cpp: run under mpirun: on every grid of the ranks, loss and gathered gradients equal
+// those of a single rank. Prints a line for each grid; exit status 0 if all agree.
 //
-// On the device under test: GPUs are given to the ranks in turn, and shared where there are fewer.
+// Uses the device under test: the ranks take GPUs in turn, and share them if there are fewer.
 #include <cstdio>
 #include <exception>
 

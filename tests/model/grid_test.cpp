@@ -10,7 +10,7 @@
 namespace weft::testing {
 namespace {
 
-// A model of `parts` heads and a step of `parts` blocks: for every grid whose dp and tp divide `parts`.
+// A model of `parts` heads and a step of `parts` blocks, for every grid whose dp and tp divide `parts`.
 constexpr int kParts[] = {5, 6, 7, 8};
 
 std::vector<Grid> grids_of(int parts, int most_ranks = 8) {

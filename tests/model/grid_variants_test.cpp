@@ -1,5 +1,5 @@
-// tests/model/grid_variants_test.cpp: each option of docs/model.md, switched on its own, changes the model and is the
-// same on every grid.
+// tests/model/grid_variants_test.cpp: each option of docs/model.md, changed by itself, changes the model and
+// gives the same results on every grid.
 #include <gtest/gtest.h>
 
 #include "tests/support/grid_comparison.h"
@@ -16,7 +16,7 @@ struct Variant {
   double smoothing = kSmoothing;
 };
 
-// What the variants change: none of the options, without dropout.
+// The base of the variants: no option set, no dropout.
 ModelConfig plain_model() {
   ModelConfig c;
   c.width = 16, c.heads = 4, c.feed_forward = 20, c.encoder_layers = c.decoder_layers = 1;

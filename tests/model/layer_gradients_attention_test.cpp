@@ -1,5 +1,5 @@
-// tests/model/layer_gradients_attention_test.cpp: attention sublayers and whole blocks: backward against differences of
-// their definition in double, over awkward packings of sentences.
+// tests/model/layer_gradients_attention_test.cpp: backward of attention sublayers and whole blocks, compared
+// with differences of their definition in double, for difficult packings of sentences.
 #include <gtest/gtest.h>
 
 #include "model/block.h"
@@ -28,7 +28,7 @@ double block_tolerance(const ModelConfig& c, const Layout& layout) {
   return tolerance(4 * c.width + c.feed_forward + layout.source_rows + layout.target_rows);
 }
 
-// `change` asks for a variant, or says that it cannot be of these sizes.
+// `change` sets a variant; it returns false if these sizes do not support it.
 void check_self_attention(
     bool causal, bool (*change)(ModelConfig&) = [](ModelConfig&) { return true; }) {
   on_every_layout([=](ModelConfig config, const Layout& layout) {

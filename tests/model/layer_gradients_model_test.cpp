@@ -1,5 +1,5 @@
-// tests/model/layer_gradients_model_test.cpp: the whole model's loss and every gradient against the definition in
-// double and its differences, for the family's forms, over awkward packings of sentences.
+// tests/model/layer_gradients_model_test.cpp: loss and gradients of whole models, compared with the
+// definition in double and its differences, for several architectures and difficult packings of sentences.
 #include <gtest/gtest.h>
 
 #include "model/transformer.h"
@@ -77,10 +77,10 @@ TEST_P(WholeModel, HasTheDefinitionsLossAndGradients) {
         ModelConfig config = bench_config(sizes, rate);
         GetParam().change(config);
         config.resolve(1);
-        if (sizes.width == 8 && !is_rotary(config.positions)) continue;  // the one with heads of even width
-        // RMSNorm of one number is its sign; the gradient is what f32's rounding leaves of 1 - 1.
+        if (sizes.width == 8 && !is_rotary(config.positions)) continue;  // only this size has heads of even width
+        // RMSNorm of one number is its sign; its gradient is only the f32 rounding error of 1 - 1.
         if (config.norm_kind == NormKind::rms && config.width == 1) continue;
-        // A draw without rows that are nearly constant, of which norms would magnify f32's rounding.
+        // A seed without nearly constant rows, for which norms would amplify f32 rounding.
         check_model(config, layout, /*seed=*/4, /*smoothing=*/rate == 0 ? 0.1 : 0);
       }
     }

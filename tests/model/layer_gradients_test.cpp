@@ -1,5 +1,5 @@
-// tests/model/layer_gradients_test.cpp: each position-wise layer's backward against differences of its definition in
-// double, on awkward shapes, with and without dropout.
+// tests/model/layer_gradients_test.cpp: backward of each position-wise layer, compared with differences of
+// its definition in double, for difficult shapes, with and without dropout.
 #include <gtest/gtest.h>
 
 #include "model/layers/embedding.h"
@@ -116,7 +116,7 @@ TEST(LayerGradients, OfResidualStreamWithNormsInBothPositions) {
       const Tensor input2 = stream.input();
       stream.add(p, linear2.forward(p, input2, stream.output()));
       ResidualGradient gradient(p, residuals, d, saved);
-      const Tensor d_input = bench.space(rows, width);  // the product may not overwrite what it reads
+      const Tensor d_input = bench.space(rows, width);  // the GEMM must not overwrite its input
       const auto backward = [&](const RowParallelLinear& linear, const Tensor& input) {
         linear.backward(p, gradient.of_output(p), input, d_input);
         ops::cast(p.ctx, {.x = d_input, .y = gradient.of_input()});

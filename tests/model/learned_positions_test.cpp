@@ -1,4 +1,4 @@
-// tests/model/learned_positions_test.cpp: a trained table a side: what is declared, where it is added, which rows get a
+// tests/model/learned_positions_test.cpp: a learned table for each side: declaration, use, and rows with a
 // gradient.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/model/padded_vocabulary_test.cpp: what pads a vocabulary that tp does not divide is never predicted and has no
-// probability, whatever stands in its rows of the table.
+// tests/model/padded_vocabulary_test.cpp: the padding of a vocabulary that tp does not divide is never
+// predicted and has no probability, for any values in its table rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct PaddedCase {
 struct PaddedResult {
   BlockLoss loss;
   std::map<std::string, std::vector<float>> gradients;
-  std::vector<double> probabilities;  // of each entry of the vocabulary as a first piece
+  std::vector<double> probabilities;  // of each vocabulary entry as the first token
   std::vector<std::vector<Hypothesis>> translations;
   int64_t padding_columns = 0;  // of all ranks
 };
@@ -30,7 +30,7 @@ ModelConfig padded_config(int64_t vocabulary) {
   return c;
 }
 
-// Fills this rank's rows of padding, of the table and of the output's bias; gives their number.
+// Fills this rank's padding rows in the table and the output bias; returns their number.
 int64_t plant(SmallModel& m, float value) {
   const VocabularyRange range = m.model->output().range(m.tp);
   for (const char* name : {"embedding.weight", "output.bias"}) {
@@ -109,7 +109,7 @@ TEST_P(PaddedVocabulary, IsNeverPredictedAndHasNoProbability) {
   }
 }
 
-// 9 entries on 4 ranks: three each, and the last rank has padding alone.
+// 9 entries on 4 ranks: three each, and the last rank has only padding.
 INSTANTIATE_TEST_SUITE_P(Ranks, PaddedVocabulary,
                          ::testing::Values(PaddedCase{2, 17}, PaddedCase{3, 17}, PaddedCase{4, 17}, PaddedCase{4, 9}),
                          [](const auto& info) {

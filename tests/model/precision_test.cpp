@@ -1,11 +1,11 @@
-// tests/model/precision_test.cpp: a model in bf16 or f16 computes what it computes in f32, to the rounding of its
+// tests/model/precision_test.cpp: a model in bf16 or f16 gives the results of f32 up to the rounding of its
 // storage, and the same on every grid.
 //
-// Errors are counted in units u, the largest relative error of one rounding: 2^-8 in bf16, 2^-11 in f16. Roundings are
-// independent of each other: n of them between an input and a gradient add up to about u sqrt(n / 3). These models
-// round some 25 times forward and as often backward, 4 u, and 2 to 4 u are what all gradients together are off by;
-// those that remain where larger numbers cancel, up to 6 u. A mistake does not shrink with u as rounding does, so f16
-// is held eight times as strictly as bf16.
+// Errors are in units u, the largest relative error of one rounding: 2^-8 in bf16, 2^-11 in f16. Roundings
+// are independent: n of them between an input and a gradient add up to about u sqrt(n / 3). These models
+// round some 25 times forward and as often backward, which gives 4 u. The measured error is 2 to 4 u over all
+// gradients together, and up to 6 u for gradients with cancellation. A mistake does not shrink with u as
+// rounding does, so the f16 test is eight times as strict as that of bf16.
 #include <gtest/gtest.h>
 
 #include "tests/support/grid_comparison.h"
@@ -26,7 +26,7 @@ ModelConfig model_of(NormPosition norm) {
   c.width = 32, c.heads = 4, c.feed_forward = 48, c.encoder_layers = c.decoder_layers = 2;
   c.norm = norm, c.final_norm = norm == NormPosition::pre;
   c.source_vocabulary = c.target_vocabulary = 37;  // a prime: padded
-  c.activation = FeedForwardActivation::gelu;      // no kinks, where a rounding makes a jump
+  c.activation = FeedForwardActivation::gelu;      // no kinks, at which rounding would cause a jump
   c.dropout = 0.1, c.dropout_attention = 0.2, c.dropout_feed_forward = 0.3, c.dropout_embedding = 0.15;
   return c;
 }
@@ -75,8 +75,8 @@ TEST_P(StoredAs, HalvesGivesLossAndGradientsOfF32) {
   expect_close(run(blocks_, 1, 1, GetParam().storage), run(blocks_, 1, 1, DType::f32));
 }
 
-// Data parallelism adds f32 gradients and rounds nothing. Tensor parallelism sums its parts in f32 where one rank
-// rounds.
+// Data parallelism adds f32 gradients and rounds nothing. Tensor parallelism sums partial results in f32 that
+// one rank rounds.
 TEST_P(StoredAs, HalvesGivesTheSameOnEveryGrid) {
   const GridResult one = run(blocks_, 1, 1, GetParam().storage), split = run(blocks_, 1, 2, GetParam().storage);
   EXPECT_EQ(differences(run(blocks_, 2, 1, GetParam().storage), one), std::vector<std::string>{});

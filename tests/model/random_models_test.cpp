@@ -1,8 +1,8 @@
-// tests/model/random_models_test.cpp: random configurations, grids and sentences: a grid computes what one rank does,
-// and how sentences lie in blocks does not matter.
+// tests/model/random_models_test.cpp: for random configurations, grids and sentences, a grid computes the
+// same as one rank, and the packing of sentences into blocks does not matter.
 //
-// A case is a pure function of its seed. What fails names it; WEFT_TEST_SEED=SEED runs that case alone, or one that
-// is not among the usual.
+// A case is a pure function of its seed, which failures print; WEFT_TEST_SEED=SEED runs only the case of that
+// seed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -40,9 +40,9 @@ class Draw {
   uint64_t seed_, next_ = 0;
 };
 
-using Pair = std::pair<std::vector<int32_t>, std::vector<int32_t>>;  // pieces of source and target
+using Pair = std::pair<std::vector<int32_t>, std::vector<int32_t>>;  // tokens of source and target
 
-constexpr int64_t kLongest = 12;  // pieces
+constexpr int64_t kLongest = 12;  // tokens
 
 struct RandomCase {
   explicit RandomCase(uint64_t seed);
@@ -57,7 +57,7 @@ struct RandomCase {
     return all;
   }
   Block first_block() const { return block(sentences.front(), 0); }
-  ModelConfig without_dropout() const {  // whose masks belong to places in a block
+  ModelConfig without_dropout() const {  // dropout masks depend on the position in a block
     ModelConfig c = config;
     c.dropout = 0;
     c.dropout_embedding = c.dropout_residual = c.dropout_attention = c.dropout_feed_forward = -1;

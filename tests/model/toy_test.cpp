@@ -1,5 +1,5 @@
-// tests/model/toy_test.cpp: the tutorials' toy: two pairs of 12 tokens over 11 words are learned by heart and decoded
-// back.
+// tests/model/toy_test.cpp: the toy example of tutorials: memorises two pairs of 12 tokens over 11 words and
+// decodes them.
 #include <gtest/gtest.h>
 
 #include "model/decoding/beam_search.h"

@@ -1,5 +1,5 @@
-// tests/model/transformer_test.cpp: the model's gradients against differences of its loss, and what may not influence
-// what.
+// tests/model/transformer_test.cpp: the model's gradients compared with differences of its loss, and
+// independence of sentences and positions.
 #include "model/transformer.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ double loss_of(SmallModel& m, const Block& block, double smoothing) {
   return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), smoothing, nullptr)).loss;
 }
 
-// Directional derivatives, one a parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the emulated device
-// of a few: LayerGradients and WholeModel have them all.
+// A directional derivative for each parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the
+// emulated device only for a few tensors: LayerGradients and WholeModel cover all.
 void check_gradients(const ModelConfig& config) {
   const auto world = make_single_communicator();
   SmallModel m(config, *world, 5);

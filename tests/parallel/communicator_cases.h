@@ -1,8 +1,10 @@
-// tests/parallel/communicator_cases.h: what every communicator must do, as functions that throw where it does not.
+// tests/parallel/communicator_cases.h: requirements on every communicator, as functions that throw on
+// failure.
 //
-// The same cases run in a group of one, on thread ranks (communicator_test.cpp), under mpirun (mpi_check.cpp), and over
-// NCCL (nccl_check.cpp, tests/emulation/nccl). Each compares bit by bit with the direct computation in rank order, so
-// all communicators give the same bits; but for NCCL, whose sums are made in its own order.
+// The same cases run in a group of one, on thread ranks (communicator_test.cpp), under mpirun
+// (mpi_check.cpp), and over NCCL (nccl_check.cpp, tests/emulation/nccl). Each compares bit by bit with the
+// direct computation in rank order, so all communicators give the same bits, except NCCL, which sums in its
+// own order.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,7 +31,7 @@ inline void expect(bool ok, const std::string& what) {
 
 inline const std::vector<int64_t> kLengths = {0, 1, 2, 3, 4, 5, 7, 16, 17, 63, 2047, 2048, 2049, 10007};
 
-// What rank `rank` contributes at `i`: magnitudes so far apart that another order of additions gives other bits.
+// Rank `rank`'s input at `i`: magnitudes differ so much that another order of additions gives other bits.
 template <typename T>
 T input(int rank, int64_t i) {
   const PhiloxBits bits = philox(17, static_cast<uint64_t>(i), 0, static_cast<uint32_t>(rank));
@@ -68,9 +70,10 @@ void expect_bits(const std::vector<T>& got, const std::vector<T>& wanted, const 
   }
 }
 
-inline bool sums_in_rank_order = true;  // of the communicator at hand
+inline bool sums_in_rank_order = true;  // of the communicator under test
 
-// Of the inputs from `first` on: the same bits, or in another order the same within rounding.
+// Expects the sum of the inputs from `first` on: the same bits or, for another order, the same within
+// rounding.
 template <typename T>
 void expect_sum(const std::vector<T>& got, int size, int64_t first, const std::string& what) {
   const auto n = static_cast<int64_t>(got.size());
@@ -172,17 +175,17 @@ inline void broadcast_reaches_all_from_any_root(Communicator& group) {
 }
 
 inline void started_all_reduces_overlap(Communicator& group) {
-  for (int repetition = 0; repetition < 3; ++repetition) {  // the second and third find the scratch memory of the first
+  for (int repetition = 0; repetition < 3; ++repetition) {  // the later ones reuse scratch memory
     std::vector<std::vector<float>> x;
     for (const int64_t n : kLengths) x.push_back(inputs<float>(group.rank(), n));
     std::vector<std::unique_ptr<PendingWork>> pending;
-    // Even ranks let each make progress before the next starts, odd ranks afterwards and the last one first.
+    // Even ranks poll each reduction before the next starts; odd ranks poll afterwards, the last one first.
     for (std::vector<float>& one : x) {
       pending.push_back(group.start_all_reduce(view(one)));
       group.barrier();
       for (int i = 0; group.rank() % 2 == 0 && i < 20; ++i) pending.back()->poll();
     }
-    expect(group.sum(1.0) == group.size(), "a blocking collective beside those under way");
+    expect(group.sum(1.0) == group.size(), "a blocking collective during asynchronous ones");
     for (auto work = pending.rbegin(); work != pending.rend(); ++work) (*work)->poll();
     for (const auto& work : pending) work->wait();
     for (size_t i = 0; i < x.size(); ++i) {
@@ -209,7 +212,7 @@ inline void split_orders_by_key(Communicator& group) {
   group.barrier();
 }
 
-inline void ranks_of_one_host_stay_together(Communicator& group) {  // the tests' ranks are all on one
+inline void ranks_of_one_host_stay_together(Communicator& group) {  // all ranks of the tests are on one host
   const auto host = group.split_by_host();
   expect(host->size() == group.size() && host->rank() == group.rank(), "split by host");
   expect(host->sum(1.0) == group.size(), "a sum over a host's ranks");
@@ -219,7 +222,7 @@ inline void host_values_and_strings(Communicator& group) {
   const int rank = group.rank(), size = group.size();
   expect(group.sum(rank + 0.5) == size * (size - 1) / 2.0 + size * 0.5, "sum");
   expect(group.max(-7 - rank) == -7, "max of negative values");
-  const int64_t big = (int64_t{1} << 60) + rank;  // beyond what a double can tell apart
+  const int64_t big = (int64_t{1} << 60) + rank;  // beyond the precision of a double
   expect(group.max(big) == (int64_t{1} << 60) + size - 1, "max of large values");
   const auto text = [](int r) { return std::string(static_cast<size_t>(3 * r), 'x') + std::string(1, '\0') + "ä"; };
   for (int root = 0; root < size; ++root) {
@@ -271,7 +274,7 @@ struct CommunicatorCase {
   const char* name;
   void (*run)(Communicator& group);
 };
-inline void PrintTo(const CommunicatorCase& one, std::ostream* out) { *out << one.name; }  // GoogleTest's name for it
+inline void PrintTo(const CommunicatorCase& one, std::ostream* out) { *out << one.name; }  // for GoogleTest's messages
 
 inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"AllReduceSums", all_reduce_sums},

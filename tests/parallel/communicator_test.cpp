@@ -1,4 +1,5 @@
-// tests/parallel/communicator_test.cpp: the shared cases on a group of one and on thread ranks; how ranks fail.
+// tests/parallel/communicator_test.cpp: the shared cases on a group of one and on thread ranks; failures of
+// ranks.
 #include "parallel/communicator.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST(ThreadRanks, ABarrierWaitsForAll) {
   });
 }
 
-// What `body` throws on three ranks.
+// The error of `body` on three ranks.
 std::string message_of(const std::function<void(Communicator&)>& body) {
   try {
     run_thread_ranks(3, body);
@@ -56,7 +57,7 @@ std::string message_of(const std::function<void(Communicator&)>& body) {
 TEST(ThreadRanks, AFailingRankReleasesTheOthersAndItsErrorIsThrown) {
   std::atomic<int> released = 0;
   const std::string message = message_of([&](Communicator& world) {
-    const auto pair = world.split(world.rank() / 2, 0);  // ranks 0 and 1 wait in a group that the failed rank is not in
+    const auto pair = world.split(world.rank() / 2, 0);  // ranks 0 and 1 wait in a group without the failed rank
     if (world.rank() == 2) throw std::runtime_error("disk full");
     try {
       if (world.rank() == 0) pair->barrier();

@@ -1,4 +1,5 @@
-// tests/parallel/grad_sync_test.cpp: bucketed sums equal the plain sum, each gradient summed once and only when ready.
+// tests/parallel/grad_sync_test.cpp: bucketed all-reduces equal a plain one; each gradient is reduced once,
+// when ready.
 #include "parallel/grad_sync.h"
 
 #include <gtest/gtest.h>

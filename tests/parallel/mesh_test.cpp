@@ -1,4 +1,4 @@
-// tests/parallel/mesh_test.cpp: which grids fit a number of ranks, and who is in which group.
+// tests/parallel/mesh_test.cpp: valid grids for a number of ranks, and the members of each group.
 #include "parallel/mesh.h"
 
 #include <gtest/gtest.h>

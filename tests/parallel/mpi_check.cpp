@@ -1,6 +1,7 @@
-// tests/parallel/mpi_check.cpp: the shared communicator cases under mpirun, a line for each; exit status 0 if all hold.
+// tests/parallel/mpi_check.cpp: the shared communicator cases under mpirun. Prints a line for each; exit
+// status 0 if all pass.
 //
-// Started with the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
+// With the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -34,7 +35,7 @@ void check(const MpiSession& session, bool failing) {
   testing::expect(session.local_rank() < session.local_size() && session.local_size() <= session.size(), "local rank");
   if (failing) return fail_beside_waiting_ranks(session);
   run_cases(session, "usual", {});
-  run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // every tensor goes in pieces
+  run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // splits every tensor into several messages
   run_cases(session, "equal", {.message = 2048, .small_reduce = 0});
 }
 

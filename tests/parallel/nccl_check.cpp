@@ -1,11 +1,11 @@
-// tests/parallel/nccl_check.cpp: the shared communicator cases over NCCL under mpirun, a line for each; exit status 0
-// if all hold. On a GPU as on the emulated device, which the environment puts in its place.
+// tests/parallel/nccl_check.cpp: the shared communicator cases over NCCL under mpirun. Prints a line for
+// each; exit status 0 if all pass. Runs on a GPU, or on the emulated device if the environment selects it.
 //
-// One argument: "share": all ranks use the first GPU. "leave": the last rank fails while the others wait for their
-// device. "deaf": the others never come, and rank 0 does not look at its device: its process must be ended. "versions":
-// only connects. "replay": a graph's collective does not end (WEFT_EMULATED_NCCL_FAULT), and every rank tells what it
-// hears of that. "outlived": the graph is destroyed last, but the communicator waits for it: the processes must be
-// ended.
+// One argument: "share": all ranks use the first GPU. "leave": the last rank fails while the others wait for
+// their device. "deaf": the others never connect, and rank 0 does not poll its device: its process must be
+// ended. "versions": only connects. "replay": a graph's collective does not end (WEFT_EMULATED_NCCL_FAULT),
+// and every rank prints its error. "outlived": the graph would be destroyed last, but the communicator waits
+// for it: the processes must be ended.
 #include <cstdio>
 #include <exception>
 #include <future>

@@ -1,5 +1,5 @@
-// tests/parallel/on_device.h: the shared communicator cases for tensors on a device: each of their tensors, which lie
-// in host memory, is copied there, goes through a collective, and is copied back.
+// tests/parallel/on_device.h: the shared communicator cases on a device: copies each host tensor to the
+// device, runs the collective and copies the result back.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace weft::testing {
 
-// A host tensor's copy on the device, which can be copied back.
+// A host tensor's copy on the device.
 class DeviceCopy {
  public:
   DeviceCopy(Context& ctx, const Tensor& host)
@@ -85,11 +85,11 @@ class OnDevice final : public Communicator {
   };
 
   Context& ctx_;
-  std::unique_ptr<Communicator> owned_;  // of a group split off
+  std::unique_ptr<Communicator> owned_;  // of a split group
   Communicator& inner_;
 };
 
-// The cases that hold for NCCL, whose maximum may lose a NaN; run them with sums_in_rank_order = false.
+// The cases for NCCL, whose maximum may lose a NaN; run them with sums_in_rank_order = false.
 inline std::vector<CommunicatorCase> nccl_cases() {
   std::vector<CommunicatorCase> cases = kCommunicatorCases;
   std::erase_if(cases, [](const CommunicatorCase& one) { return one.run == a_nan_is_the_maximum_everywhere; });

@@ -1,4 +1,5 @@
-// tests/parallel/rank_device_test.cpp: which ranks may compute together on which GPUs, and what is said where none is.
+// tests/parallel/rank_device_test.cpp: valid combinations of ranks and GPUs, and the messages if there is no
+// GPU.
 #include "parallel/rank_device.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ TEST(RanksOnGpus, HaveOneEach) {
   EXPECT_EQ(most_ranks_on_a_gpu({gpu("a", "1"), gpu("a", "2"), gpu("b", "3"), gpu("b", "4")}, false), 1);
 }
 
-TEST(RanksOnGpus, ThatSeeOnlyTheirOwnHaveOneEach) {  // as a batch system hands them out
+TEST(RanksOnGpus, ThatSeeOnlyTheirOwnHaveOneEach) {  // as assigned by a batch system
   EXPECT_EQ(most_ranks_on_a_gpu({gpu("a", "1", 1), gpu("a", "2", 1)}, false), 1);
 }
 

@@ -1,5 +1,5 @@
-// tests/parallel/staged_communicator_test.cpp: a communicator that goes through the host does what every other does.
-// Copies to and from the CPU as a device are copies too.
+// tests/parallel/staged_communicator_test.cpp: the shared cases for a communicator through host memory. With
+// the CPU as the device it makes copies, too.
 #include "parallel/staged_communicator.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(StagedCommunicator, TakesTheTensorAsItIsWhenTheReductionStarts) {
     const auto staged = make_staged_communicator(world, ctx);
     std::vector<float> x = inputs<float>(world.rank(), 100);
     const auto work = staged->start_all_reduce(view(x));
-    std::fill(x.begin(), x.end(), -1.0f);  // as a device that had not finished might
+    std::fill(x.begin(), x.end(), -1.0f);  // like a device that has not finished
     work->wait();
     expect_bits(x, rank_order_sum<float>(2, 100), "sum");
   });

@@ -1,4 +1,4 @@
-// tests/parallel/tensor_parallel_test.cpp: sums, gathers, dry runs, and the split of a vocabulary.
+// tests/parallel/tensor_parallel_test.cpp: all-reduces, gathers, dry runs, and the split of a vocabulary.
 #include "parallel/tensor_parallel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// tests/parallel/traced_communicator_test.cpp: a traced communicator does what every other does, and notes it.
+// tests/parallel/traced_communicator_test.cpp: a traced communicator passes the shared cases and records its
+// calls.
 #include "parallel/traced_communicator.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ TEST_P(TracedRanks, Do) {
 INSTANTIATE_TEST_SUITE_P(TracedCommunicator, TracedRanks, ::testing::ValuesIn(kCommunicatorCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Calls noted by each rank of two.
+// Calls that each of two ranks records.
 size_t calls_of(const std::function<void(Communicator&)>& body) {
   size_t calls = 0;
   run_thread_ranks(2, [&](Communicator& world) {

@@ -1,4 +1,4 @@
-// tests/parity/decode_test.cpp: the encoder's output, and the logits of decoding step by step, equal PyTorch's.
+// tests/parity/decode_test.cpp: the encoder's output and the logits of incremental decoding equal PyTorch's.
 #include <gtest/gtest.h>
 
 #include "tests/parity/reference_cases.h"
@@ -34,7 +34,7 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
     model_.model->start_decoding(p, source, state_);
   }
 
-  // The logits of every target row, each made by one step over all sentences that are that long.
+  // The logits of every target row, from one step for each position over all sentences that reach it.
   std::vector<float> logits_by_steps() {
     std::vector<float> all(static_cast<size_t>(block_.target_tokens() * config_.target_vocabulary));
     const Rows sources = rows_of(block_.source_offsets);
@@ -85,7 +85,7 @@ class PytorchDecoding : public ::testing::TestWithParam<ReferenceCase> {
   Transformer::DecodeState state_;
 };
 
-// Keys and values of cross-attention are the encoder's output through known weights: W x + b in double.
+// Keys and values of cross-attention: W x + b in double, with x from the encoder and known weights.
 TEST_P(PytorchDecoding, CachesKeysAndValuesOfTheSameEncoderOutput) {
   const Doubles encoder_output = file_.numbers("encoder_output");
   const auto width = static_cast<size_t>(config_.width), rows = encoder_output.size() / width;

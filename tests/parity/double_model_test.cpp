@@ -1,5 +1,5 @@
-// tests/parity/double_model_test.cpp: the definition in double that gradients are checked against is PyTorch's in f64:
-// outputs, loss, and central differences against PyTorch's gradients.
+// tests/parity/double_model_test.cpp: the reference model in double equals PyTorch in f64: outputs, loss, and
+// central differences compared with PyTorch's gradients.
 #include "tests/support/double_model.h"
 
 #include <gtest/gtest.h>
@@ -44,10 +44,10 @@ TEST_P(PytorchDoubles, HaveTheSameOutputsAndLoss) {
                        "loss");
 }
 
-// A few elements of every parameter, spread over it: queries, keys and values all have some.
+// A few elements spread over every parameter, so that queries, keys and values all have some.
 TEST_P(PytorchDoubles, DifferencesAreTheGradients) {
   constexpr double kStep = 1e-5;
-  const DoubleModel model(config_, weights_);  // reads weights_ anew each time
+  const DoubleModel model(config_, weights_);  // reads weights_ at each evaluation
   const double smoothing = file_.number("smoothing"), tokens = static_cast<double>(block_.target_tokens());
   model.loss(block_, smoothing);
   ASSERT_GT(model.layers().nearest_kink(), 10 * kStep) << "differences would cross a kink of relu";

@@ -45,7 +45,7 @@ TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
   expect_close_in_norm(gradient, file.numbers("gradient"), kRounding, 0, "gradient");
 }
 
-// AdamFactors are f32: the constants of the file are f32 values, but the bias corrections of later steps are not.
+// AdamFactors are f32: the file's constants are f32 values, but the bias corrections of later steps are not.
 TEST(PytorchFormulas, AdamWithDecoupledDecay) {
   const ReferenceFile file("pytorch_formulas.h5", "adam");
   const std::vector<double> gradients = file.numbers("gradients"), params = file.numbers("params");

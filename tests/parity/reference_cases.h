@@ -1,5 +1,5 @@
-// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5 and
-// pytorch_variants.h5, for tests with one body a case.
+// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5 and pytorch_variants.h5,
+// for parameterised tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -51,7 +51,7 @@ class ReferenceFile {
  private:
   using Handle = std::shared_ptr<const hid_t>;
 
-  static std::string top() {  // of the tree; an unpacked archive names its own by the environment
+  static std::string top() {  // the source tree; the environment may name another one, such as an unpacked archive
     const char* const moved = std::getenv("WEFT_SOURCE_DIR");
     return moved == nullptr ? WEFT_SOURCE_DIR : moved;
   }

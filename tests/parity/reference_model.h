@@ -1,5 +1,5 @@
-// tests/parity/reference_model.h: a model, its parameters and its sentences as tests/reference/pytorch_parity.py wrote
-// them, in our form.
+// tests/parity/reference_model.h: reads a model, its parameters and sentences from the files of
+// tests/reference/pytorch_parity.py.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 namespace weft::testing {
 
-inline constexpr double kTolerance = 1e-5;  // of f32 against PyTorch
+inline constexpr double kTolerance = 1e-5;  // f32 compared with PyTorch
 
 inline void require_reference(bool ok, const std::string& what) {
   if (!ok) fail(ErrorKind::internal, "tests/reference does not hold what the test expects: " + what);
 }
 
-// Sets the options that the file has as attributes of the same names.
+// Sets the options for which the file has attributes of the same names.
 struct OptionReader {
   const ReferenceFile& file;
   template <typename T>
@@ -50,7 +50,7 @@ inline ModelConfig config_of(const ReferenceFile& file) {
   return c;
 }
 
-// A tensor of the file: a parameter by our name, or several end to end under PyTorch's.
+// A tensor of the file: a parameter under our name, or several concatenated ones under PyTorch's.
 struct ReferenceTensor {
   std::string name;
   std::vector<const Param*> parts;
@@ -59,7 +59,7 @@ struct ReferenceTensor {
 inline std::vector<ReferenceTensor> tensors_of(const ReferenceFile& file, const ModelConfig& config,
                                                const ParamStore& params) {
   std::vector<ReferenceTensor> tensors;
-  if (file.has("norm_kind")) {  // a model that nn.Transformer cannot be
+  if (file.has("norm_kind")) {  // a model that nn.Transformer does not support
     for (const Param& p : params.params()) tensors.push_back({p.spec.name, {&p}});
   } else {
     for (const PytorchTensor& t : pytorch_layout(config, params)) tensors.push_back({t.name, t.parts});
@@ -67,8 +67,8 @@ inline std::vector<ReferenceTensor> tensors_of(const ReferenceFile& file, const 
   return tensors;
 }
 
-// Values of one kind (weights, gradients, ...) by our parameters' names, global layout. `prefix`: the file holds only
-// the tensors whose name begins so.
+// Values of one kind (weights, gradients, ...) by our parameters' names, in global layout. `prefix`: the file
+// has only the tensors whose names begin with it.
 inline std::map<std::string, Doubles> parameters_of(const ReferenceFile& file, const std::string& kind,
                                                     const ModelConfig& config, const std::string& prefix = "") {
   std::map<std::string, Doubles> theirs;
@@ -114,7 +114,7 @@ inline void put(Context& ctx, const std::map<std::string, Doubles>& values, cons
   }
 }
 
-// The batch's sentences [share * n / shares, (share + 1) * n / shares) in one block, with unused rows behind them.
+// The batch's sentences [share * n / shares, (share + 1) * n / shares) in one block, followed by unused rows.
 inline Block block_of(const ReferenceFile& file, size_t share = 0, size_t shares = 1) {
   const auto sentences = [&](const std::string& side) {
     const std::vector<int32_t> pieces = file.integers(side);

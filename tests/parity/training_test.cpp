@@ -1,5 +1,5 @@
-// tests/parity/training_test.cpp: ten steps of Adam with warm-up and clipping end at the weights of PyTorch's Adam and
-// AdamW, by the same losses.
+// tests/parity/training_test.cpp: ten steps of Adam with warm-up and clipping give the losses and weights of
+// PyTorch's Adam and AdamW.
 #include <gtest/gtest.h>
 
 #include "tests/parity/reference_model.h"
@@ -34,7 +34,7 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
     Optimizer optimizer(m.params, options);
     const StepSums sums(test_device());
     Training t;
-    for (int64_t step = 0; step < file.integer("steps"); ++step) {  // as Trainer::step
+    for (int64_t step = 0; step < file.integer("steps"); ++step) {  // like Trainer::step
       const Block& block = blocks[static_cast<size_t>(step) % blocks.size()];
       const auto tokens = static_cast<double>(block.target_tokens());
       ops::fill(m.ctx, {.x = m.params.grads()});
@@ -57,8 +57,8 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
   return result;
 }
 
-// A constant added to all keys changes no softmax, so the true gradient of a key's bias is zero; Adam divides its
-// rounding noise by its own size and takes whole steps of chance. Every other weight must be the same.
+// A constant added to all keys does not change the softmax, so the true gradient of a key bias is zero; Adam
+// normalises its rounding noise to full random steps. Every other weight must be the same.
 template <typename T>
 std::vector<T> without_key_bias(const std::string& name, std::vector<T> values) {
   const auto at = [&](size_t i) { return values.begin() + static_cast<std::ptrdiff_t>(i); };

@@ -12,7 +12,8 @@ namespace {
 
 class PytorchTransformer : public ::testing::TestWithParam<ReferenceCase> {};
 
-// The mean loss of a target token, its gradients gathered; dp rank r has the r-th part of the sentences as its block.
+// The mean loss of a target token and its gathered gradients; dp rank r has the r-th part of the sentences as
+// its block.
 GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp) {
   const ModelConfig config = config_of(file);
   const auto weights = parameters_of(file, "weights", config);

@@ -1,4 +1,4 @@
-// tests/support/activation_value.h: an activation that is chosen at run time, and its derivative, in double.
+// tests/support/activation_value.h: an activation chosen at run time, and its derivative, in double.
 #pragma once
 
 #include "tensor/activation.h"

@@ -13,13 +13,13 @@
 
 namespace weft::testing {
 
-// What f32 arithmetic may lose in a sum of `length` terms of size `magnitude`, with a margin.
+// Rounding error of an f32 sum of `length` terms of size `magnitude`, with a margin.
 inline double tolerance(int64_t length, double magnitude = 1.0) {
   return 8.0 * std::numeric_limits<float>::epsilon() * (2.0 + std::sqrt(static_cast<double>(length))) * magnitude;
 }
 
 template <typename T = float>
-std::vector<T> values(const Tensor& t) {  // row by row, whatever the stride
+std::vector<T> values(const Tensor& t) {  // row by row, for any stride
   if (t.rank() != 2) return {t.ptr<T>(), t.ptr<T>() + t.numel()};
   std::vector<T> out;
   for (int64_t r = 0; r < t.rows(); ++r) {
@@ -36,8 +36,8 @@ int64_t first_difference(const std::vector<A>& got, const std::vector<B>& want, 
   return -1;
 }
 
-// Every |got - want| <= tol. Also asserts that the comparison means something: a result that is off by ten tolerances
-// anywhere would fail, and a hundred tolerances are less than the largest value wanted.
+// Expects every |got - want| <= tol. Also checks that the comparison can fail: an error of ten tolerances
+// anywhere would be detected, and a hundred tolerances are less than the largest expected value.
 template <typename A, typename B>
 void expect_close(const std::vector<A>& got, const std::vector<B>& want, double tol, const char* what = "result") {
   ASSERT_EQ(got.size(), want.size()) << what;
@@ -55,7 +55,7 @@ void expect_close(const std::vector<A>& got, const std::vector<B>& want, double 
     off[i] += 10 * tol;
     EXPECT_EQ(first_difference(off, want, tol), static_cast<int64_t>(i)) << what << ": the tolerance hides errors";
     off[i] = kept;
-    if (i > 16) break;  // the rest is alike
+    if (i > 16) break;  // a few elements are enough
   }
   for (const B& w : want) largest = std::max(largest, std::abs(static_cast<double>(w)));
   if (largest > 0) {
@@ -73,8 +73,9 @@ double norm_of_difference(const std::vector<A>& got, const std::vector<B>& want)
   return std::sqrt(sum);
 }
 
-// |got - want| <= relative * |want| in the Euclidean norm, where a |want| below `floor` counts as `floor`: what is zero
-// in exact arithmetic has no norm to be relative to. Asserts like expect_close that ten tolerances would be seen.
+// Expects |got - want| <= relative * |want| in the Euclidean norm. A |want| below `floor` counts as `floor`,
+// for values that are zero in exact arithmetic. Like expect_close it checks that ten tolerances would be
+// detected.
 template <typename A, typename B>
 void expect_close_in_norm(const std::vector<A>& got, const std::vector<B>& want, double relative, double floor = 0,
                           const char* what = "result") {

@@ -1,7 +1,7 @@
-// tests/support/device.h: the device that a test program runs on, and changes to values in its memory.
+// tests/support/device.h: the device of a test program, and changes to values in its memory.
 //
-// The environment variable WEFT_TEST_DEVICE names it: cpu, which is the default, or cuda. The same test bodies run on
-// both; tests/device_filters.txt says which tests have nothing to say about a GPU.
+// The environment variable WEFT_TEST_DEVICE selects cpu (the default) or cuda. The same test bodies run on
+// both; tests/device_filters.txt lists the tests that do not apply to a GPU.
 #pragma once
 
 #include <cstdlib>
@@ -21,14 +21,15 @@ inline Device test_device() {
   return name == "cuda" ? Device::cuda : Device::cpu;
 }
 
-// Kernels on the emulated device (tests/emulation) take some hundred times as long as on the CPU or a GPU.
+// Kernels on the emulated device (tests/emulation) are some hundred times slower than on the CPU or a GPU.
 inline bool on_emulated_device() {
   static const bool emulated =
       test_device() == Device::cuda && device_properties(Device::cuda).name == "Emulated device";
   return emulated;
 }
 
-// What a test takes of its cases, steps or sentences: fewer there, so that it says the same in a second or two.
+// Number of cases, steps or sentences of a test: fewer on the emulated device, so that it takes a second or
+// two.
 template <typename T>
 T all_or_few(T all, T few) {
   return on_emulated_device() ? std::move(few) : std::move(all);
@@ -41,7 +42,7 @@ void put(Context& ctx, const std::vector<T>& values, const Tensor& to) {
   upload(ctx, values.data(), to);
 }
 
-// change(values) of a tensor's values, wherever they lie.
+// Applies change(values) to a tensor's values on any device.
 template <typename Change>
 void change(Context& ctx, const Tensor& t, const Change& change) {
   std::vector<float> values = to_host<float>(ctx, t);

@@ -1,6 +1,6 @@
 // tests/support/device_group.h: groups of ranks for tensors on the device under test.
 //
-// Between GPUs they go through the hosts' memory, or over NCCL where WEFT_TEST_COMMUNICATION is nccl.
+// Between GPUs they go through host memory, or over NCCL if WEFT_TEST_COMMUNICATION is nccl.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace weft::testing {
 
-// What each rank of `world` computes on: all of them on one GPU.
+// The device of each rank of `world`: all ranks share one GPU.
 inline RankDevice rank_on(Device device, const Communicator& world) {
   return {.device = device, .num_sharing = world.size()};
 }
@@ -29,7 +29,7 @@ inline Communication test_communication() {
   return name == "nccl" ? Communication::nccl : Communication::mpi;
 }
 
-// The ranks of `group`, which carries the host's values, for tensors on ctx's device.
+// A communicator for tensors on ctx's device; `group` exchanges host values between the same ranks.
 class DeviceGroup {
  public:
   DeviceGroup(Context& ctx, Communicator& group)

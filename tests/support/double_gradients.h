@@ -1,5 +1,5 @@
-// tests/support/double_gradients.h: a part of the model on the bench: its backward in f32, on the device under test,
-// against central differences of its plain definition in double, for every parameter and input.
+// tests/support/double_gradients.h: compares the f32 backward of a part of the model, on the device under
+// test, with central differences of its definition in double, for every parameter and input.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct Lengths {
   int64_t source, target;
 };
 
-// Sentences in a block, by their rows.
+// Sentences of a block, by rows.
 struct Layout {
   const char* name;
   int64_t source_rows, target_rows;
@@ -54,10 +54,10 @@ inline ModelConfig bench_config(const Sizes& s, double dropout) {
   return c;
 }
 
-struct Differentiated {  // an input, and where backward has put its gradient
+struct Differentiated {  // an input, and its gradient from backward
   const char* name;
   Tensor value, gradient;
-  bool accumulates = false;  // then it began as LayerBench::there()
+  bool accumulates = false;  // if so, it was initialised to LayerBench::there()
 };
 
 class LayerBench {
@@ -71,7 +71,7 @@ class LayerBench {
   ParamStore params{0, 1, DType::f32, test_device()};
   Pass& pass() { return pass_; }
 
-  void allocate() {  // after all declarations; no parameter stays at 0 or 1, no gradient begins at 0
+  void allocate() {  // call it after all declarations; no parameter stays at 0 or 1, no gradient starts at 0
     params.allocate();
     for (const Param& p : params.params()) {
       const bool is_gain = p.spec.name.ends_with("norm.weight"), is_matrix = p.spec.name.ends_with(".weight");
@@ -104,8 +104,9 @@ class LayerBench {
   Tensor space(int64_t rows, int64_t cols) { return arena_.tensor({rows, cols}); }
   Tensor copy(const Tensor& x) { return floats(x.rows(), x.cols(), to_host<float>(ctx_, x)); }
 
-  // y as a function of the parameters and the inputs. Its values and, weighted with d_y, its derivatives must be what
-  // forward has written to `y` and backward to the gradients. Rows without sentence have d_y = 0 and are not compared.
+  // `f` is y as a function of parameters and inputs. Its values must equal forward's `y`, and its
+  // derivatives, weighted with d_y, backward's gradients. Rows without a sentence have d_y = 0 and are not
+  // compared.
   using Definition = std::function<Doubles(const DoubleModel&, const std::vector<Matrix>&)>;
   void expect_gradients(const Tensor& y, const Tensor& d_y, const std::vector<Differentiated>& inputs, double relative,
                         const Definition& definition) {
@@ -125,7 +126,7 @@ class LayerBench {
     expect_close_in_norm(got_y, want_y, relative, floor_for(want_y), "y");
     ASSERT_GT(model.layers().nearest_kink(), 2e-4) << "differences may cross the kink of relu: take another seed";
 
-    // Differentiates by what stands in `place`, which belongs to `values` or `x`.
+    // Differentiates with respect to `place`, an element of `values` or `x`.
     const auto differences = [&](Doubles& place) {
       const Doubles kept = place;
       const auto moved = [&](const Doubles& p) {
@@ -146,10 +147,11 @@ class LayerBench {
  private:
   static constexpr uint32_t kStep = 3;
   static constexpr int64_t kBlock = 2;
-  static constexpr float kThere = 1.0f / 64;  // what gradients that accumulate are added to
+  static constexpr float kThere = 1.0f / 64;  // initial value of accumulated gradients
 
-  // Inputs, weights and d_y are of size 1. A gradient that cancels in exact arithmetic (differences of it are noise of
-  // double) keeps the rounding of its terms; a norm over one column multiplies by 1 / sqrt(1e-5) what should be 0.
+  // Inputs, weights and d_y have size 1. A gradient that cancels in exact arithmetic keeps the rounding
+  // errors of its terms (its differences are double's noise); a norm over one column multiplies them by 1 /
+  // sqrt(1e-5).
   double floor_for(const Doubles& want) const {
     const bool cancels = norm_of_difference(Doubles(want.size()), want) < 1e-7;
     return (cancels ? 3.0 : 0.1) * (config.width == 1 ? 30 : 1);
@@ -165,7 +167,8 @@ class LayerBench {
     return d;
   }
 
-  // Queries, keys and values of a fused parameter each by itself: a small gradient does not hide beside a large one.
+  // Compares queries, keys and values of a fused parameter separately, so that a large gradient does not hide
+  // a small one.
   void compare(const Doubles& got, const Doubles& want, double relative, const std::string& name) const {
     const size_t parts = name.find(".qkv.") != name.npos ? 3 : name.find(".kv.") != name.npos ? 2 : 1;
     ASSERT_EQ(got.size(), want.size()) << name;
@@ -189,7 +192,7 @@ class LayerBench {
   Pass pass_{.ctx = ctx_, .arena = arena_, .tp = tp_, .seed = 7, .scalars = scalars_.get(), .training = true};
 };
 
-// One side of a block: which rows are whose.
+// One side of a block: the rows of each sentence.
 struct Side {
   int64_t rows;
   std::vector<std::pair<int32_t, int32_t>> sentences;  // first row, past the last
@@ -225,7 +228,7 @@ struct Side {
   Matrix sentence(const Matrix& block, size_t i) const {
     return block.rows_from(static_cast<size_t>(sentences[i].first), static_cast<size_t>(sentences[i].second));
   }
-  // The block's rows out of each sentence's: f(i).
+  // Joins the rows of the sentences, f(i), to those of the block.
   template <typename F>
   Doubles assemble(int64_t cols, F&& f) const {
     Matrix y{static_cast<size_t>(rows), static_cast<size_t>(cols)};

@@ -1,8 +1,8 @@
-// tests/support/double_layers.h: the layers of docs/model.md in double, written from the formulas in plain loops.
+// tests/support/double_layers.h: the layers of docs/model.md in double, as plain loops over the formulas.
 //
-// An independent definition to differentiate: one sentence at a time, no packing, no split, no op of the library. Only
-// the counted dropout masks (tensor/random.h) and the scalar activations and sinusoid are shared. A mask is a
-// function of the row's number in its block, so a sentence comes with the place of its first row.
+// An independent definition to differentiate: one sentence at a time, without packing, splits or ops of the
+// library. It shares only the dropout masks (tensor/random.h) and the scalar activations and sinusoid. A mask
+// is a function of the row's index in its block, so each sentence has the position of its first row.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Masks {
   int64_t step = 0, block = 0;
   bool training = false;
 
-  struct Site {  // what an element of one tensor of a block is multiplied with
+  struct Site {  // dropout factors of one tensor in a block
     DropoutMask dropout;
     uint64_t first = 0;
     double operator()(size_t index) const {
@@ -65,12 +65,12 @@ struct Masks {
 
 class DoubleLayers {
  public:
-  // `config` is resolved; it and `params` must outlive this.
+  // `config` is resolved; it and `params` must outlive this object.
   DoubleLayers(const ModelConfig& config, const DoubleParams& params, Masks masks = {})
       : c_(config), params_(params), masks_(masks) {}
 
   const ModelConfig& config() const { return c_; }
-  // The relu input nearest to 0 so far: differences across it are not derivatives.
+  // The relu input nearest to 0 so far: differences across 0 are not derivatives.
   double nearest_kink() const { return nearest_kink_; }
 
   // y = x W^T + b, W [out, in].
@@ -159,7 +159,7 @@ class DoubleLayers {
     for (size_t i = 0; i < b.values.size(); ++i) b.values[i] += a.values[i];
     return b;
   }
-  static Matrix part(const Matrix& fused, size_t which, size_t count) {  // columns of queries, keys or values
+  static Matrix part(const Matrix& fused, size_t which, size_t count) {  // the columns of queries, keys or values
     Matrix m{fused.rows, fused.cols / count};
     for (size_t r = 0; r < m.rows; ++r)
       for (size_t i = 0; i < m.cols; ++i) m.at(r, i) = fused.at(r, which * m.cols + i);
@@ -193,7 +193,7 @@ class DoubleLayers {
                 Place keys) const {
     const auto heads = static_cast<size_t>(c_.heads), size = static_cast<size_t>(c_.head_size());
     const size_t sharing =
-        heads / static_cast<size_t>(c_.num_kv_heads());  // heads of queries on one of keys and values
+        heads / static_cast<size_t>(c_.num_kv_heads());  // query heads for each head of keys and values
     const Masks::Site site = masks_.site(c_.dropout_attention, name + ".probabilities.dropout",
                                          heads * queries.block_rows * keys.block_rows);
     Matrix y{q.rows, q.cols};

@@ -1,7 +1,7 @@
 // tests/support/double_model.h: the whole encoder-decoder of docs/model.md in double: embeddings, blocks, output, loss.
 //
-// The definition that the library's model is compared with, and whose differences are its gradients. Reads parameters
-// by name, so it is any of the family's models.
+// The reference for the library's model and, through its differences, for its gradients. Reads parameters by
+// name, so it covers all architectures.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// tests/support/errors.h: the Errors that code under test throws, and what they say.
+// tests/support/errors.h: catches the Errors of code under test and checks their messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace weft::testing {
 
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The Error that `action` throws; a failure of the test if it throws none.
+// The Error that `action` throws; the test fails if it throws none.
 template <typename Action>
 Error error_of(Action&& action) {
   try {
@@ -24,7 +24,7 @@ Error error_of(Action&& action) {
   return Error(ErrorKind::internal, "no Error was thrown");
 }
 
-// Its text; its kind is checked.
+// Its message; also checks its kind.
 template <typename Action>
 std::string message_of(ErrorKind kind, Action&& action) {
   const Error error = error_of(action);
@@ -41,7 +41,7 @@ std::string refusal_of(ErrorKind kind, Action&& action) {
   });
 }
 
-// `action` throws an Error of this kind, in one line that holds all `parts`.
+// Expects `action` to throw an Error of this kind, in one line with all `parts`.
 template <typename Action>
 void expect_error(Action&& action, ErrorKind kind, const std::vector<std::string>& parts) {
   const std::string message = message_of(kind, action);

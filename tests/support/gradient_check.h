@@ -8,7 +8,7 @@ namespace weft::testing {
 
 using Doubles = std::vector<double>;
 
-// d f / d x, by (f(x + h) - f(x - h)) / 2h: for smooth f in double good to about 1e-9.
+// d f / d x as (f(x + h) - f(x - h)) / 2h: accurate to about 1e-9 for smooth f in double.
 inline Doubles numerical_gradient(const std::function<double(const Doubles&)>& f, Doubles x, double h = 1e-5) {
   Doubles gradient(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -23,7 +23,7 @@ inline Doubles numerical_gradient(const std::function<double(const Doubles&)>& f
   return gradient;
 }
 
-// The scalar that a test differentiates: outputs weighted with the d_y that backward is given.
+// The scalar that a test differentiates: outputs weighted with backward's d_y.
 inline double weighted_sum(const Doubles& y, const Doubles& weights) {
   double sum = 0;
   for (size_t i = 0; i < y.size(); ++i) sum += y[i] * weights[i];

@@ -1,5 +1,4 @@
-// tests/support/grammar.cpp: draws sentences of the built-in grammar by counted random numbers and divides them into
-// sets.
+// tests/support/grammar.cpp: draws sentences of the built-in grammar and divides them into sets.
 #include "tests/support/grammar.h"
 
 #include <string>
@@ -22,7 +21,7 @@ class Speaker {
  public:
   Speaker(uint64_t seed, uint32_t sentence) : seed_(seed), sentence_(sentence) {}
 
-  bool combined() const { return combined_; }  // something that is held out was said
+  bool combined() const { return combined_; }  // it has a held-out combination
 
   Text sentence() {
     switch (below(7)) {
@@ -124,7 +123,7 @@ class Speaker {
   bool combined_ = false;
 };
 
-// Short sentences are found first, so the order of drawing would make unequal sets.
+// Short sentences are drawn first, so sets in the order of drawing would be unequal.
 void shuffle(std::vector<Text>& pairs, uint64_t seed) {
   for (size_t i = pairs.size(); i > 1; --i)
     std::swap(pairs[i - 1],

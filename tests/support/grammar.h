@@ -1,8 +1,9 @@
-// tests/support/grammar.h: the built-in grammar: any number of English sentences with their one right German
-// translation.
+// tests/support/grammar.h: the built-in grammar: any number of English sentences with their only correct
+// German translation.
 //
-// A task that a correct Transformer learns almost completely in a minute, so a wrong mask, a lost gradient or a bad
-// reduction shows as a ceiling. Sentences are a pure function of (seed, number of pairs), the same on every machine.
+// A correct Transformer learns it almost completely in a minute, so a wrong mask, a lost gradient or a bad
+// reduction limits the score. Sentences are a pure function of (seed, number of pairs), the same on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,17 @@
 
 namespace weft::testing::grammar {
 
-// Unique by source. What `combinations` holds occurs in no other set: the words do, but not together.
+// Sources are unique. The word combinations of `combinations` occur in no other set, though the words do.
 struct Corpus {
   static constexpr size_t kNumTest = 1000, kNumValid = 500, kMostCombinations = 500;
 
   std::vector<Text> train, valid, test, combinations;
 };
 
-// `num_pairs` pairs in train, valid and test together, and combinations beside them.
+// `num_pairs` pairs in train, valid and test together, in addition to combinations.
 Corpus make_corpus(int64_t num_pairs = 20000, uint64_t seed = 1);
 
-// The combinations that are held out: all rooms 200 to 249, and one adjective of each thing.
+// The held-out combinations: all rooms 200 to 249, and one adjective of each thing.
 bool held_out_number(int value);
 bool held_out_adjective(const Thing& thing, const Word& adjective);
 

@@ -1,5 +1,4 @@
-// tests/support/grammar_phrases.cpp: how German counts, tells the time and lets articles and adjectives agree with a
-// noun.
+// tests/support/grammar_phrases.cpp: German numbers, clock times, and agreement of articles and adjectives.
 #include "tests/support/grammar_phrases.h"
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@ namespace {
 const Word& small_number(int value) { return kSmallNumbers.at(static_cast<size_t>(value - 1)); }
 const Word& tens(int value) { return kTens.at(static_cast<size_t>(value / 10 - 2)); }
 
-// "eins" stands only at the end of a number: before "und" and "hundert" it is "ein".
+// "eins" occurs only at the end of a number: before "und" and "hundert" it is "ein".
 std::string_view german_before_another(int digit) { return digit == 1 ? "ein" : small_number(digit).de; }
 
 Text below_hundred(int value) {
@@ -26,8 +25,8 @@ std::string_view indefinite_article(Gender gender, Case grammatical_case) {
   return gender == Gender::masculine && grammatical_case == Case::accusative ? "einen" : "ein";
 }
 
-// What an adjective gets depends on how much the word before it has said: weak after "der", mixed after "ein", strong
-// after a number.
+// The adjective's ending depends on the word before it: weak after "der", mixed after "ein", strong after a
+// number.
 std::string_view adjective_ending(const Object& object, Case grammatical_case) {
   const Gender gender = object.thing->gender;
   if (object.determiner == Determiner::counted) return "e";

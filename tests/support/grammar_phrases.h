@@ -1,7 +1,7 @@
 // tests/support/grammar_phrases.h: numbers, clock times, dates and noun phrases of the built-in grammar, each with its
 // translation.
 //
-// Pure functions of what is to be said. Tokens are separated by single spaces.
+// All functions are pure. Tokens are separated by single spaces.
 #pragma once
 
 #include <cstdint>

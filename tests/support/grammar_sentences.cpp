@@ -1,4 +1,4 @@
-// tests/support/grammar_sentences.cpp: the word order of both languages, one template a sentence type and language.
+// tests/support/grammar_sentences.cpp: one template for each sentence type and language, with its word order.
 #include "tests/support/grammar_sentences.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // tests/support/grammar_sentences.h: the seven sentence types of the built-in grammar.
 //
-// Each asks for something that a word-by-word translation gets wrong: order, agreement or both.
+// A word-by-word translation of each would be wrong in order, agreement or both.
 #pragma once
 
 #include "tests/support/grammar_phrases.h"

@@ -1,4 +1,4 @@
-// tests/support/grammar_words.h: the words of the built-in grammar: what a traveller says in a hotel, in English and
+// tests/support/grammar_words.h: the words of the built-in grammar, for travellers in a hotel, in English and
 // German.
 #pragma once
 

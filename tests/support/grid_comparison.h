@@ -1,5 +1,5 @@
-// tests/support/grid_comparison.h: what one grid computed against what a single rank did: loss and every gathered
-// gradient, and whether the comparison could have failed.
+// tests/support/grid_comparison.h: compares loss and gathered gradients of a grid with those of a single
+// rank, and checks that the comparison can fail.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline constexpr double kLossTolerance = 2e-6, kGradientTolerance = 2e-5;  // re
 
 inline double norm_of(const std::vector<float>& x) { return relative_error(std::vector<float>(x.size()), x); }
 
-// What differs by more than rounding, a line each: "loss: ...", "encoder.0.feed_forward.up.weight: ...".
+// One line for each difference beyond rounding: "loss: ...", "encoder.0.feed_forward.up.weight: ...".
 inline std::vector<std::string> differences(const GridResult& got, const GridResult& want) {
   std::vector<std::string> found;
   const auto compare_sums = [&](const char* what, double a, double b) {
@@ -43,7 +43,7 @@ inline std::vector<std::string> differences(const GridResult& got, const GridRes
   return found;
 }
 
-// What `differences` would not see although it is off by ten tolerances: the loss, or one element of a gradient.
+// Errors of ten tolerances that `differences` would miss: in the loss, or in one element of a gradient.
 inline std::vector<std::string> blind_spots(GridResult got, const GridResult& want) {
   std::vector<std::string> blind;
   const auto require_seen = [&](const std::string& name) {

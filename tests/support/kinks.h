@@ -1,5 +1,5 @@
-// tests/support/kinks.h: blocks whose relu inputs stay away from 0, so that no rounding of any machine changes a
-// gradient by a jump.
+// tests/support/kinks.h: blocks whose relu inputs are not near 0, so that rounding differences between
+// machines cannot make a gradient jump.
 #pragma once
 
 #include "tests/support/double_model.h"
@@ -7,7 +7,7 @@
 
 namespace weft::testing {
 
-// Far above the rounding of f32 in a few layers, and seldom met.
+// Far above the f32 rounding error of a few layers, but rarely reached.
 inline constexpr double kNearKink = 3e-6;
 
 // The relu input nearest to 0 in a step of run_on_mesh.
@@ -30,7 +30,7 @@ inline double nearest_kink(ModelConfig config, const std::vector<Block>& blocks)
   return nearest;
 }
 
-// random_blocks of the first seed that gives none near a kink.
+// random_blocks with the first seed that has none near a kink.
 inline std::vector<Block> random_blocks_off_kinks(const ModelConfig& config, int count, int64_t source_rows,
                                                   int64_t target_rows, int max_length) {
   for (uint64_t seed = 1;; ++seed) {

@@ -1,4 +1,4 @@
-// tests/support/run_device.h: the configuration of a test's run, for the device under test.
+// tests/support/run_device.h: adapts the configuration of a test's run to the device under test.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace weft::testing {
 
-// On that device, whatever this machine has; several ranks on one GPU. On the emulated device with fewer layers and
-// rows, and short translations.
+// Sets the device and lets ranks share a GPU. On the emulated device it also uses fewer layers and rows, and
+// short translations.
 inline void use_test_device(RunConfig& c) {
   c.device = test_device_choice();
   c.parallel.share_gpu = true;

@@ -23,7 +23,7 @@ inline ModelConfig small_config() {
   return c;
 }
 
-// Blocks of random sentences of 1 to max_length pieces; rows are rarely all used.
+// Blocks of random sentences of 1 to max_length tokens, usually with some unused rows.
 inline std::vector<Block> random_blocks(const ModelConfig& c, int count, int64_t source_rows, int64_t target_rows,
                                         int max_length, uint64_t seed) {
   uint64_t n = 0;
@@ -71,8 +71,8 @@ struct SmallModel {
     params.initialize(ctx, seed);
     shift_parameters();
   }
-  // Initial biases are 0 and gains 1: a model that forgot one would not be noticed. Each element moves by up to a
-  // tenth, by its place in the global tensor.
+  // Initial biases are 0 and gains 1, so a missing one would not show. Each element moves by up to a tenth,
+  // depending on its index in the global tensor.
   void shift_parameters() {
     for (const Param& p : params.params()) {
       std::vector<float> shift(static_cast<size_t>(p.spec.shape.numel())), local(static_cast<size_t>(p.numel()));
@@ -85,7 +85,7 @@ struct SmallModel {
     }
     params.round_values(ctx);
   }
-  // Of step 3; the loss is multiplied by `loss_scale`.
+  // Scalars of step 3; the loss is multiplied by `loss_scale`.
   Pass pass(int64_t block = 0, bool training = true, double loss_scale = 1) {
     scalars.set(ctx, {.step = 3, .block = block, .loss_scale = static_cast<float>(loss_scale)});
     return {.ctx = ctx, .arena = arena, .tp = tp, .seed = 7, .scalars = scalars.get(), .training = training};
@@ -100,7 +100,7 @@ struct SmallModel {
   std::unique_ptr<Transformer> model;
 };
 
-// Of parameters on ctx's device; `tp` carries the host's values.
+// For parameters on ctx's device; `tp` exchanges host values.
 inline std::map<std::string, std::vector<float>> gather(Context& ctx, const ParamStore& params, Communicator& tp,
                                                         bool gradients) {
   std::map<std::string, std::vector<float>> result;
@@ -119,7 +119,7 @@ inline std::map<std::string, std::vector<float>> gather(Context& ctx, const Para
 
 inline constexpr uint64_t kSmallModelSeed = 5;  // of the initial values below
 
-// Multiplies the loss of a step in f16, so that its gradients are no subnormal numbers.
+// Loss scale of a step in f16, so that its gradients are not subnormal.
 inline double loss_scale_of(DType storage) { return storage == DType::f16 ? 1024 : 1; }
 
 // One rank's part of a step; every rank gets the whole result.

@@ -1,5 +1,5 @@
-// tests/support/small_run.h: parts of a small training run, from checkpoint to checkpoint, on any grid and device; and
-// how alike two of them are.
+// tests/support/small_run.h: runs parts of a small training run, from checkpoint to checkpoint, on any grid
+// and device, and compares them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,8 +64,9 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
   return result;
 }
 
-// A constant added to all keys changes no softmax, so the true gradient of a key's bias is zero; Adam turns its
-// rounding noise into whole steps, which no loss can see. What a grid must reproduce is everything else.
+// A constant added to all keys does not change the softmax, so the true gradient of a key bias is zero; Adam
+// turns its rounding noise into full steps without effect on the loss. A grid must reproduce all other
+// parameters.
 inline bool is_key_bias(const std::string& name, size_t i, size_t numel) {
   if (name.ends_with(".qkv.bias")) return i >= numel / 3 && i < 2 * numel / 3;
   return name.ends_with(".kv.bias") && i < numel / 2;
@@ -95,8 +96,8 @@ inline void expect_equal_to_rounding(const Trained& a, const Trained& b, size_t 
   EXPECT_LT(relative_error(a, b), 1e-4);
 }
 
-// How far the loss of a step in halves may be from the same step's in f32, and on another grid: four to five times what
-// was seen.
+// Allowed difference of a step's loss in half precision from f32, and from another grid: four to five times
+// the measured one.
 inline constexpr double kBandToF32 = 0.005, kBandOfGrids = 0.002;
 
 }  // namespace weft::testing

@@ -1,4 +1,4 @@
-// tests/support/synthetic_corpus.h: a packed corpus in a temporary folder, whose every id is known without reading it.
+// tests/support/synthetic_corpus.h: a packed corpus in a temporary folder, with known ids.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 namespace weft::testing {
 
-class SyntheticCorpus {  // the folder lives as long as this object
+class SyntheticCorpus {  // removes the folder when destroyed
  public:
   static constexpr int64_t kVocabulary = 1000;
 

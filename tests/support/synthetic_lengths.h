@@ -1,4 +1,4 @@
-// tests/support/synthetic_lengths.h: piece lengths distributed like a real corpus', without a corpus.
+// tests/support/synthetic_lengths.h: sentence lengths with a distribution like that of a real corpus.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// tests/support/temporary_folder.h: a folder of its own for a test, removed with everything in it.
+// tests/support/temporary_folder.h: a temporary folder for a test, removed with its content.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// tests/support/test_adam.h: Adam on a store's parameters, without what the trainer needs besides.
+// tests/support/test_adam.h: Adam on a store's parameters, without a Trainer.
 #pragma once
 
 #include "model/parameters/param_store.h"

@@ -1,5 +1,5 @@
-// tests/support/text_corpus.h: a small parallel text in a temporary folder, packed: sentences of number words and the
-// same words of another language in reverse order. A pure function of the seed.
+// tests/support/text_corpus.h: packs a small parallel text in a temporary folder: sentences of number words,
+// and their translations in reverse order. A pure function of the seed.
 #pragma once
 
 #include <fstream>

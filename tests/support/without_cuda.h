@@ -1,4 +1,4 @@
-// tests/support/without_cuda.h: a machine whose CUDA backend is missing, as long as this lives.
+// tests/support/without_cuda.h: hides the CUDA backend during the lifetime of an object.
 #pragma once
 
 #include <cstdlib>

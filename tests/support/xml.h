@@ -1,4 +1,4 @@
-// tests/support/xml.h: whether a text is well-formed XML, as far as our own files go, and what its elements are.
+// tests/support/xml.h: parses the subset of XML that Weft's files use.
 //
 // Elements, attributes in double quotes, character data and the five named entities; no comments, CDATA or DOCTYPE.
 #pragma once
@@ -16,7 +16,7 @@ struct XmlElement {
   std::string text;  // directly within, entities resolved
 };
 
-class XmlReader {  // throws std::runtime_error where the text is not well-formed
+class XmlReader {  // throws std::runtime_error if the text is not well-formed
  public:
   static std::vector<XmlElement> read(const std::string& xml) { return XmlReader(xml).document(); }
 

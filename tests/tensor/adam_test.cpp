@@ -1,4 +1,4 @@
-// tests/tensor/adam_test.cpp: some Adam steps against the algorithm in double.
+// tests/tensor/adam_test.cpp: some Adam steps compared with the algorithm in double.
 #include "tensor/op_formulas.h"
 #include "tests/tensor/workspace.h"
 

@@ -1,4 +1,5 @@
-// tests/tensor/context_test.cpp: argument checks name op and field; dry runs check and compute nothing.
+// tests/tensor/context_test.cpp: argument checks name op and field; dry runs check arguments but compute
+// nothing.
 #include "tensor/context.h"
 
 #include "tests/support/errors.h"

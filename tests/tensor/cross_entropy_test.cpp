@@ -1,4 +1,5 @@
-// tests/tensor/cross_entropy_test.cpp: loss and gradient over whole and split vocabularies, against double.
+// tests/tensor/cross_entropy_test.cpp: loss and gradient over whole and split vocabularies, compared with
+// double.
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -30,8 +31,8 @@ struct Result {
   std::vector<float> loss, nll, gradient;  // gradient [rows, vocabulary]
 };
 
-// Computes on `ranks` shards of `shard` columns each, of which the last may be padding; on one of them with statistics
-// that were taken before, as on several, or at once.
+// Computes on `ranks` shards of `shard` columns each, the last of which may have padding. A single shard uses
+// either statistics computed before, as several do, or one pass.
 Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ranks, bool backward = true,
                bool at_once = false) {
   const int64_t shard = (p.vocabulary + ranks - 1) / ranks + 1;

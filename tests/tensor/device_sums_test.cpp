@@ -1,4 +1,4 @@
-// tests/tensor/device_sums_test.cpp: sums that are added to on the device, cleared and read together.
+// tests/tensor/device_sums_test.cpp: sums that are accumulated on the device, cleared and read together.
 #include "tensor/device_sums.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,8 @@
-// tests/tensor/dispatch_test.cpp: the kernels that run are the best that the processor runs, and say what they are.
+// tests/tensor/dispatch_test.cpp: dispatch selects the best kernels that the processor supports, and reports
+// them.
 //
-// Only of a build with WEFT_MARCH=dispatch. The tests fallback_isas_* hide features from the loader by GLIBC_TUNABLES.
+// Only for builds with WEFT_MARCH=dispatch. The tests fallback_isas_* hide features from the loader by
+// GLIBC_TUNABLES.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// tests/tensor/dropout_test.cpp: Philox against its published vectors; every op's mask equals random.h bit by bit.
+// tests/tensor/dropout_test.cpp: Philox compared with published vectors; every op's mask equals random.h bit
+// by bit.
 #include <numeric>
 #include <tuple>
 
@@ -61,8 +62,8 @@ TEST(DropoutMask, EqualsRandomHeaderBitByBit) {
   }
 }
 
-// With queries of zeros every key has probability 1 / keys; values that are the identity's columns show what each is
-// multiplied by, as many keys at a time as a head has columns on any device.
+// With zero queries every key has probability 1 / keys. Values that are columns of the identity show each
+// factor, for as many keys at a time as heads have columns on every device.
 TEST(DropoutMask, OfAttentionEqualsRandomHeaderBitByBit) {
   Workspace w;
   for (const auto& [queries, keys, stride] :

@@ -1,4 +1,4 @@
-// tests/tensor/error_test.cpp: a file's own text in a message: neither long nor able to write on a terminal.
+// tests/tensor/error_test.cpp: text from a file in a message is short and has no control characters.
 #include "tensor/error.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// tests/tensor/half_test.cpp: the conversions of bf16 and f16, by what the formats say.
+// tests/tensor/half_test.cpp: conversions of bf16 and f16, compared with the definition of the formats.
 #include "tensor/half.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// tests/tensor/init_test.cpp: initial values have their distribution, and a shard's are a slice of the whole's.
+// tests/tensor/init_test.cpp: initial values have their distribution; those of a shard are a slice of the
+// whole.
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {

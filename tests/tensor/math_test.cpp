@@ -1,4 +1,4 @@
-// tests/tensor/math_test.cpp: the scalar formulas against double precision and against their definitions.
+// tests/tensor/math_test.cpp: the scalar formulas compared with double precision and with their definitions.
 #include "tensor/math.h"
 #include "tensor/activation.h"
 

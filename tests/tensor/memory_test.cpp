@@ -1,4 +1,5 @@
-// tests/tensor/memory_test.cpp: buffers are zeroed and aligned; an arena measures exactly what it later hands out.
+// tests/tensor/memory_test.cpp: buffers are zeroed and aligned; an arena measures exactly what it later
+// allocates.
 #include "tensor/memory.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/tensor/normalization_test.cpp: layer norm and RMSNorm against their definitions and finite differences in
-// double.
+// tests/tensor/normalization_test.cpp: layer norm and RMSNorm compared with their definitions and finite
+// differences in double.
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {

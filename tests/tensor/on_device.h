@@ -1,8 +1,9 @@
-// tests/tensor/on_device.h: ops on host tensors, whatever device the context is of: the ops::gemm(...) of these tests.
+// tests/tensor/on_device.h: runs ops on host tensors on the context's device: the ops::gemm(...) of these
+// tests.
 //
-// On the CPU it is the op itself. For a GPU the tensors' bytes go to device memory, the op runs there, and all bytes
-// come back, so that a test fills and reads its tensors on the host. Tensors that overlap (in-place use, parts of a
-// fused tensor) overlap alike there, and each lies as far from an aligned address as it does on the host.
+// On the CPU it is the op itself. For a GPU it copies the tensors' bytes to device memory, runs the op there,
+// and copies all bytes back, so that a test fills and reads its tensors on the host. Overlaps (in-place use,
+// parts of a fused tensor) and alignments are the same as on the host.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +40,9 @@ class DeviceCopies {
 
  private:
   static constexpr size_t kAlignment = 64;
-  static constexpr std::byte kUntouched{0xFF};  // of every float a NaN
+  static constexpr std::byte kUntouched{0xFF};  // NaN in every float type
 
-  struct Range {  // of host memory, and its copy, `lead` bytes into its own memory, which ends where the range does
+  struct Range {  // host memory, and its copy at offset `lead` of device memory that ends with the range
     std::byte *begin, *end;
     size_t lead = 0;
     Buffer memory;
@@ -94,7 +95,7 @@ void run_on_device(Context& ctx, Arguments a, void (*op)(Context&, const Argumen
   copies.bring_back();
 }
 
-namespace ops {  // hides weft::ops's functions within weft::testing; types and constants are found there as ever
+namespace ops {  // hides the functions of weft::ops inside weft::testing, but not its types and constants
 using namespace weft::ops;
 #define WEFT_OP_ON_DEVICE(function, Arguments) \
   inline void function(Context& ctx, const weft::ops::Arguments& a) { run_on_device(ctx, a, &weft::ops::function); }

@@ -69,7 +69,7 @@ TEST(OpCost, IsKeptWithEachOpOfATraceThatAsksForIt) {
   EXPECT_EQ(x.ptr<float>()[5], 4);
 }
 
-// A CPU's product ends in an op for its activation.
+// On a CPU a GEMM's activation is a separate op.
 TEST(OpCost, IsNotKeptOfOpsWithinAnother) {
   Context ctx;
   const Buffer memory(12 * sizeof(float));

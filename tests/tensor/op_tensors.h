@@ -1,5 +1,5 @@
-// tests/tensor/op_tensors.h: what an op's arguments point to, by their description (tensor/op_operands.h): its tensors,
-// and the scalars of its step.
+// tests/tensor/op_tensors.h: the tensors and step scalars in an op's arguments, found by their description
+// (tensor/op_operands.h).
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ class OpPointers {
   explicit OpPointers(Arguments& a) {  // not const: its fields may be changed through the pointers
     weft::ops::operands(*this, a);
   }
-  std::vector<Tensor*> tensors;  // those given
-  std::vector<Tensor*> scratch;  // of these, what only the op reads
+  std::vector<Tensor*> tensors;  // the given ones
+  std::vector<Tensor*> scratch;  // those that only the op reads
   std::vector<const StepScalars**> step_scalars;
 
   void in(const char*, const Tensor& t, const char*, OperandType = OperandType::T, int64_t = -1) {
@@ -42,7 +42,7 @@ class OpPointers {
   }
 };
 
-// The bytes from a tensor's first element to its last: of a column slice those between its rows too.
+// The bytes from a tensor's first element to its last, for a column slice including those between its rows.
 inline size_t extent(const Tensor& t) {
   if (t.numel() == 0) return 0;
   const int64_t elements = t.rank() == 2 ? (t.rows() - 1) * t.row_stride + t.cols() : t.numel();

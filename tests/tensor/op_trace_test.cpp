@@ -1,4 +1,5 @@
-// tests/tensor/op_trace_test.cpp: a trace holds each op once, in order, without overlap, and only while it is set.
+// tests/tensor/op_trace_test.cpp: a trace records each op once, in order, without overlap, and only while it
+// is set.
 #include "tensor/op_trace.h"
 
 #include <gtest/gtest.h>

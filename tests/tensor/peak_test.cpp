@@ -1,4 +1,5 @@
-// tests/tensor/peak_test.cpp: every instruction of this processor gives a rate; f32 comes first and is always there.
+// tests/tensor/peak_test.cpp: every matrix instruction of this processor has a rate; f32 is first and always
+// present.
 #include "tensor/cpu/peak.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// tests/tensor/pointwise_test.cpp: fill, add, activation and dropout against loops and finite differences.
+// tests/tensor/pointwise_test.cpp: fill, add, activation and dropout compared with loops and finite
+// differences.
 #include <algorithm>
 #include <numeric>
 
@@ -115,7 +116,7 @@ TEST(GatedActivation, ForwardAndBackwardMatchTheFormula) {
   }
 }
 
-// The gradient is read off y: the smallest number of each storage must not vanish from it, nor what overflows.
+// The gradient is computed from y: the smallest number of each storage type must not vanish, nor an overflow.
 template <typename T>
 void expect_relu_gradient_of_extremes(T smallest, T negative, T largest) {
   Workspace w;
@@ -126,7 +127,7 @@ void expect_relu_gradient_of_extremes(T smallest, T negative, T largest) {
   for (int64_t c = 0; c < cols; ++c) x.ptr<T>()[c] = pattern[static_cast<size_t>(c % 4)];
   ops::fill(w.ctx, {.x = d, .value = 1});
   Dropout dropout = kTestDropout;
-  dropout.rate = 0.5f;  // what is kept is scaled by 2, which no storage rounds
+  dropout.rate = 0.5f;  // kept elements are scaled by 2, which is exact
   ops::activation_forward(w.ctx, {.x = x, .y = x, .kind = Activation::relu, .dropout = dropout});
   ops::activation_backward(w.ctx, {.y = x, .d_y = d, .d_x = d, .kind = Activation::relu, .dropout = dropout});
   for (int64_t c = 0; c < cols; ++c) {

@@ -1,5 +1,6 @@
-// tests/tensor/residual_norm_test.cpp: the residual sum with its norm, forward and backward, against the definition in
-// double, in every storage. What is stored in halves is compared to its own unit, what is summed in f32 to f32's.
+// tests/tensor/residual_norm_test.cpp: residual sum with norm, forward and backward, compared with the
+// definition in double for every storage type. Half-precision results are compared within their unit, f32
+// sums within f32's.
 #include "tensor/error.h"
 #include "tensor/half.h"
 #include "tests/tensor/workspace.h"
@@ -128,7 +129,7 @@ TEST(ResidualNorm, ForwardMatchesTheDefinition) {
       h[i] = residual[i] + h[i] * b.factor(i);
     }
     b.expect_stored(a.h, h, "h");
-    h = b.wide(a.h);  // the norm is that of what was stored
+    h = b.wide(a.h);  // the norm of the stored values
     const Statistics s(h, cols);
     Doubles y(h.size());
     for (size_t i = 0; i < h.size(); ++i)
@@ -139,7 +140,7 @@ TEST(ResidualNorm, ForwardMatchesTheDefinition) {
   });
 }
 
-// Of one case: random inputs, and the statistics that forward would have saved.
+// Random inputs of a case, and the statistics that forward would have saved.
 ops::ResidualNormBackward backward_of(Bench& b) {
   const NormCase& c = b.c;
   const ops::ResidualNormBackward a{.d_y = b.random(),

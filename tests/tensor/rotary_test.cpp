@@ -1,4 +1,5 @@
-// tests/tensor/rotary_test.cpp: rotary positions against the product of complex numbers, in both layouts of pairs.
+// tests/tensor/rotary_test.cpp: rotary positions compared with complex multiplication, in both layouts of
+// pairs.
 #include <complex>
 #include <numeric>
 

@@ -1,8 +1,8 @@
-// tests/tensor/storage_test.cpp: every op on bf16 and f16 gives what the f32 op gives for the same values, rounded
-// once.
+// tests/tensor/storage_test.cpp: every op on bf16 and f16 gives the f32 op's results for the same values,
+// rounded once.
 //
-// The f32 ops are tested against definitions in double elsewhere; arithmetic is f32 whatever the storage, so here only
-// storage may make a difference: one rounding of each output, at most one unit in its last place apart.
+// Other tests compare the f32 ops with definitions in double. Arithmetic is f32 for every storage type, so
+// these tests allow only one rounding of each output: a difference of at most one unit in the last place.
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 #include "tensor/half.h"
@@ -17,7 +17,7 @@ class Storage : public ::testing::TestWithParam<DType> {
   // Relative spacing of neighbours.
   double unit() const { return type() == DType::bf16 ? 0x1p-7 : 0x1p-10; }
 
-  // A half tensor of random values, and its exact f32 copy: the inputs of the two runs.
+  // A half-precision tensor of random values and its exact f32 copy: the inputs of the two runs.
   struct Pair {
     Tensor half, full;
   };

@@ -11,7 +11,7 @@
 namespace weft::testing {
 namespace {
 
-// As few as one thread copies and more than several share, in no round number.
+// Odd sizes: small ones for a single thread, large ones for several.
 TEST(Transfer, CopiesWithinTheDevice) {
   Context ctx(test_device());
   for (const int64_t numel : {1, 1000, 1'000'003}) {

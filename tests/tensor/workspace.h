@@ -1,5 +1,6 @@
-// tests/tensor/workspace.h: a context of the device under test, and tensors on the host for testing ops: random, given,
-// uninitialised, column slices. ops::gemm(...) and the others bring them to the device and back (on_device.h).
+// tests/tensor/workspace.h: a context of the device under test, and host tensors for testing ops: random,
+// given, uninitialised, column slices. ops::gemm(...) and the others copy them to the device and back
+// (on_device.h).
 #pragma once
 
 #include <cstring>
@@ -78,8 +79,8 @@ inline std::string bytes_of(const Tensor& t) {
   return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
 }
 
-// `run` computes in a fresh workspace and returns its results' bytes; they must not depend on the number of threads. On
-// a GPU they must not depend on the order in which blocks and warps happen to run.
+// `run` computes in a fresh workspace and returns the bytes of its results. They must not depend on the
+// number of threads or, on a GPU, on the order of blocks and warps.
 inline void expect_same_on_any_threads(const std::function<std::string(Workspace&)>& run) {
   const int kept = num_threads();
   std::vector<std::string> results;

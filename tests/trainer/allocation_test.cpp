@@ -1,5 +1,5 @@
-// tests/trainer/allocation_test.cpp: all memory of tensors is taken before or in the first step, and is what the plan
-// said.
+// tests/trainer/allocation_test.cpp: all tensor memory is allocated before or in the first step, and equals
+// the plan.
 #include <gtest/gtest.h>
 
 #include "tests/support/run_device.h"
@@ -29,7 +29,7 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
 class Allocations : public ::testing::TestWithParam<Precision> {};
 
 TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
-  // Of 1 to 9 words: the longest sentence differs from step to step.
+  // Sentences of 1 to 9 words, so that the longest one differs from step to step.
   const TextCorpus corpus(/*num_pairs=*/all_or_few(200, 40));
   const auto world = make_single_communicator();
   const int steps = all_or_few(20, 4);

@@ -1,4 +1,4 @@
-// tests/trainer/initial_values_test.cpp: train.init: a new run begins with another's parameters, on any grid.
+// tests/trainer/initial_values_test.cpp: train.init: a new run starts with another's parameters, on any grid.
 #include "trainer/initial_values.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class InitialValues : public ::testing::Test {
     use_test_device(c);
     return c;
   }
-  RunConfig still(const std::string& output) const {  // begins with the first run's parameters and never changes them
+  RunConfig still(const std::string& output) const {  // starts with the first run's parameters and never changes them
     RunConfig c = config(output);
     c.train.init = folder_ / "first", c.train.seed = 9;
     c.schedule.lr = 0, c.schedule.min_lr = 0;
@@ -72,10 +72,10 @@ TEST_F(InitialValues, AreTheOtherRunsParametersOnAnyGrid) {
   }
 }
 
-// The copies that a step in halves computes with are the other run's parameters too, from the first step on.
+// The half-precision copies are also the other run's parameters, from the first step on.
 TEST_F(InitialValues, AreWhatTheFirstStepInHalvesComputesWith) {
   RunConfig first = config("first");
-  first.schedule.lr = 0.1, first.schedule.warmup = 0;  // far from where a run begins
+  first.schedule.lr = 0.1, first.schedule.warmup = 0;  // far from initial values
   train(first);
   const auto loss = [&](Precision precision) {
     RunConfig c = still(name_of(storage_of(precision)));

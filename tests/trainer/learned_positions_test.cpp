@@ -1,5 +1,5 @@
-// tests/trainer/learned_positions_test.cpp: training with learned positions, from data that must fit the tables to a
-// checkpoint that knows its limit on any grid.
+// tests/trainer/learned_positions_test.cpp: training with learned positions: data must fit the tables, and a
+// checkpoint keeps their limit on any grid.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ const TextCorpus& number_words() {
   return text;
 }
 
-int64_t longest_sentence() {  // with its eos
+int64_t longest_sentence() {  // including eos
   const Corpus corpus(number_words().folder());
   return std::max(corpus.manifest().longest_source, corpus.manifest().longest_target) + 1;
 }
@@ -90,7 +90,7 @@ TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
   c.data.train = folder / "train";
   c.batch.rows = c.batch.source_rows = 100;
   EXPECT_EQ(refusal(c), "");
-  c.batch.rows = 2000;  // now a block holds it
+  c.batch.rows = 2000;  // now it fits into a block
   EXPECT_NE(refusal(c).find("train has sentences of "), std::string::npos) << refusal(c);
 }
 

@@ -1,4 +1,4 @@
-// tests/trainer/recompute_test.cpp: blocks that are computed again give the same numbers in less memory.
+// tests/trainer/recompute_test.cpp: recomputation gives the same results with less memory.
 #include <gtest/gtest.h>
 
 #include "tests/support/run_device.h"
@@ -59,7 +59,7 @@ TEST(Recompute, ChangesNoBitOfLossesGradientsAndParameters) {
       }
 }
 
-// The base model of the paper: 12 blocks, of which one at a time is whole.
+// The base model of the paper: 12 blocks, of which one at a time has all its activations.
 TEST(Recompute, TakesLessThanAThirdOfTheBaseModelsActivations) {
   RunConfig c;
   c.model.width = 512, c.model.heads = 8, c.model.feed_forward = 2048;

@@ -1,4 +1,4 @@
-// tests/trainer/run_test.cpp: what a run leaves behind: its log, its pointers, what is set aside, and what it refuses.
+// tests/trainer/run_test.cpp: the files of a run: its log, its links, older runs set aside; and refused runs.
 #include "trainer/run.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ int run(const RunConfig& config) {
   return run_training(config, *world, [](const RunConfig& c) { return c.train.fresh ? "fresh" : "not fresh"; });
 }
 
-// What the run keeps of a configuration that names a device and shares it.
+// The saved configuration of a run with a device and share_gpu set.
 RunConfig kept(RunConfig c) {
   const auto world = make_single_communicator();
   RunConfig kept = c;
@@ -84,7 +84,7 @@ TEST(Run, BestPointsToTheLastStepIfThatIsTheBest) {
   const RunConfig c = run_config(folder);
   EXPECT_EQ(run(c), 0);
   EXPECT_EQ(target(c, "latest"), "step-00000006");
-  EXPECT_EQ(target(c, "best"), "step-00000006");  // six steps from nothing: each validation is better
+  EXPECT_EQ(target(c, "best"), "step-00000006");  // six first steps: each validation is better
 }
 
 TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
@@ -100,7 +100,7 @@ TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
 TEST(Run, StopsWhenPatienceIsOut) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
-  c.train.steps = 1000, c.train.patience = 2, c.schedule.lr = 0;  // it never gets better than at first
+  c.train.steps = 1000, c.train.patience = 2, c.schedule.lr = 0;  // it never improves
   EXPECT_EQ(run(c), 0);
   EXPECT_EQ(logged(c, "loss").back(), 6);
   EXPECT_EQ(target(c, "best"), "step-00000002");

@@ -1,4 +1,4 @@
-// tests/trainer/schedule_test.cpp: learning rates at the steps where schedules turn.
+// tests/trainer/schedule_test.cpp: learning rates at the turning points of schedules.
 #include "trainer/schedule.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// tests/trainer/train_state_test.cpp: state.json reads back as it was written, and insists on each of its fields.
+// tests/trainer/train_state_test.cpp: state.json reads back as written, and every field is required.
 #include "trainer/train_state.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(TrainState, InsistsOnEveryField) {
   const nlohmann::json flat = some_state().to_json().flatten();
   for (const auto& [pointer, value] : flat.items()) {
     if (pointer.find("/pending/") != std::string::npos) continue;  // entries of a list, not fields
-    if (pointer == "/model/norm_kind") continue;  // version 0.1 had none
+    if (pointer == "/model/norm_kind") continue;                   // version 0.1 had none
     nlohmann::json damaged = flat;
     damaged.erase(pointer);
     EXPECT_THROW(TrainState::from_json(damaged.unflatten(), "step-00000012"), Error) << pointer;

@@ -1,4 +1,4 @@
-// tests/trainer/trainer_test.cpp: every grid trains the same, and a resumed run is the run that was never stopped.
+// tests/trainer/trainer_test.cpp: every grid trains the same, and a resumed run equals an uninterrupted one.
 #include "trainer/trainer.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
   }
 }
 
-// Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less a sum.
+// Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less for each
+// sum.
 TEST(Training, TwentyStepsInHalvesAreTheSameOnEveryGrid) {
   for (const Precision precision : kHalves) {
     const Trained one = train(corpus(), {.steps = some_steps(), .precision = precision});
@@ -110,7 +111,7 @@ TEST(Training, GoesOnInAnotherPrecisionFromTheSameParametersAndMoments) {
   }
 }
 
-// A step of f16 whose gradients overflow changes nothing but the scale, which backs off until they fit.
+// An f16 step whose gradients overflow only lowers the scale, until they fit.
 TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
   for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));

@@ -1,4 +1,4 @@
-// tests/data/packing/disk_shuffle_test.cpp: the order is that of the keys, whatever the number of files.
+// tests/data/packing/disk_shuffle_test.cpp: pairs are sorted by key, for any number of files.
 #include "data/packing/disk_shuffle.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-PairIds numbered(int64_t number) {  // a pair that says its number, with sides of different lengths
+PairIds numbered(int64_t number) {  // a pair that contains its number, with sides of different lengths
   return {std::vector<int32_t>(static_cast<size_t>(1 + number % 4), 7), {static_cast<int32_t>(number), 65535}};
 }
 
@@ -38,7 +38,7 @@ TEST(DiskShuffle, PutsPairsInTheOrderOfTheirKeys) {
   EXPECT_EQ(shuffled(5000, 70, 2), expected);
 }
 
-TEST(DiskShuffle, ScattersABucketThatIsTooLargeAgain) {  // 5,000 buckets are wanted, 512 files may be open
+TEST(DiskShuffle, ScattersABucketThatIsTooLargeAgain) {  // needs 5,000 buckets, but only 512 files may be open
   EXPECT_EQ(shuffled(5000, 1, 2), shuffled(5000, 5000, 2));
 }
 
@@ -49,7 +49,7 @@ TEST(DiskShuffle, MovesPairsFarFromWhereTheyWere) {
   double distance = 0;
   for (size_t i = 0; i < order.size(); ++i)
     distance += std::abs(static_cast<double>(order[i]) - static_cast<double>(i));
-  EXPECT_NEAR(distance / 5000, 5000.0 / 3, 100);  // of a uniform permutation: a third, standard deviation about 17
+  EXPECT_NEAR(distance / 5000, 5000.0 / 3, 100);  // a uniform permutation has a third; standard deviation about 17
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// tests/data/packing/packer_test.cpp: text to a corpus and back, the same bytes on any number of threads, bounded
-// memory, and nothing left behind after bad input.
+// tests/data/packing/packer_test.cpp: text to a corpus and back, the same bytes on any number of threads,
+// bounded memory, and no files left after bad input.
 #include "data/packing/packer.h"
 
 #include <gtest/gtest.h>
@@ -263,10 +263,10 @@ TEST_F(PackerTest, RemovesWhatAKilledPackLeft) {
 
 struct Child {
   int code = -1;
-  int64_t peak_mb = 0;  // of resident memory
+  int64_t peak_mb = 0;  // resident memory
 };
 
-// `action` in a process of its own; its Error becomes the exit code.
+// Runs `action` in a separate process; its Error becomes the exit code.
 template <typename Action>
 Child in_child(Action action) {
   const pid_t child = fork();
@@ -302,8 +302,8 @@ TEST_F(PackerTest, LeavesNothingWhenTheDiskIsFull) {
   }
 }
 
-// 140,000 more pairs, of which each takes at least 80 bytes wherever it is kept, may cost 5 MB more, not 11. Sanitizers
-// keep memory of their own, so under them this only shows that packing works in a child process.
+// 140,000 more pairs may cost 5 MB; kept in memory they would take 11 MB, at least 80 bytes each. Sanitizers
+// allocate memory, too, so under them this only shows that packing works in a child process.
 TEST_F(PackerTest, MemoryDoesNotGrowWithTheCorpus) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int64_t kLarge = 15000, kMaxGrowth = 1000;

@@ -1,5 +1,5 @@
-// tests/data/shards/shard_test.cpp: one shard: written, read by us and by other tools, and refused when anything is
-// wrong.
+// tests/data/shards/shard_test.cpp: writing a shard, reading it with Weft and other tools, and refusing
+// damaged ones.
 #include "data/shards/shard.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class ShardTest : public ::testing::Test {
     for (const PairIds& pair : pairs) builder.add(pair);
     return builder.write(folder_.path(), file);
   }
-  // A shard of kPairs' content in which `change` may replace what it likes, with its right digest.
+  // A shard with the content of kPairs that `change` may modify, with a matching digest.
   ShardEntry write_by_hand(const std::function<void(Hdf5Image&)>& add_datasets, uint64_t version = 1) {
     Hdf5Image image;
     image.add_attribute("format_version", version);
@@ -181,7 +181,7 @@ TEST_F(ShardTest, IsHashedAgainOnlyWhenTheFileHasChanged) {
   std::optional<FileIdentity> verified;
   { ShardReader reader(folder_.path(), entry, header_of(10, 10), verified); }
   ASSERT_TRUE(verified.has_value());
-  entry.sha256 = kZeros;  // would be refused if it were looked at
+  entry.sha256 = kZeros;  // wrong, but not checked
   EXPECT_NO_THROW(ShardReader(folder_.path(), entry, header_of(10, 10), verified));
   testing::flip_byte(folder_ / "a.h5", 100);
   EXPECT_THROW(ShardReader(folder_.path(), entry, header_of(10, 10), verified), Error);
@@ -217,7 +217,7 @@ TEST_F(ShardTest, RefusesMissingAndForeignDatasetsAndVersions) {
   expect_refused(write_by_hand(good_target, /*version=*/2), {"hand.h5", "format_version", "is 2, must be 1"});
 }
 
-// Replaces target_pieces of a good shard by what `make` puts there, through the library itself.
+// Replaces target_pieces of a good shard by the dataset of `make`, with the HDF5 library itself.
 ShardEntry with_other_target(const TemporaryFolder& folder, ShardEntry entry, const std::function<void(hid_t)>& make) {
   const hid_t file = H5Fopen((folder / entry.file).c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Ldelete(file, "target_pieces", H5P_DEFAULT);

@@ -1,4 +1,5 @@
-// tests/data/text/text_reader_test.cpp: lines of plain and gzip files, and one clear line for each way they can be bad.
+// tests/data/text/text_reader_test.cpp: lines of plain and gzip files, and one-line errors for each kind of
+// bad input.
 #include "data/text/text_reader.h"
 
 #include <gtest/gtest.h>

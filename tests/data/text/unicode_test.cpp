@@ -1,4 +1,4 @@
-// tests/data/text/unicode_test.cpp: what is UTF-8, and which characters a line of text may hold.
+// tests/data/text/unicode_test.cpp: validity of UTF-8, and the characters that a line of text may hold.
 #include "data/text/unicode.h"
 
 #include <gtest/gtest.h>

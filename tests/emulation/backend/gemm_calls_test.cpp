@@ -1,5 +1,5 @@
-// tests/emulation/backend/gemm_calls_test.cpp: what a product ends with is done in the one call of cuBLASLt, not in
-// passes beside it; the results are the same, so that only counting shows it.
+// tests/emulation/backend/gemm_calls_test.cpp: cuBLASLt's call computes a GEMM's epilogue, without further
+// kernels. Both ways give the same results, so the test counts calls.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class GemmCalls : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { setenv("WEFT_CUDA_MODULE", WEFT_BINARY_DIR "/emulated/libweft_cuda.so", 1); }
 
-  // What `run` enqueues: products and kernels. Plans are made and scratch is taken before.
+  // Number of GEMMs and kernels that `run` enqueues; plans and scratch memory exist already.
   size_t pieces(const std::function<void()>& run) {
     run();
     ctx_.synchronize();
@@ -76,7 +76,7 @@ TEST_F(GemmCalls, ABiassGradientComesWithItsWeights) {
   const auto run = [&] {
     ops::gemm(ctx_, {.a = d_y, .b = x, .c = d_weight, .trans_a = true, .accumulate = true, .d_bias = d_bias});
   };
-  EXPECT_EQ(pieces(run), 2u) << "the product, and the addition to what is there";
+  EXPECT_EQ(pieces(run), 2u) << "the GEMM, and the accumulation";
 }
 
 }  // namespace

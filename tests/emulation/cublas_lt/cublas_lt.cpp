@@ -1,8 +1,8 @@
-// tests/emulation/cublas_lt/cublas_lt.cpp: the emulated cuBLASLt's calls: they check what NVIDIA's documentation asks
-// for, and enqueue the product, which is computed late, when its stream comes to it.
+// tests/emulation/cublas_lt/cublas_lt.cpp: the emulated cuBLASLt's calls: they check the requirements of
+// NVIDIA's documentation and enqueue the GEMM, which is computed asynchronously.
 //
-// Its algorithms ask for operands aligned to 16 or to 4 bytes, whatever the type, so it has none for 16-bit matrices of
-// odd strides. Long sums may be cut into parts: proposed first, as an algorithm may be that is fast on a real GPU.
+// Its algorithms require operands aligned to 16 or 4 bytes for every type, so it has none for 16-bit matrices
+// with odd strides. Split-K algorithms for long sums are proposed first, as they may be on a real GPU.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ bool has_bias(uint32_t epilogue) {
          has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADA) || has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADB);
 }
 
-// As of NVIDIA's library: it has no gradient of a sum of one term, none of a single bias, and saves nothing as f32
-// beside operands of 16 bits.
+// As in NVIDIA's library: no gradient for an inner dimension of 1 or a single bias, and no f32 auxiliary
+// output with 16-bit operands.
 bool has_kernel(uint32_t epilogue, cudaDataType_t ab, cudaDataType_t d, uint64_t m, uint64_t n, uint64_t k) {
   const bool is_gradient = has_bits(epilogue, kReluGradient) || has_bits(epilogue, kGeluGradient);
   if (k == 1 && (is_gradient || epilogue >= CUBLASLT_EPILOGUE_BGRADA)) return false;
@@ -102,7 +102,7 @@ uint64_t alignment_of(uint64_t bits, uint64_t most) {  // the largest power of t
 }
 uint64_t alignment_of(const void* address) { return alignment_of(reinterpret_cast<uintptr_t>(address), 16); }
 
-// Of every column of the matrix, if its first one is aligned to `first` bytes.
+// Alignment of every column of the matrix, if its first one is aligned to `first` bytes.
 uint64_t column_alignment(const cublasLtMatrixLayoutOpaque_t& layout, uint32_t first) {
   const uint64_t address = alignment_of(first, 16);
   if (layout.cols == 1) return address;
@@ -142,7 +142,7 @@ std::vector<cublasLtMatmulAlgo_t> algorithms(const cublasLtMatmulDescOpaque_t& o
   return found;
 }
 
-// Whether what was promised to the heuristic holds, and nothing else was changed since.
+// Whether the operands keep the promises made to the heuristic, and the descriptors are unchanged.
 bool fits(const cublasLtMatmulAlgo_t& algorithm, const cublasLtMatmulDescOpaque_t& operation,
           const void* const (&operands)[4]) {
   if (algorithm.epilogue != operation.epilogue) return false;
@@ -162,8 +162,8 @@ ColumnMatrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout
           layout.ld};
 }
 
-// WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1, as a library may that has them for fewer products; =late: only when it is
-// to compute them.
+// WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1: the heuristic refuses epilogues, like a library that supports
+// fewer; =late: only the matmul call does.
 bool refuses(const cublasLtMatmulDescOpaque_t& operation, const char* when) {
   const char* const setting = std::getenv("WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES");
   return operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && setting != nullptr && std::strcmp(setting, when) == 0;

@@ -1,5 +1,5 @@
-// tests/emulation/cublas_lt/cublas_lt_descriptors.cpp: the emulated cuBLASLt's handle, descriptors and their
-// attributes. A value of the wrong size is refused, as NVIDIA's library does.
+// tests/emulation/cublas_lt/cublas_lt_descriptors.cpp: the emulated cuBLASLt's handle, descriptors and
+// attributes. Like NVIDIA's library it refuses values of the wrong size.
 #include <cublasLt.h>
 
 #include <cstring>

@@ -1,8 +1,8 @@
-// tests/emulation/cublas_lt/cublas_lt_epilogue.cpp: what the emulated cuBLASLt does to a product before it is stored:
-// bias, activations, their gradients and those of the bias.
+// tests/emulation/cublas_lt/cublas_lt_epilogue.cpp: epilogues of the emulated cuBLASLt: bias, activations,
+// their gradients and bias gradients.
 //
-// GELU is the approximation by tanh, as NVIDIA's is, and that tanh as coarse as the hardware's, which errs by up to
-// 2^-11 of its value (PTX ISA, tanh.approx).
+// GELU is the tanh approximation, like NVIDIA's, with a tanh as inexact as the hardware's: its relative error
+// is up to 2^-11 (PTX ISA, tanh.approx).
 #include <cmath>
 
 #include "tests/emulation/cublas_lt/cublas_lt_product.h"

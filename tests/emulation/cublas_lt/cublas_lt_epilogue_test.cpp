@@ -1,5 +1,5 @@
-// tests/emulation/cublas_lt/cublas_lt_epilogue_test.cpp: the emulated cuBLASLt's activations and gradients beside a
-// product.
+// tests/emulation/cublas_lt/cublas_lt_epilogue_test.cpp: the emulated cuBLASLt's activations and gradients as
+// epilogues.
 #include <cmath>
 
 #include "tests/emulation/cublas_lt/cublas_lt_fixture.h"
@@ -36,7 +36,7 @@ TEST_F(CublasLtEpilogue, ReluWithBias) {
   expect_results(call, [&](double product, int64_t i, int64_t) { return std::max(0.0, product + at(host_bias_, i)); });
 }
 
-// Forward leaves a bit an element, which backward reads.
+// Forward writes a bit for each element, which backward reads.
 TEST_F(CublasLtEpilogue, ReluKeepsBitsForItsGradient) {
   Call call{.epilogue = CUBLASLT_EPILOGUE_RELU_AUX_BIAS, .aux_ld = 128};
   with_bias(call.m);
@@ -55,7 +55,7 @@ TEST_F(CublasLtEpilogue, ReluKeepsBitsForItsGradient) {
   });
 }
 
-// Of inputs and products below 10, by a tanh that is off by 2^-11.
+// Tolerance for inputs and products below 10, with a tanh that is off by 2^-11.
 TEST_F(CublasLtEpilogue, GeluKeepsItsInputsForItsGradient) {
   constexpr double kTolerance = 2e-3, kGradientTolerance = 2e-2;
   Call call{.epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS, .aux_ld = 8};

@@ -1,5 +1,4 @@
-// tests/emulation/cublas_lt/cublas_lt_fixture.h: calls of the emulated cuBLASLt, from descriptors to results, for its
-// tests.
+// tests/emulation/cublas_lt/cublas_lt_fixture.h: test fixture for complete calls of the emulated cuBLASLt.
 #pragma once
 
 #include <cublasLt.h>
@@ -19,13 +18,13 @@ inline Floats numbers(int64_t count, int seed) {  // multiples of 1/8 between -2
   return values;
 }
 
-// One call from descriptors to results. Tests change a member and see what becomes of it.
+// A complete call, from descriptors to results. Tests change single members.
 struct Call {
   int64_t m = 6, n = 5, k = 7;
   bool trans_a = false, trans_b = false;
   cudaDataType_t ab = CUDA_R_32F, cd = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-  int64_t a_extra = 4, b_extra = 4, d_extra = 4;  // leading dimensions beyond the rows, made even
+  int64_t a_extra = 4, b_extra = 4, d_extra = 4;  // padding of the leading dimensions, which are even
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   int64_t aux_ld = 0;
   float alpha = 1, beta = 0;
@@ -110,7 +109,7 @@ class CublasLt : public DeviceTest {
                           &proposed_.at(0).algo, workspace_, workspace_bytes, stream_);
   }
 
-  // From descriptors to D's columns, or the first refusal.
+  // Makes the call; gives D's columns, or the first error status.
   cublasStatus_t run(const Call& call) {
     describe(call);
     const cublasStatus_t status = propose(call);

@@ -1,4 +1,4 @@
-// tests/emulation/cublas_lt/cublas_lt_product.cpp: products in column-major order, by plain loops.
+// tests/emulation/cublas_lt/cublas_lt_product.cpp: column-major GEMMs by plain loops.
 #include "tests/emulation/cublas_lt/cublas_lt_product.h"
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace weft::emulation {
 namespace {
 
-// op(matrix) as f32, its columns one behind the other.
+// op(matrix) as f32, with contiguous columns.
 std::vector<float> dense(const ColumnMatrix& matrix, bool transposed) {
   const int64_t rows = transposed ? matrix.cols : matrix.rows, cols = transposed ? matrix.rows : matrix.cols;
   std::vector<float> values;
@@ -37,8 +37,8 @@ void multiply_part(const std::vector<float>& a, const std::vector<float>& b, int
   }
 }
 
-// The parts' sums, each in the workspace, added up: first to last, or every other time last to first if any order may
-// be.
+// Adds the parts' sums in the workspace: first to last; if any order is allowed, every other call adds last
+// to first.
 void multiply_in_parts(const ColumnProduct& product, const std::vector<float>& a, const std::vector<float>& b,
                        int64_t k, std::vector<float>& sums) {
   static std::atomic<unsigned> calls = 0;

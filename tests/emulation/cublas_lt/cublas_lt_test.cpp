@@ -1,5 +1,4 @@
-// tests/emulation/cublas_lt/cublas_lt_test.cpp: the emulated cuBLASLt refuses what NVIDIA's documentation forbids, and
-// gives what it promises.
+// tests/emulation/cublas_lt/cublas_lt_test.cpp: the emulated cuBLASLt follows NVIDIA's documentation.
 #include <string>
 
 #include "tests/emulation/cublas_lt/cublas_lt_fixture.h"
@@ -94,7 +93,7 @@ TEST_F(CublasLt, RefusesABiasThatIsLessAlignedThanTheHeuristicSaw) {
   EXPECT_EQ(multiply(call, fresh<char>(4096), fresh<char>(4096), fresh<char>(4096)), CUBLAS_STATUS_INVALID_VALUE);
 }
 
-// In place the parts of a sum come in any order.
+// Split-K in place adds the parts in any order.
 TEST_F(CublasLt, ProposesOnlyReductionsThatTheMaskAllows) {
   const auto scheme = [&](size_t i) {
     int32_t value = -1;

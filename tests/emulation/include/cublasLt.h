@@ -1,8 +1,9 @@
-// tests/emulation/include/cublasLt.h: stands in for NVIDIA's header of this name: the calls in use, with their names,
-// values and meaning (cuBLAS documentation, "Using the cuBLASLt API"). tests/emulation/cublas_lt/cublas_lt.cpp computes
-// them.
+// tests/emulation/include/cublasLt.h: replaces NVIDIA's header of this name: the calls that Weft uses, with
+// their names, values and meaning (cuBLAS documentation, "Using the cuBLASLt API"), implemented by
+// tests/emulation/cublas_lt/cublas_lt.cpp.
 //
-// Descriptors are plain structs here too, but of named members: only cublas_lt.cpp may look at these.
+// Descriptors are plain structs as in NVIDIA's header, but with named members, which only cublas_lt.cpp may
+// use.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +80,7 @@ enum cublasLtMatmulAlgoConfigAttributes_t {
 using cublasLtHandle_t = struct cublasLtContext*;
 
 struct cublasLtMatrixLayoutOpaque_t {
-  uint64_t seal;  // that of an initialised one
+  uint64_t seal;  // kSeal if initialised
   cudaDataType_t type;
   uint64_t rows, cols;
   int64_t ld;
@@ -108,9 +109,9 @@ using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 
 struct cublasLtMatmulAlgo_t {
   uint64_t seal;
-  uint32_t alignment, bias_alignment;  // that the operands must have, in bytes
+  uint32_t alignment, bias_alignment;  // required of the operands, in bytes
   uint32_t epilogue;
-  int32_t parts;  // that a sum is cut into
+  int32_t parts;  // split of the inner dimension
   int32_t reduction;
   uint64_t workspace;
 };

@@ -1,5 +1,5 @@
-// tests/emulation/include/cuda_runtime_api.h: stands in for CUDA's header of this name: the host's functions. They mean
-// what CUDA's documentation says; where it leaves an order open, the emulated device takes any.
+// tests/emulation/include/cuda_runtime_api.h: replaces CUDA's header of this name: host functions that follow
+// CUDA's documentation. If it leaves an order open, the emulated device uses any.
 #pragma once
 
 #include "driver_types.h"
@@ -9,7 +9,7 @@
 extern "C" {
 
 const char* cudaGetErrorName(cudaError_t status);
-const char* cudaGetErrorString(cudaError_t status);  // with what is known about the thread's last error of this kind
+const char* cudaGetErrorString(cudaError_t status);  // with details of the thread's last error of this kind
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 
@@ -24,7 +24,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t
-cudaDeviceReset();  // frees all its memory and forgets its error and its streams' work; streams and events stay
+cudaDeviceReset();  // frees its memory, clears its error and drops its streams' work; streams and events stay valid
 
 cudaError_t cudaMalloc(void** data, size_t bytes);
 cudaError_t cudaFree(void* data);

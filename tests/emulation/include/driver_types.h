@@ -1,5 +1,5 @@
-// tests/emulation/include/driver_types.h: stands in for CUDA's header of this name: error codes, handles, flags and
-// properties, with CUDA's names and values, as far as the emulated device knows them.
+// tests/emulation/include/driver_types.h: replaces CUDA's header of this name: the error codes, handles,
+// flags and properties that the emulated device supports, with CUDA's names and values.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// tests/emulation/include/emulated_intrinsics.h: what device code is written in: qualifiers, built-in variables,
-// barriers, warp intrinsics. Each thread of a block is a fibre; the calls below are where it may have to wait.
+// tests/emulation/include/emulated_intrinsics.h: CUDA's language for device code: qualifiers, built-in
+// variables, barriers, warp intrinsics. Each thread of a block is a fibre, which may wait in the calls below.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 #define __launch_bounds__(...)
 #define __shared__ thread_local  // one block at a time on a host thread (shared_memory_begin.cpp)
 
-// Of the thread that runs; `initial-exec` makes reading them cheap.
+// Indices of the running thread; `initial-exec` makes reading them cheap.
 extern __thread uint3 threadIdx __attribute__((tls_model("initial-exec")));
 extern __thread uint3 blockIdx __attribute__((tls_model("initial-exec")));
 extern __thread dim3 blockDim __attribute__((tls_model("initial-exec")));

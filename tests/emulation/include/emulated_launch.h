@@ -1,4 +1,4 @@
-// tests/emulation/include/emulated_launch.h: how a kernel is given to the emulated device, and the runtime's typed
+// tests/emulation/include/emulated_launch.h: kernel launches on the emulated device, and the runtime's typed
 // functions.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace weft::emulation {
 
-// Where the kernels of one module have their shared memory, for the calling thread of the host: [begin, dynamic) holds
-// the __shared__ arrays, then comes the dynamic part. Each module links its own (shared_memory_end.cpp).
+// Shared memory of a module's kernels on the calling host thread: [begin, dynamic) holds the __shared__
+// arrays, followed by the dynamic part. Each module links its own (shared_memory_end.cpp).
 struct SharedMemory {
   std::byte *begin, *dynamic;
   size_t dynamic_capacity;
 };
 __attribute__((visibility("hidden"))) SharedMemory shared_memory();
 
-// `thread` is the kernel with its arguments; the bytes of each argument are looked through for the host's addresses.
+// `thread` is the kernel with its arguments; the bytes of each argument are searched for host addresses.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedMemory (*shared)(),
                    std::function<void()> thread, std::span<const std::span<const std::byte>> arguments);
 
@@ -34,7 +34,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   static_assert(((std::is_trivially_copyable_v<Parameters> && !std::is_reference_v<Parameters>)&&...),
                 "a kernel's arguments are copied to the device byte by byte");
   std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
-  std::apply([](auto&... value) { (__builtin_clear_padding(&value), ...); }, values);  // what lay there is no address
+  std::apply([](auto&... value) { (__builtin_clear_padding(&value), ...); }, values);  // it may hold addresses
   const auto bytes = std::apply(
       [](const auto&... value) {
         return std::array<std::span<const std::byte>, sizeof...(value)>{std::as_bytes(std::span(&value, 1))...};

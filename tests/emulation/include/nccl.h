@@ -1,5 +1,5 @@
-// tests/emulation/include/nccl.h: stands in for NVIDIA's header of this name: what Weft uses of NCCL, with the meaning
-// of its user guide. The emulated device's NCCL (tests/emulation/nccl) does the work.
+// tests/emulation/include/nccl.h: replaces NVIDIA's header of this name: the part of NCCL that Weft uses, as
+// defined in its user guide. The emulated NCCL (tests/emulation/nccl) implements it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -41,7 +41,7 @@ struct ncclConfig_t {
 #define NCCL_CONFIG_INITIALIZER \
   { sizeof(ncclConfig_t), INT_MIN }
 
-ncclResult_t ncclGetVersion(int* version);  // that of WEFT_EMULATED_NCCL_VERSION, where it is set
+ncclResult_t ncclGetVersion(int* version);  // WEFT_EMULATED_NCCL_VERSION, if set
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id);
 const char* ncclGetErrorString(ncclResult_t result);
 const char* ncclGetLastError(ncclComm_t comm);

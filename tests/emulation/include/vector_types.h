@@ -1,4 +1,4 @@
-// tests/emulation/include/vector_types.h: stands in for CUDA's header of this name: small vectors and dim3.
+// tests/emulation/include/vector_types.h: replaces CUDA's header of this name: small vectors and dim3.
 #pragma once
 
 struct alignas(8) int2 {

@@ -1,4 +1,4 @@
-// tests/emulation/machine/executor.cpp: the blocks of a grid and the threads of a block.
+// tests/emulation/machine/executor.cpp: runs the blocks of a grid and the threads of a block.
 #include "tests/emulation/machine/executor.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ __thread dim3 gridDim;
 namespace weft::emulation {
 namespace {
 
-constexpr uint64_t kStay = 8;  // of so many choices one leaves the warp before it has to wait, in every other block
+constexpr uint64_t kStay = 8;  // in every other block, one of so many choices leaves the warp before it has to wait
 
 std::string place(Place where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
 bool same(const Place& a, const Place& b) { return a.line() == b.line() && a.column() == b.column(); }
 
-// What of the dynamic shared memory the launch did not ask for, nobody may use.
+// Dynamic shared memory beyond the size of the launch must not be used.
 class DynamicShared {
  public:
   DynamicShared(const SharedMemory& memory, size_t bytes)
@@ -90,10 +90,10 @@ void Executor::run_block(const Kernel& kernel, uint64_t block) {
   }
   const uint64_t draw = random_.next();
   is_patient_ = draw % 2 == 0;
-  warp_ = pick_one(ready_warps_, draw >> 8);  // not the one that the last block ended with
+  warp_ = pick_one(ready_warps_, draw >> 8);  // not the last block's final warp
   num_arrived_ = num_left_ = 0;
   fault_.clear();
-  host_.switch_to(continuation(choose()));  // until no thread may run
+  host_.switch_to(continuation(choose()));  // returns when no thread can run
 
   if (num_left_ == threads_.size()) return;
   if (fault_.empty()) fault_ = "threads wait for others that will not come: " + who_waits();
@@ -113,12 +113,12 @@ void Executor::work_on(Fiber& self) {
     (*kernel_)();
     ++num_left_;
     Thread* const next = choose();
-    if (next != nullptr && next->fiber == nullptr) {  // here and now
+    if (next != nullptr && next->fiber == nullptr) {  // starts on this fibre
       next->fiber = &self;
       continuation(next);
     } else {
       idle_.push_back(&self);
-      self.switch_to(continuation(next));  // comes back with another current thread
+      self.switch_to(continuation(next));  // returns with another current thread
     }
   }
 }

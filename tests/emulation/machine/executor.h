@@ -1,8 +1,9 @@
-// tests/emulation/machine/executor.h: runs a kernel on one thread of the host: its blocks one after the other in a
-// shuffled order, a block's threads as fibres that give way only where they have to wait.
+// tests/emulation/machine/executor.h: runs a kernel on one host thread: blocks one after the other in a
+// shuffled order, the threads of a block as fibres that yield only where they must wait.
 //
-// Between two barriers the threads run in any order, warp by warp for the most part: where a result depends on it, a
-// barrier is missing. A thread that never waits needs no fibre of its own; the next one runs behind it on the same.
+// Between two barriers the threads run in any order, mostly warp by warp: a result that depends on the order
+// shows a missing barrier. A thread that never waits needs no fibre of its own; the next one runs on the same
+// fibre.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,11 +32,11 @@ struct Kernel {
 class Executor {
  public:
   static Executor& of_this_thread();
-  static Executor& running() { return *running_; }  // the one whose kernel calls
+  static Executor& running() { return *running_; }  // the executor of the calling kernel
 
-  void run(const Kernel& kernel, uint64_t seed);  // throws what makes it no sound kernel: barriers that do not meet
+  void run(const Kernel& kernel, uint64_t seed);  // throws if the kernel is faulty: barriers that do not match
 
-  // For device code, on the fibre of the thread that calls.
+  // For device code, on the calling thread's fibre.
   void synchronize_threads(Place where);
   void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, Place where);
   int lane() const { return static_cast<int>(current_ - threads_.data()) % kWarpSize; }
@@ -43,8 +44,8 @@ class Executor {
  private:
   struct Thread {
     uint3 index{};
-    Fiber* fiber = nullptr;  // once it has begun
-    // Where it waits, and for whom.
+    Fiber* fiber = nullptr;  // set when it has started
+    // Location of the wait, and the lanes that it waits for.
     const char* what = nullptr;
     Place where;
     unsigned mask = 0;
@@ -52,10 +53,10 @@ class Executor {
     void* deposit = nullptr;
   };
   struct Warp {
-    uint32_t lanes = 0;       // that there are
-    uint32_t ready = 0;       // may run: not begun yet, or what they waited for has come
-    uint32_t meeting = 0;     // wait for other lanes
-    uint32_t at_barrier = 0;  // wait for the block
+    uint32_t lanes = 0;       // existing lanes
+    uint32_t ready = 0;       // can run: not started yet, or their wait is over
+    uint32_t meeting = 0;     // waiting for other lanes
+    uint32_t at_barrier = 0;  // waiting for the block
   };
 
   void lay_out(const Kernel& kernel);
@@ -63,12 +64,12 @@ class Executor {
   static void work(Fiber& self, void* executor);
   void work_on(Fiber& self);
 
-  Thread* choose();                   // one that may run, no longer ready from then on; nullptr: there is none
-  Fiber& continuation(Thread* next);  // where `next` goes on, made the current thread; without one, the host's stack
+  Thread* choose();  // takes a thread that can run; nullptr: there is none
+  Fiber& continuation(Thread* next);  // makes `next` current; gives its fibre, or the host's for nullptr
   Fiber& idle_fiber();
   void wait(const char* what, Place where);
   void make_ready(int warp, uint32_t lanes);
-  [[noreturn]] void leave_for_good();  // after fault_ is said; nothing on the fibre is destroyed
+  [[noreturn]] void leave_for_good();  // after fault_ is set; objects on the fibre are not destroyed
   std::string who_waits() const;
   int warp_of(const Thread& thread) const { return static_cast<int>(&thread - threads_.data()) / kWarpSize; }
 
@@ -77,8 +78,8 @@ class Executor {
   const std::function<void()>* kernel_ = nullptr;
   std::vector<Thread> threads_;
   std::array<Warp, kMostThreads / kWarpSize> warps_;
-  int num_warps_ = 0, warp_ = 0;  // the one that runs
-  bool is_patient_ = false;       // that one runs until it has to wait, and so gets far ahead of the others
+  int num_warps_ = 0, warp_ = 0;  // warp_: the running one
+  bool is_patient_ = false;       // the running warp continues until it must wait, and so gets far ahead of the others
   uint32_t ready_warps_ = 0;
   size_t num_arrived_ = 0, num_left_ = 0;
   Place barrier_;
@@ -87,7 +88,7 @@ class Executor {
 
   Fiber host_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<Fiber*> idle_;  // that wait for a thread to run
+  std::vector<Fiber*> idle_;  // fibres without a thread
 };
 
 }  // namespace weft::emulation

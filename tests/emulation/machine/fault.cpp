@@ -1,5 +1,4 @@
-// tests/emulation/machine/fault.cpp: a signal handler that writes a line and leaves the rest to whoever was there
-// before it.
+// tests/emulation/machine/fault.cpp: a signal handler that prints a line and restores the previous handler.
 #include "tests/emulation/machine/fault.h"
 
 #include <signal.h>

@@ -1,5 +1,4 @@
-// tests/emulation/machine/fault.h: says so when a segmentation fault is one of device memory, before the program ends
-// by it.
+// tests/emulation/machine/fault.h: reports segmentation faults in device memory before the program dies.
 #pragma once
 
 namespace weft::emulation {

@@ -1,5 +1,5 @@
-// tests/emulation/machine/fiber.cpp: fibres by Boost.Context's bare switch: a kernel that is given up is just left
-// where it stands, nothing is unwound.
+// tests/emulation/machine/fiber.cpp: fibres with Boost.Context's low-level switch: an aborted kernel is
+// abandoned without unwinding its stacks.
 #include "tests/emulation/machine/fiber.h"
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace boost::context::detail;
 
-// Address space; what a kernel does not touch costs nothing. Device code under AddressSanitizer has large frames.
+// Address space; untouched pages cost nothing. Device code under AddressSanitizer has large frames.
 constexpr size_t kStackBytes = 256 * 1024;
 
 struct Switch {
@@ -32,7 +32,7 @@ Fiber::Fiber(Body body, void* argument, size_t number) : body_(body), argument_(
   mprotect(mapped_, page, PROT_NONE);
   sanitizer_.bottom = mapped_ + page;
   sanitizer_.size = kStackBytes;
-  // Tops that are all a multiple of the page apart would share a few sets of each cache.
+  // Stack tops at multiples of the page size would share a few sets of each cache.
   top_ = mapped_ + page + kStackBytes - number % 64 * 832;
   restart();
 }
@@ -54,7 +54,7 @@ void Fiber::switch_to(Fiber& other) {
   arrive(jump_fcontext(other.context_, &change));
 }
 
-void Fiber::arrive(transfer_t transfer) {  // of the one that runs now
+void Fiber::arrive(transfer_t transfer) {  // on the fibre that runs now
   Fiber& from = *static_cast<Switch*>(transfer.data)->from;
   from.context_ = transfer.fctx;
   finish_switch(from.sanitizer_, sanitizer_);

@@ -1,5 +1,5 @@
-// tests/emulation/machine/fiber.h: a fibre: a stack of its own, on which the host's thread goes on whenever somebody
-// switches to it. AddressSanitizer is told of every switch.
+// tests/emulation/machine/fiber.h: a fibre: a separate stack on which the host thread continues after a
+// switch. Sanitizers are notified of every switch.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class Fiber {
  public:
   using Body = void (*)(Fiber& self, void* argument);  // never returns
 
-  Fiber() = default;                                // what the host's thread runs on already
+  Fiber() = default;                                // the host thread's own stack
   Fiber(Body body, void* argument, size_t number);  // the numbers spread the stacks over the processor's cache
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  void switch_to(Fiber& other);  // from this one, the running one; returns when somebody switches back
-  void restart();                // forgets what it was doing: its body will run from the beginning
+  void switch_to(Fiber& other);  // from this running fibre; returns after a switch back
+  void restart();                // abandons its state: the body will run from the beginning
 
  private:
   static void enter(boost::context::detail::transfer_t transfer);
@@ -33,7 +33,7 @@ class Fiber {
   void* argument_ = nullptr;
   std::byte* mapped_ = nullptr;  // a guard page, then the stack
   std::byte* top_ = nullptr;
-  void* context_ = nullptr;  // where it goes on
+  void* context_ = nullptr;  // saved context
   SanitizerFiber sanitizer_;
 };
 

@@ -1,4 +1,4 @@
-// tests/emulation/machine/intrinsics.cpp: barriers and warp intrinsics as meetings of threads.
+// tests/emulation/machine/intrinsics.cpp: barriers and warp intrinsics as rendezvous of threads.
 #include <cuda_runtime.h>
 
 #include "tests/emulation/machine/executor.h"
@@ -27,11 +27,12 @@ void move_values(unsigned mask, void* const deposits[kWarpSize]) {
     if ((mask >> i & 1u) == 0) continue;
     auto* const mine = static_cast<Shuffled*>(deposits[i]);
     const auto* const from = static_cast<const Shuffled*>(deposits[mine->source]);
-    mine->result = from == nullptr ? ~uint64_t{0} : from->bits;  // of a lane outside the mask: NaN
+    mine->result = from == nullptr ? ~uint64_t{0} : from->bits;  // a lane outside the mask gives NaN
   }
 }
 
-// Whose value `lane` gets, by the definition of the PTX instruction: warps are cut into segments of `width` lanes.
+// Source lane of `lane`, as defined for the PTX instruction: warps are divided into segments of `width`
+// lanes.
 int source_of(Shuffle kind, int lane, unsigned argument, int width) {
   const int first = lane & ~(width - 1), last = first + width - 1;
   switch (kind) {

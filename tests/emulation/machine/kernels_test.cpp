@@ -61,7 +61,7 @@ TEST_F(KernelsTest, ABarrierOrdersTheThreads) {
   EXPECT_GT(wrong_seeds([&] { return run(reverse<false>); }, expected), 0);
 }
 
-// The second barrier keeps what one warp still reads from being written by another.
+// The second barrier keeps one warp from overwriting what another still reads.
 template <bool with_second_barrier>
 __global__ void sum_twice(int* out) {
   __shared__ int parts[32];

@@ -1,4 +1,4 @@
-// tests/emulation/machine/launch.cpp: a launch is checked at once, as CUDA does, and done later.
+// tests/emulation/machine/launch.cpp: a launch is checked immediately, as in CUDA, and executed later.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace weft::emulation {
 namespace {
 
-// How much dynamic shared memory each kernel was allowed beyond the usual; with the machine's lock held.
+// Raised limits of dynamic shared memory by kernel; requires the machine's lock.
 std::map<const void*, size_t>& allowed_shared_bytes() {
   static auto* const all = new std::map<const void*, size_t>;
   return *all;
@@ -34,7 +34,7 @@ void require_limits(const cudaLaunchConfig_t& config, const void* kernel) {
                                     std::to_string(allowed) + " are allowed");
 }
 
-// A kernel that is given the host's memory would fault on a GPU.
+// On a GPU, a kernel with a pointer to host memory would fault.
 void require_device_pointers(std::span<const std::span<const std::byte>> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t at = 0; at + sizeof(uint64_t) <= arguments[i].size(); at += sizeof(uint64_t)) {

@@ -1,11 +1,11 @@
-// tests/emulation/machine/limits.h: what the emulated device can do; that of an H100, but for the number of
+// tests/emulation/machine/limits.h: limits of the emulated device: those of an H100, except for the number of
 // multiprocessors.
 #pragma once
 
 namespace weft::emulation {
 
 inline constexpr int kMostThreads = 1024;            // of a block
-inline constexpr int kSharedBytes = 48 * 1024;       // of a block's dynamic shared memory, without asking
+inline constexpr int kSharedBytes = 48 * 1024;       // dynamic shared memory of a block by default
 inline constexpr int kMostSharedBytes = 227 * 1024;  // after cudaFuncSetAttribute
 inline constexpr int kMostGridX = 0x7FFFFFFF, kMostGridYZ = 65535, kMostBlockZ = 64;
 inline constexpr int kComputeMajor = 9, kComputeMinor = 0;

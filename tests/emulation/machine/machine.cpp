@@ -1,4 +1,4 @@
-// tests/emulation/machine/machine.cpp: which work is done when.
+// tests/emulation/machine/machine.cpp: the scheduler of the emulated devices.
 #include "tests/emulation/machine/machine.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace weft::emulation {
 namespace {
 
 constexpr int kMostDevices = 16;
-constexpr std::chrono::microseconds kPoll{200};  // between two looks at heads that wait for others
+constexpr std::chrono::microseconds kPoll{200};  // interval for polling heads that wait for other processes
 
 uint64_t from_environment(const char* name, uint64_t otherwise, uint64_t most) {
   const char* const text = std::getenv(name);
@@ -29,7 +29,8 @@ uint64_t from_environment(const char* name, uint64_t otherwise, uint64_t most) {
   return value;
 }
 
-// A test's fault: WEFT_EMULATION_FAULT=DEVICE:NUMBER. That device's kernel of this number, counted from 0, fails.
+// Fault injection: WEFT_EMULATION_FAULT=DEVICE:NUMBER makes that device's kernel NUMBER, counted from 0,
+// fail.
 void read_fault(std::vector<std::unique_ptr<Device>>& devices) {
   const char* const text = std::getenv("WEFT_EMULATION_FAULT");
   if (text == nullptr || *text == '\0') return;
@@ -56,7 +57,7 @@ Machine::Machine() {
 }
 
 Machine& machine() {
-  static Machine* const instance = [] {  // never destroyed: destructors of static objects may still ask for it
+  static Machine* const instance = [] {  // never destroyed: destructors of static objects may still use it
     auto* const made = new Machine;
     explain_faults();
     return made;
@@ -100,7 +101,7 @@ std::shared_ptr<Queue> Machine::make_queue(int device, bool is_blocking) {
   return queue;
 }
 
-// The null stream waits for every blocking stream, and each of them for it.
+// The null stream waits for every blocking stream, and vice versa.
 void Machine::order_with_legacy(const Queue& queue, Work& work) const {
   for (const auto& other : queues_) {
     if (other->device != queue.device || other->finished == other->enqueued) continue;
@@ -171,13 +172,13 @@ Progress Machine::perform(Lock& lock, Queue& queue, Access& access) {
 std::optional<Progress> Machine::step(Lock& lock, Access& access) {
   const std::shared_ptr<Queue> queue = choose();
   if (queue == nullptr) {
-    ++round_;  // those that wait for another process are looked at again
+    ++round_;  // polls heads that wait for another process again
     return std::nullopt;
   }
   return perform(lock, *queue, access);
 }
 
-// Until others have changed something, or it is time to look again.
+// Waits for a change by another thread, or for the next poll.
 void Machine::sleep(Lock& lock) { changed_.wait_for(lock, kPoll); }
 
 void Machine::wait(Lock& lock, const std::function<bool()>& done) {

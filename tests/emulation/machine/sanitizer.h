@@ -1,4 +1,4 @@
-// tests/emulation/machine/sanitizer.h: what the sanitizers are told of memory and stacks; nothing without them.
+// tests/emulation/machine/sanitizer.h: notifies sanitizers of memory and stacks; does nothing without them.
 #pragma once
 
 #include <sanitizer/asan_interface.h>
@@ -12,8 +12,8 @@ namespace weft::emulation {
 inline void poison(const void* data, size_t bytes) { ASAN_POISON_MEMORY_REGION(data, bytes); }
 inline void unpoison(const void* data, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(data, bytes); }
 
-// A fibre, as the sanitizers know it. start_switch() comes before a switch to it, finish_switch() after one, on its
-// stack; that tells the stack from which it came.
+// The sanitizers' state of a fibre. start_switch() is called before a switch to it, finish_switch() after the
+// switch on its stack; that returns the stack of the previous fibre.
 struct SanitizerFiber {
   const void* bottom = nullptr;
   size_t size = 0;

@@ -1,9 +1,9 @@
-// tests/emulation/machine/shared_memory_begin.cpp: where the shared memory of a module's kernels begins.
+// tests/emulation/machine/shared_memory_begin.cpp: the beginning of the shared memory of a module's kernels.
 //
-// A kernel's __shared__ array is a thread-local variable, for a host thread runs one block at a time. The linker lays
-// out thread-local variables in the order of the objects that it is given: between this one and shared_memory_end.cpp
-// come those with kernels, and nothing else that has thread-local variables; so all shared memory can be filled with
-// NaN.
+// A kernel's __shared__ array is a thread-local variable, because a host thread runs one block at a time. The
+// linker places thread-local variables in the order of its object files. Only objects with kernels are
+// between this one and shared_memory_end.cpp, and they have no other thread-local variables; so all shared
+// memory can be filled with NaN.
 #include <cstddef>
 
 namespace weft::emulation {

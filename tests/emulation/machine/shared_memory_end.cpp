@@ -1,4 +1,5 @@
-// tests/emulation/machine/shared_memory_end.cpp: where it ends, and the dynamic part; see shared_memory_begin.cpp.
+// tests/emulation/machine/shared_memory_end.cpp: the end of the shared memory, and its dynamic part; see
+// shared_memory_begin.cpp.
 #include <cuda_runtime.h>
 
 #include <cstddef>

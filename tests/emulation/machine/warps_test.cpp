@@ -1,4 +1,4 @@
-// tests/emulation/machine/warps_test.cpp: shuffles, votes and meetings of a warp's lanes.
+// tests/emulation/machine/warps_test.cpp: shuffles, votes and rendezvous of a warp's lanes.
 #include <numeric>
 
 #include "tests/emulation/runtime/device_fixture.h"
@@ -37,7 +37,7 @@ TYPED_TEST(ShufflesTest, MoveValuesWithinSegments) {
       EXPECT_EQ(at(1), within >= 3 ? i - 3 : i) << width << " " << i;
       EXPECT_EQ(at(2), within + 3 < width ? i + 3 : i) << width << " " << i;
       EXPECT_EQ(at(3), i ^ 6) << width << " " << i;
-      EXPECT_EQ(at(4), (i ^ 9) < first + width ? i ^ 9 : i) << width << " " << i;  // earlier segments are in reach
+      EXPECT_EQ(at(4), (i ^ 9) < first + width ? i ^ 9 : i) << width << " " << i;  // earlier segments can be read
     }
   }
 }
@@ -58,7 +58,7 @@ TEST_F(WarpsTest, VotesAreCountedOverTheWarp) {
   EXPECT_EQ(on_host(out, 64), expected);
 }
 
-// Both halves of a warp shuffle by themselves, one of them more often.
+// Both halves of a warp shuffle independently, one of them more often.
 __global__ void halves(int* out) {
   const unsigned lane = threadIdx.x;
   const unsigned mask = lane < 16 ? 0x0000FFFFu : 0xFFFF0000u;

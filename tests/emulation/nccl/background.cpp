@@ -1,4 +1,4 @@
-// tests/emulation/nccl/background.cpp: when the thread works, and when it does not.
+// tests/emulation/nccl/background.cpp: decides when the background thread works.
 #include "tests/emulation/nccl/background.h"
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace weft::emulation {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{2};  // longer than between two looks of somebody who waits for a stream
+constexpr std::chrono::milliseconds kPatience{2};  // longer than the poll interval of a thread that waits for a stream
 
 }  // namespace
 

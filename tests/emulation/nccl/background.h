@@ -1,8 +1,8 @@
-// tests/emulation/nccl/background.h: a thread that sees to it that streams go on while their ranks wait elsewhere.
+// tests/emulation/nccl/background.h: a thread that advances streams while their ranks wait elsewhere.
 //
-// The emulated device works while somebody waits for a stream. A rank that waits for another one by MPI or on a socket
-// waits for no stream, and the other one may wait for this rank's part of a collective: so, while there are
-// communicators, a thread does a stream's work when nobody else has come to a collective for a while.
+// The emulated device works only while a thread waits for a stream. A rank that waits for another one in MPI
+// or on a socket waits for no stream, while the other rank may wait for its part of a collective. So, while
+// communicators exist, a background thread advances streams if no collective was polled for a while.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class Background {
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
-  // Counted up whenever a stream comes to a collective.
+  // Incremented whenever a stream polls a collective.
   std::shared_ptr<std::atomic<uint64_t>> activity() const { return activity_; }
 
  private:

@@ -1,4 +1,4 @@
-// tests/emulation/nccl/collective.cpp: the pieces of a collective laid down, collected and added.
+// tests/emulation/nccl/collective.cpp: writes, reads and adds the chunks of a collective.
 #include "tests/emulation/nccl/collective.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // tests/emulation/nccl/collective.h: one rank's part of a collective, as work of a stream.
 //
-// It goes in pieces. For each, a rank lays down its part when all have read the piece before, and reads the others'
-// when all have laid down theirs. It never waits: the stream asks it again and again. Sums go round the ring, beginning
-// behind the rank that owns the chunk, as those of NCCL's ring do; a maximum ignores NaN, as NCCL's does.
+// Data is exchanged in pieces. A rank writes its part of a piece when all ranks have read the previous piece,
+// and reads the others' parts when all have written theirs. It never blocks: the stream polls it. Sums start
+// after the rank that owns the chunk and follow the ring, as in NCCL; like NCCL's, a maximum ignores NaN.
 //
-// Stricter than NCCL: ranks that make different calls have an asynchronous error, which names two of them. As in NCCL,
-// a collective after an error ends only when its communicator is aborted.
+// Stricter than NCCL: ranks that make different calls get an asynchronous error, which names two of them. As
+// in NCCL, a collective after an error ends only when its communicator is aborted.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ size_t size_of(ncclDataType_t type);
 class Collective {
  public:
   Collective(std::shared_ptr<Member> member, const Call& call, const void* from, void* to);
-  bool poll();  // true when it is done; then it may begin anew
+  bool poll();  // true when it is done; then it may restart
 
  private:
   enum class Phase { idle, deposit, collect };

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Nccl, NcclRanksForHostValues, ::testing::ValuesIn(kComm
 TEST(Nccl, AResultIsThereForWhatIsEnqueuedNext) {
   run_gpu_ranks(2, [](Context& ctx, Communicator& world, Communicator&) {
     const Buffer x = floats(ctx, {1, 3, 5}), sum = floats(ctx, {0, 0, 0});
-    for (int i = 0; i < 10; ++i) {  // nothing but events between the two streams
+    for (int i = 0; i < 10; ++i) {  // only events order the two streams
       world.all_reduce(x.tensor({3}));
       ops::add(ctx, {.x = x.tensor({3}), .y = sum.tensor({3})});
     }
@@ -62,7 +62,7 @@ TEST(Nccl, AStartedResultIsThereForWhatIsEnqueuedAfterWait) {
     for (int i = 0; i < 10; ++i) {
       const auto pending = world.start_all_reduce(x.tensor({3}));
       pending->wait();
-      ops::add(ctx, {.x = x.tensor({3}), .y = x.tensor({3})});  // from 2 times to 4 times what it was
+      ops::add(ctx, {.x = x.tensor({3}), .y = x.tensor({3})});  // from 2 to 4 times the input
     }
     const float factor = 1 << 20;
     EXPECT_EQ(to_host<float>(ctx, x.tensor({3})), (std::vector<float>{factor, 3 * factor, 5 * factor}));
@@ -132,7 +132,7 @@ TEST(Nccl, IsTakenWhereEachRankHasAGpuOfItsOwn) {
 
 // ---- failures
 
-// What rank 0 of two gets to hear, after it has asked for `body` and waited for the device; rank 1 does `other`.
+// The error on rank 0 of two after `body` and a wait for the device; rank 1 runs `other`.
 std::string failure(const GpuBody& body, const GpuBody& other, NcclLimits limits = {}) {
   std::string heard = "rank 0 did not come so far";
   try {
@@ -282,7 +282,7 @@ TEST(NcclFailure, AnErrorEndsWhatThisRankHasUnderWay) {
       use_device(Device::cuda, host.rank());
       Context ctx(Device::cuda);
       const auto world = make_nccl_communicator(ctx, host);
-      if (world->rank() == 0) return gone.wait();  // makes no call, and would be waited for
+      if (world->rank() == 0) return gone.wait();  // makes no call, so the others would wait for it
       const Buffer x = floats(ctx, {1});
       world->all_reduce(x.tensor({1}));
       throw std::runtime_error("disk full");
@@ -293,7 +293,7 @@ TEST(NcclFailure, AnErrorEndsWhatThisRankHasUnderWay) {
   });
 }
 
-// What make_nccl_communicator throws on two ranks, each of which uses the device that `device_of` gives it.
+// The errors of make_nccl_communicator on two ranks; `device_of` selects each rank's device.
 Error connection_failure(int (*device_of)(int rank), NcclLimits limits) {
   try {
     run_thread_ranks(2, [&](Communicator& host) {
@@ -308,7 +308,7 @@ Error connection_failure(int (*device_of)(int rank), NcclLimits limits) {
 }
 
 TEST(NcclFailure, RanksThatDoNotConnectAreWaitedForUpToTheLimit) {
-  setenv("WEFT_EMULATED_NCCL_FAULT", "1:-1", 1);  // it never comes
+  setenv("WEFT_EMULATED_NCCL_FAULT", "1:-1", 1);  // it never connects
   const Error error = connection_failure([](int rank) { return rank; }, kShort);
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
   EXPECT_EQ(error.kind(), ErrorKind::peer);

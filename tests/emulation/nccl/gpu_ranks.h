@@ -1,4 +1,5 @@
-// tests/emulation/nccl/gpu_ranks.h: thread ranks with an emulated device each, which talk over the emulated NCCL.
+// tests/emulation/nccl/gpu_ranks.h: thread ranks with an emulated device each, connected by the emulated
+// NCCL.
 #pragma once
 
 #include <cstdlib>
@@ -12,14 +13,14 @@
 namespace weft::testing {
 
 [[maybe_unused]] inline const bool kEmulatedModules = [] {
-  constexpr int kReplace = 1, kKeep = 0;  // tests/emulation/sanitized names modules of its own
+  constexpr int kReplace = 1, kKeep = 0;  // tests/emulation/sanitized sets its own modules
   setenv("WEFT_CUDA_MODULE", WEFT_BINARY_DIR "/emulated/libweft_cuda.so", kKeep);
   setenv("WEFT_NCCL_MODULE", WEFT_BINARY_DIR "/emulated/libweft_nccl.so", kKeep);
   setenv("WEFT_EMULATION_DEVICES", "4", kReplace);
   return true;
 }();
 
-// `host` carries the host's values between the same ranks.
+// `host` exchanges host values between the same ranks.
 using GpuBody = std::function<void(Context& ctx, Communicator& world, Communicator& host)>;
 
 inline void run_gpu_ranks(int size, const GpuBody& body, NcclLimits limits = {}) {

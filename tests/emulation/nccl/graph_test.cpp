@@ -1,4 +1,4 @@
-// tests/emulation/nccl/graph_test.cpp: a communicator over NCCL captured in a CUDA graph.
+// tests/emulation/nccl/graph_test.cpp: NCCL collectives captured in a CUDA graph.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(NcclGraph, ReplaysItsCollectives) {
       pending->wait();
     });
     for (int i = 0; i < 3; ++i) graph.launch();
-    world.all_reduce(x.tensor({1}));  // and outside the graph behind it
+    world.all_reduce(x.tensor({1}));  // also after the graph, outside it
     EXPECT_EQ(to_host<float>(ctx, x.tensor({1})), std::vector<float>{16});
     EXPECT_EQ(to_host<float>(ctx, y.tensor({1})), std::vector<float>{24});
   });
@@ -65,7 +65,7 @@ TEST(NcclGraph, NamesTheReplayedCollectiveThatDoesNotEnd) {
     graph.launch();
     ctx.synchronize();
     if (world.rank() == 1) return heard.wait();
-    graph.launch();  // the other rank launches its own once only
+    graph.launch();  // the other rank launches its graph only once
     try {
       ctx.synchronize();
     } catch (const Error& e) {
@@ -77,7 +77,7 @@ TEST(NcclGraph, NamesTheReplayedCollectiveThatDoesNotEnd) {
   EXPECT_TRUE(text.starts_with("all_reduce of 8 bytes in step 5, rank 0 of a group of 2 (device 0, ")) << text;
 }
 
-// More than the marks have numbers for.
+// More launches than the marks can number.
 TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
   constexpr int kMany = 5000;
   std::string text = "nothing";
@@ -106,8 +106,8 @@ TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
   EXPECT_TRUE(text.starts_with("broadcast of 4 bytes in step 5, rank 0 of a group of 2 (device 0, ")) << text;
 }
 
-// What two ranks hear of a graph's all_reduce that rank 1 stalls in the third launch; `call_on` makes other calls
-// behind it. The abort waits for their graphs, which the error destroys.
+// The errors on two ranks when rank 1 stalls a graph's all_reduce in the third launch; `call_on` makes other
+// calls after it. The abort waits for the graphs, which the error destroys.
 std::vector<std::string> stalled_replay(const std::function<void(Communicator& world, const Tensor& y)>& call_on) {
   std::vector<std::string> heard(2, "nothing");
   setenv("WEFT_EMULATED_NCCL_FAULT", "1:2:stall", 1);
@@ -143,7 +143,7 @@ TEST(NcclGraph, ThatStallsIsDestroyedByTheErrorOfEachRank) {
   expect_both_name_the_replayed(stalled_replay([](Communicator&, const Tensor&) {}));
 }
 
-// Until there is no room for more: the host then waits within a call when all is aborted.
+// Fills the queue: the host then waits inside a call when everything is aborted.
 TEST(NcclGraph, ThatStallsIsNamedAndDestroyedThoughTheHostGoesOnCalling) {
   expect_both_name_the_replayed(stalled_replay([](Communicator& world, const Tensor& y) {
     for (;;) world.all_reduce(y);

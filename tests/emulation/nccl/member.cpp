@@ -1,8 +1,8 @@
-// tests/emulation/nccl/member.cpp: how ranks come, are compared, leave and fail.
+// tests/emulation/nccl/member.cpp: ranks connect, are checked, leave and fail.
 //
-// A test's fault: WEFT_EMULATED_NCCL_FAULT=RANK:NUMBER. That rank of each group has an asynchronous error in its
-// collective of this number, counted from 0, as if its network had failed. With -1 the others never see it come; with
-// -2 they do not either, and it is refused. RANK:NUMBER:stall: there it has no error, but does nothing any more.
+// Fault injection: with WEFT_EMULATED_NCCL_FAULT=RANK:NUMBER that rank of each group has an asynchronous
+// error in its collective NUMBER, counted from 0, as if its network had failed. With -1 it never connects;
+// with -2 its connection is refused. With RANK:NUMBER:stall it has no error but makes no progress any more.
 #include "tests/emulation/nccl/member.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace weft::emulation {
 namespace {
 
-constexpr int kSharesGpus = 23000;  // the first version that can
+constexpr int kSharesGpus = 23000;  // the first version that supports it
 
 int number_in(const char* variable, int otherwise) {
   const char* const text = std::getenv(variable);
@@ -108,10 +108,10 @@ void Member::fail(ncclResult_t error, const std::string& text) {
 
 bool Member::all_reached(uint64_t stage) {
   for (int r = 0; r < size_; ++r) {
-    const bool left = shared(r).left;  // asked first: what it did before it left counts
+    const bool left = shared(r).left;  // read first: its work before leaving counts
     if (shared(r).stage >= stage) continue;
     if (left) fail(ncclRemoteError, fmt::format("rank {} has left", r));
-    std::this_thread::yield();  // to a process that it waits for
+    std::this_thread::yield();  // lets the awaited process run
     return false;
   }
   return true;

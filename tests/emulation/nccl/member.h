@@ -12,27 +12,27 @@ namespace weft::emulation {
 
 class Member {
  public:
-  Member(const std::string& segment_name, int rank, int size);  // on the calling thread's device
+  Member(const std::string& segment_name, int rank, int size);  // uses the calling thread's device
 
-  ncclResult_t connect();  // ncclSuccess when all ranks have come, ncclInProgress before
-  void abort();            // its collectives end, without results
-  void leave();            // it will not meet the others any more
+  ncclResult_t connect();  // ncclSuccess when all ranks are connected, ncclInProgress before
+  void abort();            // ends its collectives without results
+  void leave();            // takes part in no further collectives
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   int device() const { return shared(rank_).device; }
   bool aborted() const { return aborted_; }
   ncclResult_t error() const { return error_; }
-  void fail(ncclResult_t error, const std::string& text);  // asynchronously; the first one counts
+  void fail(ncclResult_t error, const std::string& text);  // asynchronously; the first error counts
 
-  // For its collectives, which are done one at a time.
+  // For its collectives, which run one at a time.
   RankState& shared(int rank) const { return segment_.rank(rank); }
   std::byte* deposit(int rank) const { return segment_.deposit(rank); }
-  bool all_reached(uint64_t stage);  // false for ever, and an error, where one has left before
-  void count_collective();           // fails or stalls where the test's fault is due
+  bool all_reached(uint64_t stage);  // if a rank has left before: an error, and always false
+  void count_collective();           // applies the injected fault
   bool stalled() const { return stalled_; }
 
-  uint64_t num_pieces = 0;  // that it has done
+  uint64_t num_pieces = 0;  // pieces that it has finished
 
  private:
   ncclResult_t check_ranks();
@@ -47,7 +47,7 @@ class Member {
 
 int emulated_version();
 
-// For ncclGetLastError, which gives the process' last one.
+// For ncclGetLastError, which returns the process's last error.
 void set_last_error(const std::string& text);
 const char* last_error();
 

@@ -1,11 +1,11 @@
 // tests/emulation/nccl/nccl.cpp: NCCL's calls for the emulated device, of non-blocking communicators.
 //
-// As NCCL's, ncclCommAbort and ncclCommDestroy wait until no graph is alive that holds a collective of the
-// communicator. Running collectives are told of an abort before; in a group those of all its communicators.
+// As in NCCL, ncclCommAbort and ncclCommDestroy wait until all graphs with a collective of the communicator
+// are destroyed. An abort first ends running collectives; in a group those of all its communicators.
 //
-// Stricter than NCCL, so that mistakes show: tensors must lie in memory of the communicator's device, all calls on a
-// communicator come one at a time and name one stream, and what a call enqueues is on the stream only when
-// ncclCommGetAsyncError has told so.
+// Stricter than NCCL, so that mistakes show: tensors must be in memory of the communicator's device, calls on
+// a communicator must not overlap and must use one stream, and a call's work is on the stream only after
+// ncclCommGetAsyncError has reported it.
 #include <nccl.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct ncclComm {
   enum class State { connecting, ready, issuing, finishing };
 
   std::shared_ptr<weft::emulation::Background> background;
-  std::shared_ptr<weft::emulation::Member> member;  // its collectives hold it too
+  std::shared_ptr<weft::emulation::Member> member;  // also held by its collectives
   State state = State::connecting;
   std::function<cudaError_t()> issue;
   cudaStream_t stream = nullptr;
@@ -44,7 +44,7 @@ ncclResult_t refuse(ncclResult_t result, const std::string& text) {
   return result;
 }
 
-// One call of a communicator; in no other one at the same time.
+// A call on a communicator; refuses overlapping calls.
 template <typename Call>
 ncclResult_t in_call(ncclComm_t comm, const Call& call) {
   if (comm == nullptr) return refuse(ncclInvalidArgument, "there is no communicator");
@@ -71,7 +71,7 @@ std::shared_ptr<Background> shared_background() {
   return background;
 }
 
-// By a collective that is under way, or by a graph.
+// Held by a running collective or a graph.
 bool is_held(const ncclComm& comm) { return comm.member.use_count() > 1; }
 
 void destroy(ncclComm_t comm) {
@@ -89,7 +89,7 @@ void destroy_aborted() {
   for (const ncclComm_t comm : std::exchange(aborted_comms, {})) destroy(comm);
 }
 
-// What was asked for is done when somebody asks for the state, and known to be done when he asks again.
+// The first query of the state executes the request, the second reports it as done.
 ncclResult_t next_state(ncclComm& comm) {
   using State = ncclComm::State;
   if (comm.member->error() != ncclSuccess) return comm.member->error();

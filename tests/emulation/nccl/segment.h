@@ -1,7 +1,7 @@
-// tests/emulation/nccl/segment.h: where the ranks of one emulated NCCL communicator meet: shared memory of this
-// machine, found by the unique id. Ranks are threads or processes.
+// tests/emulation/nccl/segment.h: shared memory of the ranks of an emulated NCCL communicator, found by the
+// unique id. Ranks are threads or processes of one machine.
 //
-// Nobody waits in here. Each rank counts its stages, and looks how far the others have come.
+// Nothing blocks. Each rank counts its stages and reads the others' counts.
 #pragma once
 
 #include <nccl.h>
@@ -18,16 +18,16 @@ inline constexpr size_t kDepositBytes = 64 << 10;
 
 enum class Kind : int { all_reduce, all_gather, reduce_scatter, broadcast };
 
-struct Call {  // a collective as a rank asked for it: the same on all ranks
+struct Call {  // a rank's collective call; must be the same on all ranks
   Kind kind = Kind::all_reduce;
   int type = 0, op = 0, root = 0;
   uint64_t count = 0;
   bool operator==(const Call&) const = default;
 };
 
-struct RankState {  // all zero at first, as fresh shared memory is
+struct RankState {  // initially zero, like fresh shared memory
   std::atomic<uint64_t> stage;
-  std::atomic<int> num_ranks;  // of the communicator, as this rank sees it; 0: it has not come yet
+  std::atomic<int> num_ranks;  // size of the communicator on this rank; 0: not connected yet
   std::atomic<bool> left;
   int device;
   char host[64];
@@ -36,12 +36,12 @@ struct RankState {  // all zero at first, as fresh shared memory is
 
 class Segment {
  public:
-  static std::string create();                // gives its name
+  static std::string create();                // returns the name
   explicit Segment(const std::string& name);  // throws std::runtime_error if there is none
   ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
-  void unlink() const;  // no further rank needs it
+  void unlink() const;  // all ranks have opened it
 
   RankState& rank(int index) const { return shared_->ranks[index]; }
   std::byte* deposit(int index) const { return shared_->deposits[index]; }
@@ -51,7 +51,7 @@ class Segment {
     RankState ranks[kMaxRanks];
     alignas(64) std::byte deposits[kMaxRanks][kDepositBytes];
   };
-  static_assert(std::atomic<uint64_t>::is_always_lock_free);  // or they would not work between processes
+  static_assert(std::atomic<uint64_t>::is_always_lock_free);  // required between processes
 
   std::string name_;
   Shared* shared_ = nullptr;

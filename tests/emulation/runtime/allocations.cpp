@@ -1,4 +1,4 @@
-// tests/emulation/runtime/allocations.cpp: cudaMalloc and its kin.
+// tests/emulation/runtime/allocations.cpp: cudaMalloc, cudaFree and the like.
 #include "tests/emulation/machine/machine.h"
 #include "tests/emulation/runtime/capture.h"
 
@@ -16,7 +16,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   });
 }
 
-cudaError_t cudaFree(void* data) {  // waits for the device, as CUDA's does
+cudaError_t cudaFree(void* data) {  // waits for the device, as in CUDA
   return call([&] {
     auto lock = machine().lock();
     require_no_capture("cudaFree");

@@ -7,7 +7,7 @@
 namespace weft::emulation {
 namespace {
 
-std::vector<Capture*>& captures() {  // those that are going on
+std::vector<Capture*>& captures() {  // the active ones
   static auto* const all = new std::vector<Capture*>;
   return *all;
 }
@@ -50,7 +50,7 @@ void Capture::refuse(cudaError_t status, const std::string& what) {
   fail(status, what);
 }
 
-// Whether the origin's next node would come after every node.
+// Whether the origin's next node would depend on all nodes.
 bool Capture::is_joined(const Queue& origin) const {
   std::vector<bool> before(nodes_.size());
   const auto mark = [&](const Frontier& after) {
@@ -70,7 +70,7 @@ GraphNodes Capture::end(const Queue& origin) {
   for (const auto& queue : std::exchange(queues_, {})) queue->capture = nullptr;
   std::erase(captures(), this);
   const bool joined = is_joined(origin);
-  GraphNodes nodes = std::exchange(nodes_, {});  // events may keep the capture, but not what it recorded
+  GraphNodes nodes = std::exchange(nodes_, {});  // events may keep the capture alive, but not its nodes
   if (!valid_) fail(cudaErrorStreamCaptureInvalidated, "an earlier call was not fit for a capture");
   if (!joined) fail(cudaErrorStreamCaptureUnjoined, "a stream that took part is not waited for by the first");
   return nodes;

@@ -1,5 +1,5 @@
-// tests/emulation/runtime/capture.h: a stream capture: the work of its streams becomes nodes of a graph instead of
-// being done. Everything here is called with the machine's lock held.
+// tests/emulation/runtime/capture.h: a stream capture: the work of its streams becomes nodes of a graph
+// instead of being executed. All functions require the machine's lock.
 #pragma once
 
 #include <map>
@@ -14,22 +14,22 @@ namespace weft::emulation {
 
 struct GraphNode {
   std::function<Progress(Access& access)> run;
-  std::vector<size_t> after;  // nodes before it in the graph
+  std::vector<size_t> after;  // dependencies
 };
 using GraphNodes = std::vector<GraphNode>;
-using Frontier = std::vector<size_t>;  // what the next node of a stream comes after
+using Frontier = std::vector<size_t>;  // dependencies of a stream's next node
 
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
   static void begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode);
-  GraphNodes end(const Queue& origin);  // throws what makes the capture no graph; its streams are free either way
+  GraphNodes end(const Queue& origin);  // throws if the capture is invalid; its streams are released either way
 
   void add(const Queue& queue, Work work);
   const Frontier& frontier(const Queue& queue) { return frontiers_[&queue]; }
-  void wait(const std::shared_ptr<Queue>& queue, const Frontier& frontier);  // `queue` takes part from here on
+  void wait(const std::shared_ptr<Queue>& queue, const Frontier& frontier);  // adds `queue` to the capture
   bool active() const { return !queues_.empty(); }
   bool valid() const { return valid_; }
-  [[noreturn]] void refuse(cudaError_t status, const std::string& what);  // and no graph comes of it
+  [[noreturn]] void refuse(cudaError_t status, const std::string& what);  // invalidates the capture
 
  private:
   bool is_joined(const Queue& origin) const;
@@ -44,7 +44,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool valid_ = true;
 };
 
-// For calls that allocate or wait: they may not be captured, nor made beside a capture that could depend on them.
+// For calls that allocate or wait: they must not be captured, nor made during a capture that could depend on
+// them.
 void require_no_capture(const char* call);
 
 }  // namespace weft::emulation

@@ -1,5 +1,6 @@
-// tests/emulation/runtime/copies.cpp: copies and fills. Pinned and device memory is read when the copy's turn comes;
-// from pageable memory, which CUDA stages, a copy takes the bytes at once, and to it, it waits.
+// tests/emulation/runtime/copies.cpp: copies and fills. Pinned and device memory is read when the copy is
+// executed. A copy from pageable memory, which CUDA stages, reads the bytes immediately; a copy to pageable
+// memory waits.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -104,7 +105,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t st
   return call([&] { fill(data, value, bytes, stream); });
 }
 
-cudaError_t cudaMemset(void* data, int value, size_t bytes) {  // of device memory: does not wait
+cudaError_t cudaMemset(void* data, int value, size_t bytes) {  // does not wait
   return call([&] {
     {
       const auto lock = machine().lock();

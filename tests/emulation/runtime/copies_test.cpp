@@ -1,4 +1,4 @@
-// tests/emulation/runtime/copies_test.cpp: when copies read and write the host's memory, and which they refuse.
+// tests/emulation/runtime/copies_test.cpp: the time at which copies access host memory, and refused copies.
 #include "tests/emulation/runtime/device_fixture.h"
 
 namespace weft::testing {

@@ -1,9 +1,9 @@
-// tests/emulation/runtime/device.h: what the stand-ins of CUDA's libraries (cuBLASLt, NCCL, the mma wrapper) ask of the
-// emulated device, and what its tests set.
+// tests/emulation/runtime/device.h: the emulated device's interface for the replacements of CUDA's libraries
+// (cuBLASLt, NCCL, the mma wrapper) and for tests.
 //
-// The device is one shared library, libweft_emulation.so; the modules whose kernels it runs link it, as real ones link
-// cudart. The environment says what it is like: WEFT_EMULATION_DEVICES (how many, 1), WEFT_EMULATION_MEMORY (bytes of
-// each, 8 GiB), WEFT_EMULATION_SEED (of all orders, 1).
+// The device is one shared library, libweft_emulation.so; modules with kernels link it in place of cudart.
+// Environment variables configure it: WEFT_EMULATION_DEVICES (number of devices, 1), WEFT_EMULATION_MEMORY
+// (bytes of each, 8 GiB), WEFT_EMULATION_SEED (seed of all orders, 1).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,34 +17,32 @@
 
 namespace weft::emulation {
 
-// ---- work on streams, done by the host's processor as a GPU would do it: late, in the stream's order
+// ---- work on streams, executed by the host's processor like a GPU's work: asynchronously, in the stream's order
 
-enum class Reach {
-  device,
-  all_devices
-};  // which memory a job may touch beside the host's: its stream's device's, or all
+enum class Reach { device, all_devices };  // device memory that a job may access: that of its stream's device, or all
 
-// Runs `job` when its turn comes, with device memory accessible. It is kept and run again where a graph replays it.
-// What it throws becomes the device's error, as a kernel's fault does.
+// Runs `job` in the stream's order, with device memory accessible. A graph keeps it and runs it again. Its
+// exceptions become the device's error, like a kernel's fault.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> job, Reach reach = Reach::device);
 
-// The same for work that needs others, such as a collective: `poll` is called while it is the first of its stream until
-// it returns true; meanwhile other streams' work goes on. After true it may be called anew, by a graph's next launch.
+// The same for work that depends on other ranks, such as a collective: while it is the first of its stream,
+// `poll` is called until it returns true; other streams continue meanwhile. A graph's next launch calls it
+// again.
 cudaError_t enqueue_polled(cudaStream_t stream, std::function<bool()> poll, Reach reach = Reach::all_devices);
 
-// Lets one piece of any device's work be done; false if there is none that can be. Streams advance only while somebody
-// waits for one: who waits for another process, otherwise than by a stream, has this called meanwhile.
+// Runs one item of any device's work; false if none can run. Streams advance only while a thread waits for
+// one: code that waits for another process by other means must call this meanwhile.
 bool advance();
 
 // ---- memory
 
-// All of it in one live allocation of device memory; of `device`, where that is given.
+// Whether all of it is in one live allocation of device memory (of `device`, if given).
 bool is_device_memory(const void* data, size_t bytes, int device = -1);
-bool is_pinned_memory(const void* data, size_t bytes);  // of cudaMallocHost, cudaHostAlloc
+bool is_pinned_memory(const void* data, size_t bytes);  // from cudaMallocHost, cudaHostAlloc
 
 // ---- errors
 
-// Remembers what was wrong for cudaGetErrorString(status), which says it to the calling thread; returns `status`.
+// Stores the details for cudaGetErrorString(status) on the calling thread; returns `status`.
 cudaError_t report(cudaError_t status, std::string detail);
 
 // ---- the lanes of a warp, for device code
@@ -53,9 +51,9 @@ inline constexpr int kWarpSize = 32;
 
 int lane();  // of the calling thread
 
-// The lanes that `mask` names meet: each lays down a pointer; the last one to come calls `meeting` once with all of
-// them (nullptr: not in `mask`), then each goes on. It is the same function for all; `what` and `where` are for
-// messages.
+// Rendezvous of the lanes in `mask`: each contributes a pointer; the last one calls `meeting` once with all
+// of them (nullptr: not in `mask`), then all continue. All lanes pass the same function; `what` and `where`
+// are for messages.
 using Meeting = void (*)(unsigned mask, void* const deposits[kWarpSize]);
 void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, std::source_location where);
 
@@ -71,7 +69,7 @@ void warp_meet(unsigned mask, T& mine, const char* what, std::source_location wh
   meet(mask, &mine, meeting, what, where);
 }
 
-// Each lane of `mask` gets all[i] = lane i's `mine`; what belongs to no lane of `mask` stays as it was.
+// Each lane of `mask` gets all[i] = lane i's `mine`; entries of other lanes stay unchanged.
 template <typename T>
 void warp_exchange(unsigned mask, const T& mine, T (&all)[kWarpSize], const char* what = "warp_exchange",
                    std::source_location where = std::source_location::current()) {
@@ -90,6 +88,6 @@ void warp_exchange(unsigned mask, const T& mine, T (&all)[kWarpSize], const char
 
 // ---- for tests
 
-void set_seed(uint64_t seed);  // of all shuffled orders from here on; before, that of WEFT_EMULATION_SEED
+void set_seed(uint64_t seed);  // seed of all shuffled orders from now on; initially WEFT_EMULATION_SEED
 
 }  // namespace weft::emulation

@@ -1,4 +1,4 @@
-// tests/emulation/runtime/device_fixture.h: a device that is fresh for each test, and short ways to use it.
+// tests/emulation/runtime/device_fixture.h: a fresh device for each test, with helpers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,7 @@ inline __global__ void set(int* data, int value) { *data = value; }
 inline __global__ void copy(int* to, const int* from) { *to = *from; }
 inline __global__ void append(int* data, int digit) { *data = *data * 10 + digit; }
 
-constexpr uint64_t kSeeds = 20;  // so many shuffled orders show what an order can change
+constexpr uint64_t kSeeds = 20;  // shuffled orders to try
 
 class DeviceTest : public ::testing::Test {
  protected:
@@ -67,7 +67,7 @@ class DeviceTest : public ::testing::Test {
     return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
   }
 
-  // What a launch and its end say together; empty if nothing is wrong.
+  // The error text of a launch or its synchronisation; empty if there is none.
   template <typename... Parameters, typename... Arguments>
   static std::string fault_of(void (*kernel)(Parameters...), dim3 block, Arguments... arguments) {
     EXPECT_CUDA(launch(nullptr, kernel, 1, block, 0, arguments...));

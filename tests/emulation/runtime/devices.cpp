@@ -1,4 +1,4 @@
-// tests/emulation/runtime/devices.cpp: which devices there are, which one a thread uses, what they say of themselves.
+// tests/emulation/runtime/devices.cpp: the devices, their properties, and the current one of each thread.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// tests/emulation/runtime/environment_test.cpp: how many devices there are and how much memory, by the environment; it
-// is read when a device is first used, so each of these runs in a process of its own.
+// tests/emulation/runtime/environment_test.cpp: number and memory of devices, set by the environment. It is
+// read when a device is first used, so each test runs in a separate process.
 #include <cstdlib>
 
 #include "tests/emulation/runtime/device_fixture.h"

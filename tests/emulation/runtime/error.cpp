@@ -1,4 +1,4 @@
-// tests/emulation/runtime/error.cpp: error codes as text; each thread's last error and what is known about it.
+// tests/emulation/runtime/error.cpp: error codes as text; each thread's last error with its details.
 #include "tests/emulation/runtime/error.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace weft::emulation {
 namespace {
 
 struct LastError {
-  cudaError_t status = cudaSuccess;  // what cudaGetLastError tells
+  cudaError_t status = cudaSuccess;  // for cudaGetLastError
   cudaError_t explained = cudaSuccess;
   std::string text;  // cudaGetErrorString(explained)
 };
@@ -90,7 +90,7 @@ const char* cudaGetErrorString(cudaError_t status) {
   return code == nullptr ? "unrecognized error code" : code->text;
 }
 
-// A device's fault stays, whoever asks; other errors are forgotten once they are told.
+// A device's fault persists; other errors are cleared when they are read.
 cudaError_t cudaPeekAtLastError() {
   call([] {
     const auto lock = machine().lock();

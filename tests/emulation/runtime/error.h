@@ -1,5 +1,5 @@
-// tests/emulation/runtime/error.h: how the emulated device fails: inside it by exceptions, for its callers by CUDA's
-// codes.
+// tests/emulation/runtime/error.h: errors of the emulated device: exceptions internally, CUDA's codes for its
+// callers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ struct Failure : std::runtime_error {
 
 [[noreturn]] inline void fail(cudaError_t status, const std::string& what) { throw Failure(status, what); }
 
-// The body of each function of CUDA's: what it throws is the result, and the calling thread's last error.
+// Runs the body of a CUDA function: its exception becomes the result and the calling thread's last error.
 template <typename Body>
 cudaError_t call(Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// tests/emulation/runtime/graphs.cpp: graphs: what a capture recorded, replayed as one piece of work in a stream, its
+// tests/emulation/runtime/graphs.cpp: graphs: replays a capture as one item of a stream's work, with its
 // nodes in any order that their dependencies allow.
 #include <memory>
 #include <utility>
@@ -28,7 +28,7 @@ class Replay {
     }
   }
 
-  Progress step(Access& access) {  // one node that can run
+  Progress step(Access& access) {  // runs one ready node
     for (std::vector<size_t> untried = ready_; !untried.empty();) {
       const size_t at = machine().draw() % untried.size(), node = untried[at];
       const Progress progress = (*nodes_)[node].run(access);

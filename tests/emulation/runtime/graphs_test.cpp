@@ -1,4 +1,5 @@
-// tests/emulation/runtime/graphs_test.cpp: captured work is not done but recorded, and replayed as often as asked.
+// tests/emulation/runtime/graphs_test.cpp: captured work is recorded, not executed, and can be replayed
+// repeatedly.
 #include "tests/emulation/runtime/device_fixture.h"
 
 namespace weft::testing {

@@ -1,4 +1,4 @@
-// tests/emulation/runtime/memory.cpp: device memory by mmap and mprotect; pinned memory as a list of what is pinned.
+// tests/emulation/runtime/memory.cpp: device memory by mmap and mprotect; pinned memory as a list.
 #include "tests/emulation/runtime/memory.h"
 
 #include <sys/mman.h>
@@ -16,8 +16,7 @@ namespace {
 
 constexpr size_t kAddresses = size_t{64} << 30;
 constexpr size_t kAlignment = 256;
-constexpr size_t kHugePage =
-    size_t{2} << 20;  // large allocations are made of these: opening them costs next to nothing
+constexpr size_t kHugePage = size_t{2} << 20;  // unit of large allocations, which are cheap to open
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 size_t page_bytes() {
@@ -29,7 +28,7 @@ std::byte* align(std::byte* p, size_t unit) {
   return reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(p), unit));
 }
 
-std::byte* reserve(void* at, size_t bytes) {  // addresses without memory
+std::byte* reserve(void* at, size_t bytes) {  // reserves address space only
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at == nullptr ? 0 : MAP_FIXED);
   void* const mapped = mmap(at, bytes, PROT_NONE, flags, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
@@ -45,8 +44,8 @@ DeviceMemory::~DeviceMemory() {
   munmap(base_, kAddresses);
 }
 
-// A place for `bytes` with a page free on both sides, at or behind next_, else from the beginning. `allocations_` is in
-// the order of the addresses.
+// Finds space for `bytes` with a free page on both sides, from next_ on, then from the beginning.
+// `allocations_` is sorted by address.
 std::byte* DeviceMemory::find_room(size_t bytes) {
   const size_t page = page_bytes(), unit = unit_of(bytes);
   for (std::byte* const start : {next_, base_}) {
@@ -67,7 +66,7 @@ void* DeviceMemory::allocate(size_t bytes) {
   std::byte* const pages = find_room(pages_bytes);
   if (pages == nullptr || mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0) return nullptr;
   if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
-  madvise(pages, pages_bytes, MADV_DONTDUMP);  // unlike what lies around it: opened and closed without being split off
+  madvise(pages, pages_bytes, MADV_DONTDUMP);  // unlike its neighbours, so that mprotect need not split mappings
   std::byte* const data = pages + pages_bytes - rounded;
   unpoison(pages, pages_bytes);
   std::memset(pages, 0xFF, pages_bytes);
@@ -169,10 +168,10 @@ bool PinnedMemory::holds(const void* data, size_t bytes) const {
 }
 
 bool is_host_address(uint64_t word) {
-  // Programs, heaps, libraries and stacks lie above; numbers below, one or two to a word.
+  // Programs, heaps, libraries and stacks are above; one or two small numbers in a word are below.
   if (word < uint64_t{0x5000} << 32 || word >= uint64_t{1} << 48) return false;
   const uint64_t page = word / page_bytes() * page_bytes();
-  return msync(reinterpret_cast<void*>(page), 1, MS_ASYNC) == 0;  // fails where nothing is mapped
+  return msync(reinterpret_cast<void*>(page), 1, MS_ASYNC) == 0;  // fails for unmapped pages
 }
 
 }  // namespace weft::emulation

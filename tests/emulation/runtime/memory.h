@@ -1,9 +1,9 @@
-// tests/emulation/runtime/memory.h: the memory of one emulated device: a range of addresses of its own, which nobody
-// may touch but the device's work while it runs.
+// tests/emulation/runtime/memory.h: the memory of an emulated device: a range of addresses that only the
+// device's work can access while it runs.
 //
-// Fresh memory is filled with 0xFF: every float type reads NaN, every id -1. An allocation ends where its last page
-// ends (rounded to 256 bytes, CUDA's alignment), and an inaccessible page follows: an overrun is a fault, and
-// AddressSanitizer, where it is on, sees every byte too much.
+// Fresh memory is filled with 0xFF: NaN in every float type, -1 as an id. An allocation ends at the end of
+// its last page (rounded to 256 bytes, CUDA's alignment), and an inaccessible page follows: an overrun
+// faults. AddressSanitizer, if enabled, detects every byte beyond the end.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  void* allocate(size_t bytes);  // nullptr: there is not so much
-  bool release(void* data);      // false: no allocation begins there
+  void* allocate(size_t bytes);  // nullptr: out of memory
+  bool release(void* data);      // false: not the beginning of an allocation
   void release_all();
   size_t total() const { return total_; }
   size_t used() const;
-  bool holds(const void* data, size_t bytes) const;  // all of it in one live allocation
-  bool spans(const void* data) const;                // an address of this device, allocated or not
+  bool holds(const void* data, size_t bytes) const;  // whether all of it is in one live allocation
+  bool spans(const void* data) const;                // whether it is an address of this device, allocated or not
 
-  void open();  // counted: accessible until there were as many close()
+  void open();  // nested: accessible until the matching close()
   void close();
 
  private:
@@ -37,7 +37,7 @@ class DeviceMemory {
     size_t bytes, pages_bytes;
     std::byte* pages;
   };
-  using Allocations = std::map<std::byte*, Allocation>;  // by where the data begins
+  using Allocations = std::map<std::byte*, Allocation>;  // by address of the data
   std::byte* find_room(size_t bytes);
   void free_pages(const Allocation& allocation);
   void protect(int protection) const;
@@ -46,12 +46,12 @@ class DeviceMemory {
   std::byte* base_;
   mutable std::mutex mutex_;
   Allocations allocations_;
-  std::byte* next_;  // where the search for room goes on: addresses are used again as late as possible
+  std::byte* next_;  // start of the next search: addresses are reused as late as possible
   size_t used_ = 0;
   int opened_ = 0;
 };
 
-// What a piece of work may touch while it runs; keeps it open from one piece to the next that needs the same.
+// The memory that an item of work may access; stays open for the next item if that needs the same.
 class Access {
  public:
   explicit Access(std::span<DeviceMemory* const> devices) : devices_(devices) {}
@@ -69,7 +69,7 @@ class Access {
   unsigned open_ = 0;
 };
 
-// Host memory that the devices know: copies from and to it are done when their turn comes.
+// Pinned host memory: copies from and to it are asynchronous.
 class PinnedMemory {
  public:
   void* allocate(size_t bytes);
@@ -81,7 +81,7 @@ class PinnedMemory {
   std::map<const std::byte*, size_t> allocations_;
 };
 
-// A word that can only be an address of the host's: a kernel that got it as an argument would read the wrong side.
+// Whether a word can only be a host address, which is an error as a kernel argument.
 bool is_host_address(uint64_t word);
 
 }  // namespace weft::emulation

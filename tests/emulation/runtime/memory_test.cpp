@@ -1,5 +1,5 @@
-// tests/emulation/runtime/memory_test.cpp: device memory is the device's alone, NaN when fresh, and as much as there
-// is.
+// tests/emulation/runtime/memory_test.cpp: device memory is inaccessible to the host, initially NaN, and
+// limited.
 #include <cmath>
 #include <cstdlib>
 

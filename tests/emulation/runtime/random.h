@@ -1,5 +1,4 @@
-// tests/emulation/runtime/random.h: the draws that shuffle the emulated device's orders: fast, and the same for the
-// same seed.
+// tests/emulation/runtime/random.h: a fast, seeded generator that shuffles the emulated device's orders.
 #pragma once
 
 #include <bit>
@@ -23,13 +22,13 @@ class Random {
   uint64_t state_;
 };
 
-// The number of one of the ones of `bits`, which has some; `draw` decides, each is as likely.
+// Index of a set bit of `bits`, which is not 0, chosen uniformly by `draw`.
 inline int pick_one(uint32_t bits, uint64_t draw) {
   for (uint64_t skipped = draw % static_cast<uint64_t>(std::popcount(bits)); skipped > 0; --skipped) bits &= bits - 1;
   return std::countr_zero(bits);
 }
 
-// 0 .. n - 1 in another order: i -> (first + i step) mod n, step prime to n. Needs no memory, whatever the grid.
+// A permutation of 0 .. n - 1: i -> (first + i step) mod n, step coprime to n. Needs no memory, for any grid.
 class Permutation {
  public:
   Permutation(uint64_t n, Random& random) : n_(n), step_(1 + random.below(n)), at_(random.below(n)) {

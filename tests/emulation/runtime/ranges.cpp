@@ -1,4 +1,5 @@
-// tests/emulation/runtime/ranges.cpp: NVTX ranges as lines "depth name" of the file that WEFT_EMULATED_NVTX names.
+// tests/emulation/runtime/ranges.cpp: writes NVTX ranges as lines "depth name" to the file in
+// WEFT_EMULATED_NVTX.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>

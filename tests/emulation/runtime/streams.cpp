@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 struct CUevent_st {
   int device;
   bool is_timed;
-  // Of its last record: a point in a queue's work, the time when that was reached; or a place in a capture.
+  // The last record: a point in a queue's work and the time at which it was reached, or a position in a
+  // capture.
   Point point;
   std::shared_ptr<std::optional<Clock::time_point>> time;
   std::shared_ptr<Capture> capture;
@@ -27,7 +28,7 @@ struct CUevent_st {
 
 namespace {
 
-std::set<cudaStream_t>& streams() {  // those that live
+std::set<cudaStream_t>& streams() {  // existing streams
   static auto* const all = new std::set<cudaStream_t>;
   return *all;
 }
@@ -45,7 +46,7 @@ Work nothing(std::vector<Point> after = {}) {
   return {[](Access&) { return Progress::finished; }, std::move(after)};
 }
 
-// Of calls that wait or ask for a stream's or an event's end.
+// For calls that wait for a stream or an event, or query it.
 void require_not_captured(const Queue& queue, const char* call) {
   if (queue.capture != nullptr)
     queue.capture->refuse(cudaErrorStreamCaptureUnsupported, std::string(call) + " of a stream that is being captured");
@@ -61,7 +62,7 @@ void wait_for(Machine::Lock& lock, const Point& point, int device) {
   machine().sound_device(device);
 }
 
-// Who asks again and again lets work be done, as time would.
+// Repeated queries execute work, like passing time.
 void ask(Machine::Lock& lock, const Point& point, int device) {
   if (!point.reached()) {
     Access access(machine().memories());
@@ -89,11 +90,11 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   });
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {  // priorities promise no order
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {  // priorities guarantee no order
   return cudaStreamCreateWithFlags(stream, flags);
 }
 
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // does not wait: what was enqueued will be done
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {  // does not wait: enqueued work will still run
   return call([&] {
     const auto lock = machine().lock();
     if (stream == nullptr) fail(cudaErrorInvalidResourceHandle, "the null stream cannot be destroyed");

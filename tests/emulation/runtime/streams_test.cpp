@@ -1,4 +1,4 @@
-// tests/emulation/runtime/streams_test.cpp: what streams and events order, and that nothing else is in order.
+// tests/emulation/runtime/streams_test.cpp: streams and events order work, and nothing else does.
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -10,7 +10,7 @@ namespace {
 
 class StreamsTest : public DeviceTest {
  protected:
-  // Runs `order` under each seed on a value that was 0; how often another stream read it as 1.
+  // Runs `order` with each seed on a value that was 0; counts how often another stream read it as 1.
   template <typename Order>
   int times_seen(Order order) {
     int seen = 0;

@@ -1,4 +1,5 @@
-// tests/launch/commands/bench_test.cpp: `weft bench` on a very small model: its JSON is complete and its numbers agree.
+// tests/launch/commands/bench_test.cpp: `weft bench` on a very small model: complete JSON with consistent
+// numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

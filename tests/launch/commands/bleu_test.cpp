@@ -1,4 +1,4 @@
-// Tests of launch/commands/bleu.cpp: what `weft bleu` prints, and the one line it says about bad input.
+// tests/launch/commands/bleu_test.cpp: output of `weft bleu`, and its one-line errors for bad input.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -208,7 +208,7 @@ TEST_F(BleuCommand, ReadsGzip) {
   EXPECT_NE(text.find(" = 100.0 "), std::string::npos) << text;
 }
 
-// What sacreBLEU prints for three systems and 200 segments, by tests/reference/sacrebleu_significance.py.
+// sacreBLEU's output for three systems and 200 segments, from tests/reference/sacrebleu_significance.py.
 class BleuAgainstSacrebleu : public BleuCommand {
  protected:
   static const nlohmann::json& expected() {

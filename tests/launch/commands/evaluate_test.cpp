@@ -1,4 +1,4 @@
-// tests/launch/commands/evaluate_test.cpp: what `weft evaluate` refuses before any work.
+// tests/launch/commands/evaluate_test.cpp: errors of `weft evaluate` before any work.
 #include <gtest/gtest.h>
 
 #include <filesystem>

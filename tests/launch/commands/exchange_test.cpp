@@ -1,5 +1,5 @@
-// tests/launch/commands/exchange_test.cpp: `weft export` and `weft import`: a checkpoint there and back, and what
-// leaves no trace.
+// tests/launch/commands/exchange_test.cpp: `weft export` and `weft import`: round trips of a checkpoint, and
+// errors that leave no files.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ std::string tokenizer_of(const std::string& alphabet, int vocabulary) {
   return train_tokenizer(lines, {.vocab_size = vocabulary});
 }
 
-// A checkpoint of step 40, whose files lie in `folder_`.
+// A checkpoint of step 40 in `folder_`.
 class Exchange : public ::testing::Test {
  protected:
   void SetUp() override {

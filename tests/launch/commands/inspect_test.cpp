@@ -1,4 +1,4 @@
-// tests/launch/commands/inspect_test.cpp: `weft inspect model` and `positions` as the command line calls them.
+// tests/launch/commands/inspect_test.cpp: `weft inspect`, `weft inspect model` and `weft inspect positions`.
 #include <gtest/gtest.h>
 
 #include <filesystem>

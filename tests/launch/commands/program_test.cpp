@@ -1,4 +1,4 @@
-// tests/launch/commands/program_test.cpp: the built program as a person starts it.
+// tests/launch/commands/program_test.cpp: the built program, started as a process.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-// tests/launch/options/config_io_test.cpp: configurations in and out, and what is said about wrong ones.
+// tests/launch/options/config_io_test.cpp: reading and writing configurations, and errors in them.
 #include "launch/options/config_io.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(ConfigIo, LetsTheCommandLineWinOverTheFile) {
   EXPECT_EQ(config.model.heads, 4);
 }
 
-// Gives every field a value that is not its default, so that a field forgotten on the way would show.
+// Gives every field a value other than its default, so that a lost field would show.
 RunConfig unusual_config() {
   RunConfig config;
   std::vector<Field> fields;
@@ -161,7 +161,7 @@ TEST(ConfigIo, LoadsEveryConfigurationThatComesWithWeft) {
     if (entry.path().extension() != ".cfg") continue;
     RunConfig config;
     EXPECT_NO_THROW(apply_cfg_file(entry.path(), config)) << entry.path();
-    config.model.source_vocabulary = config.model.target_vocabulary = 8000;  // as the data would say
+    config.model.source_vocabulary = config.model.target_vocabulary = 8000;  // as with data
     EXPECT_NO_THROW(config.model.resolve(1)) << entry.path();
     ++found;
   }

@@ -1,4 +1,4 @@
-// tests/launch/options/decode_options_test.cpp: refusals name the options as the command line has them.
+// tests/launch/options/decode_options_test.cpp: errors have the option names of the command line.
 #include "launch/options/decode_options.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/launch/reports/alignment_files_test.cpp: alignments as files: Pharaoh, JSON lines, drawings; which attention is
-// chosen.
+// tests/launch/reports/alignment_files_test.cpp: alignment files: Pharaoh, JSON lines, drawings; choice of
+// attention.
 #include "launch/reports/alignment_files.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class AlignmentFilesTest : public ::testing::Test {
     std::sort(names.begin(), names.end());
     return names;
   }
-  // What check_files says of files in the folder; "" if nothing.
+  // The error of check_files for files in the folder; "" if there is none.
   std::string refusal(const std::vector<std::string>& names) const {
     AlignmentRequest request;
     for (const std::string& name : names) request.files.push_back(name.empty() ? "" : folder_ / name);

@@ -1,5 +1,5 @@
-// tests/model/decoding/beam_search_test.cpp: the search against the whole decoder run again for every step, against
-// exhaustive search, and against itself in other company.
+// tests/model/decoding/beam_search_test.cpp: the search compared with a decoder without cache, with
+// exhaustive search, and with itself in other batches.
 #include "model/decoding/beam_search.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct SmallModel {
     params.allocate();
     params.initialize(ctx, /*seed=*/7);
     testing::change(ctx, params.values(), [](std::vector<float>& values) {
-      for (float& x : values) x *= 2;  // larger than initial values: predictions that differ clearly
+      for (float& x : values) x *= 2;  // larger than initial values, for clearly different predictions
     });
   }
   static ModelConfig config(int64_t vocabulary, Change change, int64_t tp) {
@@ -45,7 +45,8 @@ struct SmallModel {
   Results search(const std::vector<BeamRequest>& requests, const BeamOptions& options, int64_t side_by_side = 0) {
     return BeamSearch(ctx, model, tp, options, side_by_side).search(requests);
   }
-  // Log probability of each piece of each target, then of its end, given the source: the whole decoder, no cache.
+  // Log probability of each token of each target and of its eos, given the source, by the whole decoder
+  // without cache.
   std::vector<std::vector<double>> rows(const Pieces& source, const std::vector<Pieces>& targets) {
     int64_t target_rows = 0;
     for (const Pieces& t : targets) target_rows += static_cast<int64_t>(t.size()) + 1;
@@ -107,8 +108,8 @@ void expect_same_bits(const Results& a, const Results& b) {
   }
 }
 
-// Greedy decoding that computes everything anew for every piece. What may follow is seen in targets that go on with
-// it; the end, in the target so far.
+// Greedy decoding that recomputes everything for every token. It scores each possible next token as a target
+// that continues with it, and eos as the target so far.
 Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32_t vocabulary) {
   for (Hypothesis h;;) {
     const size_t length = h.pieces.size();
@@ -221,7 +222,7 @@ TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
 TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
   SmallModel m(*alone_, 50);
   const std::vector<BeamRequest> requests =
-      random_requests(all_or_few(100, 5), 50, all_or_few(20, 8));  // 100: more rows than the encoder's windows
+      random_requests(all_or_few(100, 5), 50, all_or_few(20, 8));  // 100: more rows than an encoder window
   for (const int64_t beam : {1, 5}) {
     const BeamOptions options{.beam = beam, .nbest = beam};
     const Results together = m.search(requests, options, 64);
@@ -286,7 +287,7 @@ TEST_F(BeamSearchTest, RanksWithFewColumnsOfATinyVocabularyTakePart) {
   SmallModel whole(*alone_, 5);
   const std::vector<BeamRequest> requests = random_requests(5, 5, 6);
   const Results expected = whole.search(requests, {.beam = 6, .nbest = 6});
-  run_thread_ranks(2, [&](Communicator& group) {  // 3 and 2 columns, where 7 would be asked for
+  run_thread_ranks(2, [&](Communicator& group) {  // 3 and 2 columns, fewer than the 7 requested
     set_num_threads(1);
     SmallModel half(group, 5);
     const Results found = half.search(requests, {.beam = 6, .nbest = 6});

@@ -1,4 +1,4 @@
-// tests/model/decoding/beam_test.cpp: one sentence's beam, by hand-made probabilities.
+// tests/model/decoding/beam_test.cpp: the beam of one sentence, with hand-made probabilities.
 #include "model/decoding/beam.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// tests/model/parameters/memory_limit_test.cpp: limits of control groups, read from a folder that stands for the root.
+// tests/model/parameters/memory_limit_test.cpp: limits of control groups, read below a folder that replaces
+// the root.
 #include "model/parameters/memory_limit.h"
 
 #include <gtest/gtest.h>

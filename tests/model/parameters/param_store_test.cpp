@@ -1,4 +1,5 @@
-// tests/model/parameters/param_store_test.cpp: the shards of any tp size are slices of one and the same global model.
+// tests/model/parameters/param_store_test.cpp: the shards of every tp size are slices of the same global
+// model.
 #include "model/parameters/param_store.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ ParamStore store_of(int tp_rank, int tp_size) {
 
 using GlobalModel = std::map<std::string, std::vector<float>>;
 
-// Puts the initialized shards of all ranks together; what no rank writes stays NaN, which equals nothing.
+// Joins the initialised shards of all ranks; elements that no rank writes stay NaN, which equals nothing.
 GlobalModel assembled(int tp_size) {
   GlobalModel model;
   for (int rank = 0; rank < tp_size; ++rank) {

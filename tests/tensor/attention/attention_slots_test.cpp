@@ -1,5 +1,5 @@
-// tests/tensor/attention/attention_slots_test.cpp: attention as decoding has it: each query a sentence of its own, in
-// any order, some idle; keys anywhere in a cache, some read by several queries.
+// tests/tensor/attention/attention_slots_test.cpp: attention in decoding: each query is a sentence, in any
+// order, some idle; keys are anywhere in a cache, some shared by several queries.
 #include "tensor/half.h"
 #include "tests/tensor/workspace.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kHeads = 4, kSize = 24, kWidth = kHeads * kSize, kSlots = 37, kCacheRows = 150;
 
-struct Stored {  // random values in a matrix of a storage type
+struct Stored {  // a matrix of random values in a storage type
   Buffer buffer;
   Tensor tensor;
   Stored(Workspace& w, DType storage, int64_t rows, int64_t cols = kWidth)
@@ -74,7 +74,7 @@ class AttentionSlots : public ::testing::TestWithParam<DType> {
 };
 
 TEST_P(AttentionSlots, HaveWhatEachQueryHasAloneBitByBit) {
-  for (int64_t longest : {0, 1}) {  // not known, and known to be one row
+  for (int64_t longest : {0, 1}) {  // unknown, and one row
     attend(longest);
     for (const Slot& s : slots()) {
       if (s.end == s.query) continue;

@@ -1,5 +1,5 @@
-// tests/tensor/attention/attention_test.cpp: attention against loops and finite differences in double, over awkward
-// ranges.
+// tests/tensor/attention/attention_test.cpp: attention compared with loops and finite differences in double,
+// for difficult ranges.
 #include <limits>
 
 #include "tensor/error.h"

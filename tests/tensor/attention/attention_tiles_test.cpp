@@ -1,9 +1,9 @@
-// tests/tensor/attention/attention_tiles_test.cpp: bf16 and f16 attention against its definition in double, sentence by
-// sentence; where the device has tiles for such products (AMX, tensor cores), with them.
+// tests/tensor/attention/attention_tiles_test.cpp: bf16 and f16 attention compared with its definition in
+// double, sentence by sentence, with matrix units (AMX, tensor cores) if the device has them.
 //
-// What becomes a product's factor is rounded on the way, so results are compared in norm: each rounding adds about
-// 2^-9 / sqrt(3) of it in bf16, and 2^-12 / sqrt(3) in f16, whatever the length, as errors of a sum's terms grow like
-// the sum of random terms itself.
+// Matmul operands are rounded, so results are compared in norm: each rounding adds a relative error of about
+// 2^-9 / sqrt(3) in bf16, and 2^-12 / sqrt(3) in f16, for any length, because the errors of a sum's terms
+// grow like the sum of random terms itself.
 #include <fmt/format.h>
 
 #include "tensor/half.h"
@@ -27,7 +27,7 @@ struct TileCase {
   int64_t kv_heads() const { return heads / group; }
 };
 
-// A sentence of one token, of a tile less one, of a tile, of a tile and one; unused rows around and between.
+// Sentences of one token, a tile minus one, a tile, and a tile plus one; unused rows around and between them.
 const Ranges kSentences = {{1, 2}, {2, 31}, {33, 65}, {65, 98}, {100, 170}};
 
 const std::vector<TileCase>& tile_cases() {
@@ -49,7 +49,7 @@ const std::vector<TileCase>& tile_cases() {
   return all;
 }
 
-struct Halves {  // a matrix in halves, NaN in the rows of no sentence, and what it holds
+struct Halves {  // a half-precision matrix, NaN in rows without a sentence, and its values
   Buffer buffer;
   Tensor tensor;
   Halves(DType storage, Shape shape)
@@ -156,7 +156,7 @@ Doubles head_of(const Tensor& t, std::pair<int32_t, int32_t> rows, int64_t col, 
   return out;
 }
 
-struct HeadReference {  // of a head of a sentence; d_k and d_v are what this head contributes
+struct HeadReference {  // for a head of a sentence; d_k and d_v are this head's contributions
   Doubles lse, y, d_q, d_k, d_v;
 };
 
@@ -218,8 +218,8 @@ TEST_P(AttentionTiles, MatchTheDefinition) {
         const HeadReference want = reference(run, sentence, head);
         const auto close = [&](const Tensor& got, int64_t at, const Ranges& rows, const Doubles& doubles, double tol,
                                const char* what) {
-          // A softmax over one key has no gradient but what rounding leaves of two terms, each as large as others'
-          // rows.
+          // The gradient of a softmax over one key is only the rounding error of two terms, each as large as
+          // other rows.
           expect_close_in_norm(head_of(got, rows[sentence], at * c.size, c.size), doubles, tol, 2, what);
         };
         close(run.y.tensor, head, c.q, want.y, forward_tolerance(GetParam()), "y");

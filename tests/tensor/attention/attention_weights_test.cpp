@@ -1,4 +1,5 @@
-// tests/tensor/attention/attention_weights_test.cpp: attention's probabilities against their definition in double.
+// tests/tensor/attention/attention_weights_test.cpp: attention probabilities compared with their definition
+// in double.
 #include <limits>
 
 #include "tensor/error.h"
@@ -18,7 +19,7 @@ struct WeightsInputs {
   Tensor q, k, y;
   ops::AttentionWeights op;
 
-  // Forward leaves the log-sum-exp; what it writes to y is not looked at.
+  // Forward computes the log-sum-exp; its y is not used.
   explicit WeightsInputs(int64_t kv_heads = 0) {
     const int64_t width = c.heads * c.head_size, kv_width = (kv_heads > 0 ? kv_heads : c.heads) * c.head_size;
     q = w.random_slice(c.q_rows, width), k = w.random_slice(c.k_rows, kv_width), y = w.zeros({c.q_rows, c.columns});

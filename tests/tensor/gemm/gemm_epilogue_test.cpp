@@ -1,5 +1,5 @@
-// tests/tensor/gemm/gemm_epilogue_test.cpp: what a product ends with, against loops in double: activations, their
-// gradients from what was saved, the gradient of a bias.
+// tests/tensor/gemm/gemm_epilogue_test.cpp: GEMM epilogues compared with loops in double: activations, their
+// gradients from saved values, bias gradients.
 #include "tensor/half.h"
 #include "tests/support/activation_value.h"
 #include "tests/tensor/workspace.h"
@@ -12,7 +12,7 @@ using Kind = ops::Epilogue::Kind;
 constexpr Activation kActivations[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
                                        Activation::sigmoid};
 
-// No activation is steeper than kSteepest, no gradient of the smooth ones changes faster than kBend.
+// Bounds of the activations' first derivative, and of the smooth ones' second derivative.
 constexpr double kSteepest = 1.13, kBend = 0.8;
 
 struct Storages {
@@ -22,13 +22,13 @@ constexpr Storages kStorages[] = {
     {DType::f32, DType::f32}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}, {DType::bf16, DType::f32}};
 
 double unit_roundoff(DType t) { return t == DType::bf16 ? 0x1p-8 : t == DType::f16 ? 0x1p-11 : 0x1p-24; }
-double sum_rounding(int64_t k) {  // of sums of k products of numbers up to 1
+double sum_rounding(int64_t k) {  // of dot products of k numbers up to 1
   return 0x1p-23 * static_cast<double>(k + 2) * (1 + std::sqrt(static_cast<double>(k)));
 }
 
 class GemmEpilogue : public ::testing::Test {
  protected:
-  // Fresh memory, NaN; with `apart`, a column slice whose rows begin at odd places.
+  // Fresh memory filled with NaN; with `apart`, a column slice whose rows are not aligned.
   Tensor fresh(int64_t rows, int64_t cols, DType t, bool apart = false) {
     const int64_t wide = apart ? cols + 5 : cols;
     buffers_.emplace_back(static_cast<size_t>(rows * wide) * size_of(t) + 64);
@@ -48,7 +48,7 @@ class GemmEpilogue : public ::testing::Test {
     return t;
   }
   Tensor random_vector(int64_t n) { return random(1, n, DType::f32).with_shape({n}); }
-  // What is to be saved of [m, n] inputs whose activation is written to c.
+  // The saved values for [m, n] inputs whose activation is written to c.
   Tensor room_to_save(Activation activation, const Tensor& c) {
     const int64_t numel = ops::saved_numel(w_.ctx.device(), activation, c.dtype, c.rows(), c.cols());
     return numel > 0 ? fresh(1, numel, c.dtype).with_shape({numel}) : c;
@@ -72,7 +72,7 @@ class GemmEpilogue : public ::testing::Test {
     return sums;
   }
 
-  // c = act(a b + bias); the sums and all that may be rounded of them on the way go to x and x_rounding.
+  // c = act(a b + bias); x gets the sums, x_rounding the bounds of their rounding errors.
   struct Inputs {
     Tensor c, saved;
     Doubles x, x_rounding;
@@ -99,7 +99,7 @@ class GemmEpilogue : public ::testing::Test {
 };
 
 struct Sizes {
-  int64_t m, n, k, depth;  // depth: of the product whose gradient is taken
+  int64_t m, n, k, depth;  // depth: inner dimension of the GEMM whose gradient is computed
 };
 constexpr Sizes kSizes[] = {{1, 1, 1, 1},     {5, 9, 1, 7},      {7, 33, 5, 1},
                             {24, 40, 32, 48}, {33, 130, 64, 24}, {9, 520, 3, 9}};
@@ -125,7 +125,7 @@ TEST_F(GemmEpilogue, ActivatesTheSumWithItsBias) {
   }
 }
 
-// Whatever way each of the two products takes, the second reads what the first has saved.
+// Whichever kernel computes each of the two GEMMs, the second reads the first one's saved values.
 TEST_F(GemmEpilogue, MultipliesAProductByTheDerivative) {
   for (const Activation activation : kActivations) {
     for (const Storages& types : kStorages) {
@@ -140,7 +140,7 @@ TEST_F(GemmEpilogue, MultipliesAProductByTheDerivative) {
           ops::gemm(w_.ctx, {.a = d_y, .b = weight, .c = d_x, .epilogue = {Kind::differentiate, activation, in.saved}});
           const Doubles got = doubles(d_x), sums = product(d_y, weight);
           for (size_t i = 0; i < got.size(); ++i) {
-            if (activation == Activation::relu && std::abs(in.x[i]) <= in.x_rounding[i]) continue;  // on either side
+            if (activation == Activation::relu && std::abs(in.x[i]) <= in.x_rounding[i]) continue;  // unknown sign
             const double slope = activation_derivative(activation, in.x[i]), want = sums[i] * slope;
             const double bend = activation == Activation::relu ? 0 : kBend * in.x_rounding[i];
             const double allowed = unit_roundoff(types.c) * (std::abs(want) + kSteepest * std::abs(sums[i])) +
@@ -190,7 +190,7 @@ TEST_F(GemmEpilogue, IsTheSameOnAnyNumberOfThreads) {
   });
 }
 
-// On a CPU a product's end is the same as a pass of its own, bit for bit.
+// On a CPU an epilogue equals a separate op bit for bit.
 TEST_F(GemmEpilogue, IsThePassesOfTheCpu) {
   for (const DType storage : {DType::f32, DType::bf16, DType::f16}) {
     for (const Activation activation : kActivations) {

@@ -1,4 +1,4 @@
-// tests/tensor/gemm/gemm_test.cpp: products against triple loops in double, over transposes, slices, bias,
+// tests/tensor/gemm/gemm_test.cpp: GEMMs compared with triple loops in double: transposes, slices, bias,
 // accumulation.
 #include <thread>
 

@@ -1,5 +1,5 @@
-// tests/tensor/gemm/half_gemm_test.cpp: products of bf16 matrices against loops in double, with tiles and without;
-// packed weights; rows that know nothing of each other.
+// tests/tensor/gemm/half_gemm_test.cpp: bf16 GEMMs compared with loops in double, with and without tiles;
+// packed weights; independence of rows.
 #include "tensor/cpu/gemm/gemm_tiles.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
@@ -25,7 +25,7 @@ class HalfGemm : public ::testing::TestWithParam<bool> {  // whether tiles may b
     if (ctx.device() == Device::cpu) cpu::runtime(ctx).use_tiles(GetParam());
   }
 
-  // A column slice of a wider matrix of NaN; values that bf16 holds exactly.
+  // A column slice of a wider matrix of NaN, with values that bf16 represents exactly.
   Tensor random_halves(int64_t rows, int64_t cols) {
     const Tensor wide = halves({rows, cols + 5}), exact = halves({rows, cols});
     ops::cast(w_.ctx, {.x = w_.random({rows, cols}), .y = exact});
@@ -65,7 +65,7 @@ class HalfGemm : public ::testing::TestWithParam<bool> {  // whether tiles may b
         double want = added + (t.accumulate ? z[at(i * t.n + j)] : 0.0);
         for (int64_t p = 0; p < t.k; ++p)
           want += x[at(t.trans_a ? p * t.m + i : i * t.k + p)] * y[at(t.trans_b ? j * t.k + p : p * t.n + j)];
-        const double rounded_bias = w_.ctx.device() == Device::cpu ? 0 : std::abs(added);  // as cuBLASLt takes it
+        const double rounded_bias = w_.ctx.device() == Device::cpu ? 0 : std::abs(added);  // cuBLASLt rounds the bias
         const double rounding = (t.half_c ? 0x1p-8 : 0x1p-23) * (std::abs(want) + rounded_bias);
         const double sums = 0x1p-24 * static_cast<double>(t.k + 2) * (1 + std::sqrt(static_cast<double>(t.k)));
         ASSERT_NEAR(got[at(i * t.n + j)], want, rounding + sums) << "row " << i << " column " << j;
@@ -89,7 +89,7 @@ TEST_P(HalfGemm, MatchesLoopsForEveryVariantAndAwkwardShapes) {
       expect_right({m, n, k, (v & 1) != 0, (v & 2) != 0, (v & 4) != 0, (v & 8) != 0, (v & 16) != 0});
 }
 
-// More depth than a panel's block and than a group of blocks; more rows than a task has.
+// Deeper than a panel's block and a group of blocks; more rows than a task.
 TEST_P(HalfGemm, MatchesLoopsBeyondItsBlocks) {
   for (const bool trans_a : {false, true}) {
     expect_right({.m = 70, .n = 40, .k = 1100, .trans_a = trans_a, .half_c = true});
@@ -99,7 +99,7 @@ TEST_P(HalfGemm, MatchesLoopsBeyondItsBlocks) {
   }
 }
 
-// Results that go past the caches, a cache line at a time, and the columns at their end.
+// Results written with non-temporal stores, a cache line at a time, and the remaining columns.
 TEST_P(HalfGemm, WritesLargeResultsWhole) {
   for (const int64_t n : {288, 300}) {
     const int64_t m = 520, k = 40;
@@ -139,14 +139,14 @@ TEST_P(HalfGemm, PackedWeightsGiveTheSameBits) {
     const int64_t m = 45, n = 75, k = 1130;
     const Tensor a = random_halves(m, k), b = trans_b ? random_halves(n, k) : random_halves(k, n);
     const int64_t numel = ops::packed_numel(w_.ctx.device(), DType::bf16, k, n);
-    if (numel == 0) return;  // products here read weights as they are
+    if (numel == 0) return;  // this device's GEMMs read unpacked weights
     const Tensor plain = w_.nans({m, n}), c = w_.nans({m, n});
     ops::Weight weight = b;
     (trans_b ? weight.packed_forward : weight.packed_backward) = halves({numel});
     ops::pack_weight(w_.ctx, {.weight = weight});
     ops::gemm(w_.ctx, {.a = a, .b = b, .c = plain, .trans_b = trans_b});
     if (!GetParam()) return;                // without tiles b is read
-    for (int64_t r = 0; r < b.rows(); ++r)  // NaN: only what was packed is left
+    for (int64_t r = 0; r < b.rows(); ++r)  // NaN: only the packed copy is valid
       std::fill_n(reinterpret_cast<uint16_t*>(b.ptr<BFloat16>() + r * b.row_stride), b.cols(), uint16_t{0xFFFF});
     ops::gemm(w_.ctx, {.a = a, .b = weight, .c = c, .trans_b = trans_b});
     EXPECT_EQ(bytes_of(c), bytes_of(plain));

@@ -1,4 +1,5 @@
-// tests/trainer/bench/kernel_rates_test.cpp: every op of a step is measured, and rates are of what it must move.
+// tests/trainer/bench/kernel_rates_test.cpp: every op of a step is measured, with rates of its necessary
+// bytes.
 #include "trainer/bench/kernel_rates.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ TEST(KernelRates, HaveEveryOpOfAStep) {
   for (const char* op : {"attention_backward", "residual_norm_forward", "residual_norm_backward", "embedding_forward",
                          "embedding_backward", "add_positions", "cross_entropy", "sum_squares", "adam"})
     EXPECT_TRUE(seen.contains(op)) << op;
-  EXPECT_FALSE(seen.contains("gemm"));  // a table of its own
+  EXPECT_FALSE(seen.contains("gemm"));  // has its own table
   EXPECT_EQ(attention, 3);              // self, causal, cross
 }
 

@@ -1,5 +1,5 @@
-// tests/trainer/bench/step_times_test.cpp: every second of a step has one part and one phase, and looking at the clock
-// changes nothing.
+// tests/trainer/bench/step_times_test.cpp: every second of a step belongs to one part and one phase; tracing
+// does not change the results.
 #include "trainer/bench/step_times.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ double total(const NamedSeconds& all) {
   return std::accumulate(all.begin(), all.end(), 0.0, [](double sum, const auto& one) { return sum + one.second; });
 }
 
-// Two blocks' step of 30 seconds, each call a second long and a second after the one before it; one more at the end.
+// A step of two blocks and 30 seconds: each call takes a second and starts a second after the previous one;
+// one second is left at the end.
 OpTrace made_up_trace() {
   OpTrace trace;
   double at = 0;
@@ -58,7 +59,7 @@ TEST(StepTimes, GiveEachCallItsPart) {
   EXPECT_EQ(seconds_of(parts, "communication"), 2);
   EXPECT_EQ(seconds_of(parts, "optimizer"), 2);
   EXPECT_EQ(seconds_of(parts, "normalization"), 0);
-  EXPECT_EQ(seconds_of(parts, "other"), 17);  // what has no name, and what lies between calls
+  EXPECT_EQ(seconds_of(parts, "other"), 17);  // unknown calls, and time between calls
   EXPECT_EQ(total(parts), 30);
 }
 

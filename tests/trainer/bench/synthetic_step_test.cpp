@@ -1,5 +1,5 @@
-// tests/trainer/bench/synthetic_step_test.cpp: made-up sentences are as long as real ones, fill their blocks and divide
-// among ranks as a loader's do.
+// tests/trainer/bench/synthetic_step_test.cpp: synthetic sentences have realistic lengths, fill their blocks
+// and are divided among ranks as by a loader.
 #include "trainer/bench/synthetic_step.h"
 
 #include <gtest/gtest.h>

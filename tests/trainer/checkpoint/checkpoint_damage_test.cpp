@@ -1,5 +1,5 @@
-// tests/trainer/checkpoint/checkpoint_damage_test.cpp: damaged bytes, kills and full disks: nothing wrong is loaded,
-// nothing good is lost.
+// tests/trainer/checkpoint/checkpoint_damage_test.cpp: after damaged bytes, kills and full disks nothing
+// wrong is loaded and nothing good is lost.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft::checkpoint_test {
 namespace {
 
-// A checkpoint whose every file is damaged in turn, and put right again.
+// A checkpoint in which each file is damaged and repaired in turn.
 class CheckpointDamage : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -52,7 +52,7 @@ TEST_F(CheckpointDamage, AFlippedBitAnywhereIsRefusedByFile) {
     }
   }
   Model model(0, 1);
-  EXPECT_EQ(load(step_, model), kState);  // all that damage was undone: it was the damage that was refused
+  EXPECT_EQ(load(step_, model), kState);  // it loads again after all repairs
 }
 
 TEST_F(CheckpointDamage, AnyOtherLengthIsRefusedByFile) {
@@ -114,7 +114,7 @@ TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {
   EXPECT_TRUE(names[2].starts_with("step-00000002.damaged-"));
 }
 
-class FileSizeLimit {  // writing beyond it fails with EFBIG, as a full disk fails with ENOSPC
+class FileSizeLimit {  // writing beyond it fails with EFBIG, like ENOSPC on a full disk
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
     getrlimit(RLIMIT_FSIZE, &before_);
@@ -135,7 +135,7 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
   const Folder folder;
   save(folder.path(), 1);
   const auto size_of = [&](const char* file) { return fs::file_size(folder / "step-00000001/" + file); };
-  // Full while writing the state, a tensor, the last byte of the largest file.
+  // The disk is full while writing the state, a tensor, the last byte of the largest file.
   for (const size_t limit : {size_t{10}, size_of("model.safetensors") / 2, size_of("optimizer.safetensors") - 1}) {
     std::string message;
     int num_ranks_told = 0;

@@ -1,4 +1,5 @@
-// tests/trainer/checkpoint/checkpoint_files_test.cpp: finding, resolving, pointing and pruning, also after kills.
+// tests/trainer/checkpoint/checkpoint_files_test.cpp: finding, resolving, linking and pruning, also after
+// kills.
 #include "checkpoint_fixture.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
@@ -11,7 +12,7 @@ void damage(const std::string& path) {
   write_text(path, text);
 }
 
-// What find_latest_checkpoint says on stderr; its result goes to `found`.
+// The messages of find_latest_checkpoint on stderr; its result goes to `found`.
 std::string said_while_finding(const std::string& root, std::string& found) {
   ::testing::internal::CaptureStderr();
   found = find_latest_checkpoint(root).value_or("nothing");

@@ -1,5 +1,4 @@
-// tests/trainer/checkpoint/checkpoint_fixture.h: a small set of parameters on any grid of thread ranks, saved into a
-// folder of the test's own.
+// tests/trainer/checkpoint/checkpoint_fixture.h: saves a small set of parameters on any grid of thread ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +62,7 @@ struct Model {
             {"optimizer", "adam.v.", Tensor(v.data(), {params.numel()})}};
   }
 
-  Model& fill(float seed) {  // every global element another value, whatever the grid
+  Model& fill(float seed) {  // every global element has another value, the same on all grids
     for (const FlatState& buffer : buffers())
       for (const Param& p : params.params()) {
         seed += 1;
@@ -101,7 +100,7 @@ inline void save(const std::string& root, int64_t step, const SaveOptions& optio
     Model model(mesh.tp().rank(), mesh.tp().size());
     model.fill(options.seed);
     if (options.before) options.before(world, model);
-    const nlohmann::json state = world.rank() == 0 ? kState : nlohmann::json();  // rank 0's is what counts
+    const nlohmann::json state = world.rank() == 0 ? kState : nlohmann::json();  // only rank 0's is used
     save_checkpoint(model.ctx, root, step, mesh, model.params, model.buffers(), state,
                     {.config = "[train]\nsteps = 3\n", .copied_files = options.copied_files});
   });

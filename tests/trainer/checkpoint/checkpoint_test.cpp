@@ -1,4 +1,5 @@
-// tests/trainer/checkpoint/checkpoint_test.cpp: saving and loading: any grid to any grid, and what is refused.
+// tests/trainer/checkpoint/checkpoint_test.cpp: saving and loading from any grid to any other, and refused
+// checkpoints.
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <cstring>
@@ -43,7 +44,7 @@ TEST(Checkpoint, LoadsOnEveryGridWhatAnyGridSaved) {
   }
 }
 
-// Written by us it cannot be; such a folder is whole all the same.
+// Weft would not write it, but its digests are right.
 TEST(Checkpoint, ANumberThatIsNotFiniteIsRefusedByTensorAndPlaceBeforeAnyIsTouched) {
   const Folder folder;
   save(folder.path(), 7);

@@ -1,5 +1,5 @@
-// tests/trainer/checkpoint/pytorch_file_test.cpp: there and back bit by bit, for every form of the model; and each
-// wrong file.
+// tests/trainer/checkpoint/pytorch_file_test.cpp: round trips bit by bit for every architecture; errors for
+// wrong files.
 #include "trainer/checkpoint/pytorch_file.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Weights {  // a model without an arena
     const Transformer model(config, params, /*num_sinusoids=*/1);
     params.allocate();
     if (seed == 0) return;
-    for (const Param& p : params.params())  // what lies between them for alignment stays zero
+    for (const Param& p : params.params())  // alignment gaps between them stay zero
       for (int64_t i = p.offset; i < p.offset + p.numel(); ++i) data()[i] = std::sin(seed + static_cast<float>(i));
   }
   float* data() const { return params.values().ptr<float>(); }
@@ -128,7 +128,7 @@ class PytorchImport : public ::testing::Test {
     Weights(config_, 1).write(path_);
   }
 
-  // What is said about the file after `change`; the model's values must be untouched.
+  // The error for the file after `change`; the model's values must be unchanged.
   std::string refusal(const std::function<void(StateDict&)>& change) {
     StateDict file(path_);
     change(file);
@@ -144,7 +144,7 @@ class PytorchImport : public ::testing::Test {
     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
     return text.substr(std::min(text.size(), path.size() + 2));
   }
-  // The file with its tensors in another element type, `bytes` of each value's upper bytes kept.
+  // The file with its tensors in another element type that keeps the upper `bytes` of each value.
   void write_as(const std::string& dtype, size_t bytes) {
     nlohmann::json header;
     std::string data;

@@ -1,4 +1,4 @@
-// tests/trainer/checkpoint/pytorch_weights_test.cpp: names, fused shapes, and which of our parameters make up which
+// tests/trainer/checkpoint/pytorch_weights_test.cpp: names, fused shapes, and the parameters of each PyTorch
 // tensor.
 #include "trainer/checkpoint/pytorch_weights.h"
 

@@ -1,4 +1,5 @@
-// tests/trainer/checkpoint/safetensors_test.cpp: the exact bytes written, and a reader that believes nothing.
+// tests/trainer/checkpoint/safetensors_test.cpp: the exact bytes written, and a reader that checks
+// everything.
 #include "trainer/checkpoint/safetensors.h"
 
 #include <cstring>
@@ -19,7 +20,7 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
   return fmt::format(R"({{"dtype":"{}","shape":{},"data_offsets":{}}})", dtype, shape, offsets);
 }
 
-// What the reader says about such a header; "" if it accepts it.
+// The reader's error for such a header; "" if it accepts it.
 std::string verdict(const std::string& header, size_t data_bytes) {
   const std::string refusal = testing::refusal_of(
       ErrorKind::checkpoint, [&] { parse_safetensors_header(header, data_bytes, "x.safetensors"); });
@@ -177,7 +178,8 @@ TEST(Safetensors, RefusesAHeaderLengthBeyondTheFile) {
   message_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "link"); });
 }
 
-// Every mutant ends in an Error, or in tensors that fill the data exactly and have the size of their shape.
+// Every mutated header gives an Error, or tensors that cover the data exactly and have the sizes of their
+// shapes.
 TEST(Safetensors, MutatedHeadersAreRefusedOrDescribeTheDataCompletely) {
   const std::string good = "{\"a\":" + entry("F32", "[4]", "[0,16]") +
                            ",\"decoder.0.b\":" + entry("F32", "[2,3]", "[16,40]") +

@@ -17,7 +17,7 @@ ModelConfig aligned_model() {
   return c;
 }
 
-std::vector<PairIds> aligned_pairs(size_t count) {  // of many lengths; every seventh has no source
+std::vector<PairIds> aligned_pairs(size_t count) {  // of various lengths; every seventh has no source
   std::vector<PairIds> pairs;
   for (size_t i = 0; i < count; ++i) {
     PairIds pair;
@@ -30,7 +30,7 @@ std::vector<PairIds> aligned_pairs(size_t count) {  // of many lengths; every se
   return pairs;
 }
 
-// What every rank of the grid gets; a block holds 24 rows a side.
+// The result on every rank of the grid; a block has 24 rows on each side.
 std::vector<Alignment> alignments(const std::vector<PairIds>& pairs, int dp, int tp,
                                   const Transformer::AttentionChoice& choice = {}) {
   std::vector<std::vector<Alignment>> results(static_cast<size_t>(dp * tp));
@@ -115,7 +115,7 @@ TEST(Aligner, LinksEachTargetPieceToItsBestSourcePieceButNotToTheEnd) {
                     .weights = {0.25f, 0.5f, 0.25f, 0.25f, 0.25f, 0.5f, 0.125f, 0.125f, 0.75f, 0.5f, 0.25f, 0.25f}};
   const std::vector<AlignmentLink> links = best_links(a);
   ASSERT_EQ(links.size(), 3u);
-  const size_t sources[] = {1, 0, 0};  // of equal weights the first
+  const size_t sources[] = {1, 0, 0};  // the first of equal weights
   for (size_t t = 0; t < 3; ++t) {
     EXPECT_EQ(links[t].target, t);
     EXPECT_EQ(links[t].source, sources[t]) << t;

@@ -1,9 +1,9 @@
 // tests/trainer/inference/decoding_invariance_test.cpp: a translation and its score are a function of the sentence
 // alone.
 //
-// A model is trained for a moment to turn sentences around, so that its predictions are neither noise nor certain; then
-// sentences of 1 to 200 pieces are translated in every kind of company. Equal means equal to the last bit; only over tp
-// ranks, whose sums have another order, it means to rounding.
+// A model is trained briefly to reverse sentences, so that its predictions are neither noise nor certain.
+// Then sentences of 1 to 200 tokens are translated in different batches. Results must be equal bit for bit;
+// over tp ranks, which sum in another order, up to rounding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ ModelConfig model_config(int64_t vocabulary) {
   return c;
 }
 
-// On the CPU: 150 steps of Adam on blocks of new sentences of 1 to 12 pieces, the target being the source turned
-// around.
+// On the CPU: 150 steps of Adam on blocks of new sentences of 1 to 12 tokens, with the reversed source as
+// target.
 Values train_to_turn_around(int64_t vocabulary) {
   Values trained;
   const auto alone = make_single_communicator();
@@ -68,7 +68,7 @@ Values train_to_turn_around(int64_t vocabulary) {
   return trained;
 }
 
-// Lengths 1 to 200: many short ones, some long, in no order.
+// Lengths 1 to 200 in random order: many short, some long.
 std::vector<Pieces> sentences() {
   std::mt19937 random(2);
   std::vector<Pieces> all;
@@ -96,7 +96,7 @@ class DecodingInvariance : public ::testing::Test {
     delete folder_;
   }
 
-  struct Way {  // to translate the same sentences
+  struct Way {  // a way to translate the same sentences
     int dp = 1, tp = 1;
     int64_t batch = 0;
     int threads = 1;

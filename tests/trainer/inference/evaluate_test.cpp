@@ -1,4 +1,5 @@
-// tests/trainer/inference/evaluate_test.cpp: scores of translations, of given pairs, and the loss over blocks.
+// tests/trainer/inference/evaluate_test.cpp: scores of translations and given pairs, and the loss over
+// blocks.
 #include "trainer/inference/evaluate.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// tests/trainer/inference/model_loader_test.cpp: a checkpoint's folder is enough to use its model, on any grid.
+// tests/trainer/inference/model_loader_test.cpp: a checkpoint's folder suffices to use its model on any grid.
 #include "trainer/inference/model_loader.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing::RandomModel;
 
 class ModelLoaderTest : public ::testing::Test {
  protected:
-  // A checkpoint of step 40 with a tokenizer; what its model makes of `lines_`.
+  // A checkpoint of step 40 with a tokenizer, and its model's translations of `lines_`.
   void SetUp() override {
     const std::string tokenizer_file = testing::write_tokenizer(folder_ / "tokenizer.model");
     const Tokenizer tokenizer(tokenizer_file);

@@ -60,7 +60,7 @@ struct RandomModel {  // one rank's
       : replica(run_config_of(config, mesh), mesh, DType::f32, max_positions) {
     params.initialize(ctx, /*seed=*/11);
     change(ctx, params.values(), [](std::vector<float>& values) {
-      for (float& x : values) x *= 2;  // predictions that differ clearly
+      for (float& x : values) x *= 2;  // for clearly different predictions
     });
   }
   Replica replica;

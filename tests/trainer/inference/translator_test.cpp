@@ -1,4 +1,4 @@
-// tests/trainer/inference/translator_test.cpp: lines in, lines out: order, grids, batches, odd lines.
+// tests/trainer/inference/translator_test.cpp: translation of lines: order, grids, batches, unusual lines.
 #include "trainer/inference/translator.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class TranslatorTest : public ::testing::Test {
   }
   static DecodeConfig decode() { return {.beam = 3, .max_length_factor = 1, .max_length_extra = 4}; }
 
-  // What rank 0 of the grid gets; the test fails unless all ranks get the same.
+  // The result on rank 0 of the grid; the test fails unless all ranks get the same.
   static std::vector<NBest> translate(const std::vector<std::string>& lines, int dp, int tp, const DecodeConfig& config,
                                       int64_t batch = 0) {
     std::vector<std::vector<NBest>> results(static_cast<size_t>(dp * tp));
@@ -146,7 +146,7 @@ TEST_F(TranslatorTest, ObeysTheMaximumLengthAndOrdersTheNBest) {
   for (const NBest& nbest : translate(sample_lines(8), 1, 1, config)) {
     ASSERT_EQ(nbest.size(), 4u);
     for (size_t k = 0; k < 4; ++k) {
-      EXPECT_LE(tokenizer_->encode(nbest[k].text).size(), 3u + 1);  // a text may be cut anew, by a space at its start
+      EXPECT_LE(tokenizer_->encode(nbest[k].text).size(), 3u + 1);  // encoding may add a leading space
       EXPECT_LE(nbest[k].score, nbest[k > 0 ? k - 1 : 0].score);
     }
   }

@@ -1,4 +1,4 @@
-// Tests of trainer/metrics/bleu.h: sacreBLEU's scores and printed lines, golden numbers, sums over parts.
+// tests/trainer/metrics/bleu_test.cpp: sacreBLEU's scores and printed lines, golden numbers, sums over parts.
 #include "trainer/metrics/bleu.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests of trainer/metrics/chrf.h: sacreBLEU's scores and printed lines, sums over parts.
+// tests/trainer/metrics/chrf_test.cpp: sacreBLEU's scores and printed lines, sums over parts.
 #include "trainer/metrics/chrf.h"
 
 #include <gtest/gtest.h>

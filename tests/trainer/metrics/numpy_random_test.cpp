@@ -1,4 +1,4 @@
-// Tests of trainer/metrics/numpy_random.cpp: the numbers that tests/reference/numpy_random.py had from numpy itself.
+// tests/trainer/metrics/numpy_random_test.cpp: the numbers of numpy, from tests/reference/numpy_random.py.
 #include "trainer/metrics/numpy_random.h"
 
 #include <gtest/gtest.h>

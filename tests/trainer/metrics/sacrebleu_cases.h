@@ -1,5 +1,5 @@
-// tests/trainer/metrics/sacrebleu_cases.h: what sacreBLEU said, as the scripts in tests/reference wrote it, and how to
-// compare.
+// tests/trainer/metrics/sacrebleu_cases.h: reads sacreBLEU's results, written by the scripts in
+// tests/reference, and compares with them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline const nlohmann::json& sacrebleu_cases() {
   return cases;
 }
 
-// The line as sacreBLEU prints it, signed with our name.
+// sacreBLEU's line with Weft's name in the signature.
 inline std::string with_our_version(std::string line) {
   const std::string placeholder = "version:VERSION";
   return line.replace(line.find(placeholder), placeholder.size(), std::string("version:weft-") + kVersion);
@@ -65,7 +65,7 @@ inline const std::map<std::string, TerOptions> kTerOptionSets = {
     {"TER all options", {.case_sensitive = true, .normalized = true, .no_punct = true, .asian_support = true}},
 };
 
-// A score and what is printed after its signature, against a pair [score, printed].
+// Compares a score and the text after its signature with a pair [score, printed].
 template <typename Score>
 void expect_score(const Score& score, const nlohmann::json& expected, const std::string& where) {
   EXPECT_NEAR(score.score, expected[0].get<double>(), 1e-9) << where;

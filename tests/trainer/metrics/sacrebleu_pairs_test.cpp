@@ -1,4 +1,5 @@
-// Tests of the scores on random damaged sentence pairs: sacreBLEU's statistics of each pair, its scores of many.
+// tests/trainer/metrics/sacrebleu_pairs_test.cpp: scores of random damaged sentence pairs: sacreBLEU's
+// statistics of each pair, and its scores of many.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 using Columns = std::vector<std::string>;
 
-// The lines of a file of tests/reference, cut at tabs.
+// The lines of a file of tests/reference, split at tabs.
 std::vector<Columns> read_columns(const std::string& name) {
   std::ifstream in(std::string(WEFT_SOURCE_DIR "/tests/reference/") + name);
   std::vector<Columns> rows;
@@ -41,7 +42,7 @@ std::vector<std::vector<int64_t>> expected_statistics(size_t column) {
   std::vector<std::vector<int64_t>> result;
   for (const Columns& row : rows) {
     size_t source = column;
-    while (row.at(source).empty()) --source;  // equal to the one before it
+    while (row.at(source).empty()) --source;  // empty: equal to the previous one
     std::istringstream in(row[source]);
     result.emplace_back(std::istream_iterator<int64_t>(in), std::istream_iterator<int64_t>());
   }

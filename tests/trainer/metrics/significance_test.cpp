@@ -1,4 +1,5 @@
-// Tests of trainer/metrics/significance.cpp: sacreBLEU's numbers for BLEU, and what holds of every sampling test.
+// tests/trainer/metrics/significance_test.cpp: sacreBLEU's numbers for BLEU, and properties of all sampling
+// tests.
 #include "trainer/metrics/significance.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ const SystemStats& bleu_systems() {
   return stats;
 }
 
-// sacreBLEU's precisions are f32 within samples: 7 digits agree, and the counts behind p.
+// sacreBLEU's precisions are f32 within samples, so 7 digits agree, and the counts of p exactly.
 void expect_like_sacrebleu(const std::vector<SystemResult>& results, const nlohmann::json& expected) {
   ASSERT_EQ(results.size(), expected.size());
   for (size_t s = 0; s < results.size(); ++s) {
@@ -65,7 +66,7 @@ void expect_like_sacrebleu(const std::vector<SystemResult>& results, const nlohm
   }
 }
 
-// One number a segment; the score is its mean.
+// One number for each segment; the score is their mean.
 SystemStats mean_of(const std::vector<std::vector<double>>& systems) {
   SystemStats stats{.score = [n = systems[0].size()](auto sums) { return sums[0] / static_cast<double>(n); },
                     .systems = {}};

@@ -1,5 +1,5 @@
-// Tests of trainer/metrics/ter.h: sacreBLEU's scores, golden numbers, and the limits of the search that define the
-// score.
+// tests/trainer/metrics/ter_test.cpp: sacreBLEU's scores, golden numbers, and the search limits that define
+// the score.
 #include "trainer/metrics/ter.h"
 
 #include <gtest/gtest.h>
@@ -76,11 +76,11 @@ TEST(Ter, GoldenScoresOfOneLine) {
 
 TEST(Ter, AMovedRunIsOneEdit) {
   EXPECT_EQ(ter_stats("c d e f a b", {"a b c d e f"}), (TerStats{1, 6}));
-  EXPECT_EQ(ter_stats("C D e f A b", {"a b c d e f"}), (TerStats{1, 6}));  // without case unless asked for
+  EXPECT_EQ(ter_stats("C D e f A b", {"a b c d e f"}), (TerStats{1, 6}));  // ignores case by default
   EXPECT_EQ(ter_stats("C d e f a b", {"a b c d e f"}, {.case_sensitive = true}), (TerStats{2, 6}));
 }
 
-// An accident of sacreBLEU's that belongs to its numbers.
+// An accident in sacreBLEU that is part of its scores.
 TEST(Ter, ReferencesAreNormalizedTwice) {
   EXPECT_EQ(ter_stats("it's...", {"it's..."}, {.normalized = true}), (TerStats{2, 5}));  // against: it 's . . .
 }
@@ -130,7 +130,8 @@ TEST(BeamEditDistance, RowsKeptFromTheLastCallChangeNothing) {
   }
 }
 
-// `num_words` to remove before sixty equal words, as many to insert after them: so far off the diagonal.
+// `num_words` to remove before sixty equal words and to insert after them: so far is the path off the
+// diagonal.
 int distance_off_the_diagonal(int num_words) {
   const std::vector<int> equal = numbers(1, 60);
   BeamEditDistance distance(joined(equal, numbers(101, 100 + num_words)));

@@ -1,4 +1,5 @@
-// Tests of trainer/metrics/tokenizers.h and of the Unicode under it, against what sacreBLEU and Python say.
+// tests/trainer/metrics/tokenizers_test.cpp: tokenizers and their Unicode functions, compared with sacreBLEU
+// and Python.
 #include "trainer/metrics/tokenizers.h"
 
 #include <gtest/gtest.h>
@@ -33,14 +34,14 @@ TEST(Tokenizers, EqualSacrebleusOnOddLines) {
   ASSERT_EQ(sacrebleu_cases()["tokens"].size(), tokenizers.size());
   for (const auto& [name, tokenize] : tokenizers) {
     for (size_t i = 0; i < lines.size(); ++i) {
-      // A tokenizer may leave white space in ("char"); scores split there.
+      // A tokenizer may keep white space ("char"), at which scores split.
       const std::string expected = sacrebleu_cases()["tokens"][name][i];
       EXPECT_EQ(tokenize(lines[i]), join_words(split_words(expected))) << name << ": " << lines[i];
     }
   }
 }
 
-// Published lines: as they are, by 13a, by intl.
+// Published examples: the line, its tokens by 13a and by intl.
 TEST(Tokenizers, GoldenLines) {
   const std::vector<std::array<const char*, 3>> lines = {
       {"Hello, world! It's 3.14 (or 1,000).", "Hello , world ! It's 3.14 ( or 1,000 ) .",

@@ -1,5 +1,5 @@
-// tests/trainer/plan/memory_fit_test.cpp: a run that does not fit is refused with numbers, and with options that make
-// it fit.
+// tests/trainer/plan/memory_fit_test.cpp: a run that does not fit is refused with the numbers and with
+// options that help.
 #include "trainer/plan/memory_fit.h"
 
 #include <gtest/gtest.h>

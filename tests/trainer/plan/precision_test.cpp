@@ -1,5 +1,4 @@
-// tests/trainer/plan/precision_test.cpp: what auto becomes, what a run keeps when it goes on, and what is said about
-// it.
+// tests/trainer/plan/precision_test.cpp: the choice of auto, the precision of resumed runs, and the messages.
 #include "trainer/plan/precision.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +82,7 @@ class PrecisionOfARun : public ::testing::Test {
     use_test_device(c);
     return c;
   }
-  // What it says on stderr.
+  // Its output on stderr.
   static std::string train(const RunConfig& c) {
     ::testing::internal::CaptureStderr();
     const auto world = make_single_communicator();
@@ -144,7 +143,8 @@ TEST_F(PrecisionOfARun, IsInTheMemoryPlan) {
   EXPECT_FALSE(holds(plan(config(kF32)), "copies"));
 }
 
-// Weights of 1e30 leave no finite gradient. In f16 the first 16 skipped steps bring the scale from 2^16 to 1.
+// With weights of 1e30 no gradient is finite. In f16 the first 16 skipped steps lower the scale from 2^16 to
+// 1.
 TEST_F(PrecisionOfARun, HasDivergedAfterTwentySkippedStepsThatNoScaleCouldSave) {
   for (const auto& [precision, skipped] : {std::pair{kF32, 20}, {kBf16, 20}, {kF16, 16 + 20}}) {
     RunConfig c = config(precision);

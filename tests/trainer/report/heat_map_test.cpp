@@ -1,4 +1,5 @@
-// tests/trainer/report/heat_map_test.cpp: heat maps as XML that reads back: labels, colours, sizes, odd input.
+// tests/trainer/report/heat_map_test.cpp: heat maps are well-formed XML: labels, colours, sizes, unusual
+// input.
 #include "trainer/report/heat_map.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ std::vector<std::string> texts(const HeatMap& map) {
   return found;
 }
 
-// The colour of each path of cells, by what it covers.
+// The colour of each path of cells, by the path.
 std::map<std::string, std::string> fills(const HeatMap& map) {
   std::map<std::string, std::string> found;
   for (const XmlElement& e : elements(map, "path"))

@@ -1,4 +1,4 @@
-// tests/trainer/report/progress_test.cpp: what is written where, with a clock of the test's own.
+// tests/trainer/report/progress_test.cpp: progress output with a simulated clock.
 #include "trainer/report/progress.h"
 #include "trainer/report/units.h"
 

@@ -1,5 +1,5 @@
-// tests/emulation/include/tensor/cuda/mma.cuh: stands in for tensor/cuda/mma.cuh: the same three instructions, by a
-// meeting of the warp's lanes that lays the fragments out as the PTX ISA says.
+// tests/emulation/include/tensor/cuda/mma.cuh: replaces tensor/cuda/mma.cuh: the same three instructions. The
+// lanes of the warp exchange their fragments in the layout of the PTX ISA.
 #pragma once
 
 #include <cuda_runtime.h>
