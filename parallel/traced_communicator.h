@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "parallel/communicator.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 
 namespace weft {
 

@@ -64,7 +64,7 @@ class Context {
   size_t scratch_bytes() const { return runtime_->scratch_bytes(); }
   void reserve(const Context& dry) { runtime_->reserve(*dry.runtime_); }
 
-  // Where ops record their times (tensor/op_trace.h), or nullptr. The caller owns the trace.
+  // Where ops record their times (tensor/op/op_trace.h), or nullptr. The caller owns the trace.
   void set_trace(OpTrace* trace) { trace_ = trace; }
   OpTrace* trace() const { return trace_; }
 

@@ -3,9 +3,9 @@
 #include "tensor/ops.h"
 
 #include "tensor/backend.h"
-#include "tensor/op_checks.h"
-#include "tensor/op_cost.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_checks.h"
+#include "tensor/op/op_cost.h"
+#include "tensor/op/op_trace.h"
 
 namespace weft::ops {
 

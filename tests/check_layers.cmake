@@ -18,8 +18,9 @@ set(also_model data/batch.h)
 # Subfolder, and the files of its folder that it may include besides its own (regular expression). Files
 # directly in a folder may include all its subfolders.
 set(rooms
-  tensor/cpu         "^tensor/(cpu/.*|[a-z0-9_]+[.]h)$"
-  tensor/cuda        "^tensor/(cuda/.*|[a-z0-9_]+[.]h)$"
+  tensor/op          "^tensor/[a-z0-9_]+[.]h$"
+  tensor/cpu         "^tensor/(op/)?[a-z0-9_]+[.]h$"
+  tensor/cuda        "^tensor/(op/)?[a-z0-9_]+[.]h$"
   parallel/mpi       "^parallel/[a-z0-9_]+[.]h$"
   parallel/nccl      "^parallel/[a-z0-9_]+[.]h$"
   data/text          "^$"
@@ -28,6 +29,7 @@ set(rooms
   model/parameters   "^$"
   model/layers       "^model/(config|pass|parameters/.*)[.]h$"
   model/decoding     "^model/(transformer|pass)[.]h$"
+  trainer/optimizer  "^$"
   trainer/metrics    "^trainer/version[.]h$"
   trainer/report     "^$"
   trainer/checkpoint "^trainer/version[.]h$"

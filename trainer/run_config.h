@@ -11,8 +11,8 @@
 #include "model/config.h"
 #include "parallel/mesh.h"
 #include "parallel/rank_device.h"
-#include "trainer/optimizer.h"
-#include "trainer/schedule.h"
+#include "trainer/optimizer/optimizer.h"
+#include "trainer/optimizer/schedule.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include "data/corpus.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/precision.h"

@@ -10,7 +10,7 @@
 
 #include "data/loader.h"
 #include "tensor/device_scalars.h"
-#include "trainer/loss_scaler.h"
+#include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
 #include "trainer/step_graphs.h"
 #include "trainer/step_totals.h"

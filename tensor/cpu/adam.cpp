@@ -1,7 +1,7 @@
 // tensor/cpu/adam.cpp: one Adam step over flat parameters.
 #include "tensor/cpu/runtime.h"
 #include "tensor/half.h"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {

@@ -1,6 +1,6 @@
 // tensor/cpu/init.cpp: initial values, each a function of the element's index in the global tensor.
 #include "tensor/cpu/runtime.h"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "tensor/cpu/gemm/amx.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

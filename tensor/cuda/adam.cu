@@ -1,6 +1,6 @@
 // tensor/cuda/adam.cu: one Adam step over flat parameters, with clipping and the rounded copy in one pass.
 #include "tensor/cuda/groups.cuh"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cuda {

@@ -1,6 +1,6 @@
 // tensor/cuda/init.cu: initial values, each a function of the element's index in the global tensor.
 #include "tensor/cuda/groups.cuh"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cuda {

@@ -14,7 +14,7 @@
 #include "tensor/error.h"
 #include "tensor/half.h"
 #include "tensor/memory.h"
-#include "tensor/op_operands.h"
+#include "tensor/op/op_operands.h"
 #include "tensor/random.h"
 
 namespace weft::testing {

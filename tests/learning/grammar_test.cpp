@@ -1,6 +1,6 @@
 // tests/learning/grammar_test.cpp: the built-in grammar makes correct sentences in both languages, is
 // reproducible and keeps its sets disjoint.
-#include "tests/support/grammar.h"
+#include "tests/support/grammar/grammar.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "data/sha256.h"
 #include "tensor/error.h"
-#include "tests/support/grammar_sentences.h"
+#include "tests/support/grammar/grammar_sentences.h"
 
 namespace weft::testing {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
-#include "tests/support/grammar.h"
+#include "tests/support/grammar/grammar.h"
 
 namespace {
 

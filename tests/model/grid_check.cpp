@@ -9,8 +9,8 @@
 
 #include "parallel/mpi/session.h"
 #include "parallel/nccl.h"
+#include "tests/support/definition/kinks.h"
 #include "tests/support/grid_comparison.h"
-#include "tests/support/kinks.h"
 
 namespace weft::testing {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "tests/support/definition/kinks.h"
 #include "tests/support/grid_comparison.h"
-#include "tests/support/kinks.h"
 
 namespace weft::testing {
 namespace {

@@ -2,8 +2,8 @@
 // gives the same results on every grid.
 #include <gtest/gtest.h>
 
+#include "tests/support/definition/kinks.h"
 #include "tests/support/grid_comparison.h"
-#include "tests/support/kinks.h"
 
 namespace weft::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "model/block.h"
-#include "tests/support/double_gradients.h"
-#include "tests/support/one_sublayer.h"
+#include "tests/support/definition/double_gradients.h"
+#include "tests/support/definition/one_sublayer.h"
 
 namespace weft::testing {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "model/transformer.h"
 #include "tests/support/block_loss.h"
-#include "tests/support/double_gradients.h"
+#include "tests/support/definition/double_gradients.h"
 
 namespace weft::testing {
 namespace {

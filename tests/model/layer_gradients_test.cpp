@@ -7,8 +7,8 @@
 #include "model/layers/linear.h"
 #include "model/layers/normalization.h"
 #include "model/loss.h"
-#include "tests/support/double_gradients.h"
-#include "tests/support/one_sublayer.h"
+#include "tests/support/definition/double_gradients.h"
+#include "tests/support/definition/one_sublayer.h"
 
 namespace weft::testing {
 namespace {

@@ -8,8 +8,8 @@
 // rounding does, so the f16 test is eight times as strict as that of bf16.
 #include <gtest/gtest.h>
 
+#include "tests/support/definition/kinks.h"
 #include "tests/support/grid_comparison.h"
-#include "tests/support/kinks.h"
 
 namespace weft::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "tests/support/definition/kinks.h"
 #include "tests/support/grid_comparison.h"
-#include "tests/support/kinks.h"
 
 namespace weft::testing {
 namespace {

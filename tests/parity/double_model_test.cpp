@@ -1,6 +1,6 @@
 // tests/parity/double_model_test.cpp: the reference model in double equals PyTorch in f64: outputs, loss, and
 // central differences compared with PyTorch's gradients.
-#include "tests/support/double_model.h"
+#include "tests/support/definition/double_model.h"
 
 #include <gtest/gtest.h>
 

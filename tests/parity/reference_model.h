@@ -10,7 +10,7 @@
 
 #include "tensor/error.h"
 #include "tests/parity/reference_file.h"
-#include "tests/support/gradient_check.h"
+#include "tests/support/definition/gradient_check.h"
 #include "tests/support/small_model.h"
 #include "trainer/checkpoint/pytorch_weights.h"
 

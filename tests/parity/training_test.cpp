@@ -4,8 +4,8 @@
 
 #include "tests/parity/reference_model.h"
 #include "tests/support/compare.h"
-#include "trainer/optimizer.h"
-#include "trainer/schedule.h"
+#include "trainer/optimizer/optimizer.h"
+#include "trainer/optimizer/schedule.h"
 #include "trainer/step_totals.h"
 
 namespace weft::testing {

@@ -3,7 +3,7 @@
 
 #include "model/parameters/param_store.h"
 #include "tensor/device_scalars.h"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 
 namespace weft::testing {
 

@@ -1,5 +1,5 @@
 // tests/tensor/adam_test.cpp: some Adam steps compared with the algorithm in double.
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {

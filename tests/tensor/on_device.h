@@ -13,7 +13,7 @@
 #include "tensor/device_scalars.h"
 #include "tensor/error.h"
 #include "tensor/memory.h"
-#include "tests/tensor/op_tensors.h"
+#include "tests/tensor/op/op_tensors.h"
 
 namespace weft::testing {
 

@@ -5,7 +5,7 @@
 
 #include "tensor/half.h"
 #include "tensor/math.h"
-#include "tests/support/activation_value.h"
+#include "tests/support/definition/activation_value.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {

@@ -12,8 +12,8 @@
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tests/support/compare.h"
+#include "tests/support/definition/gradient_check.h"
 #include "tests/support/device.h"
-#include "tests/support/gradient_check.h"
 #include "tests/tensor/on_device.h"
 
 namespace weft::testing {

@@ -6,7 +6,7 @@
 
 #include "parallel/mesh.h"
 #include "tensor/memory.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 #include "tensor/transfer.h"
 #include "trainer/bench/repeat.h"
 #include "trainer/bench/synthetic_step.h"

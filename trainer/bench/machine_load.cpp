@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "tensor/context.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "parallel/communicator.h"
 #include "tensor/context.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 
 namespace weft {
 

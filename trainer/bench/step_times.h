@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
-#include "tensor/op_trace.h"
+#include "tensor/op/op_trace.h"
 #include "trainer/run_config.h"
 
 namespace weft {

@@ -1,11 +1,11 @@
 // trainer/checkpoint/safetensors.cpp: a streaming writer, and a reader that checks every count and offset.
 #include "trainer/checkpoint/safetensors.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -10,7 +10,7 @@
 #include "tensor/cpu/gemm/amx.h"
 #include "tensor/cpu/gemm/small_gemm.h"
 #include "tensor/cpu/runtime.h"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {

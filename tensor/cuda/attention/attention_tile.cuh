@@ -15,7 +15,7 @@
 #include "tensor/cuda/attention/attention_products.cuh"
 #include "tensor/cuda/launch.cuh"
 #include "tensor/cuda/vector.cuh"
-#include "tensor/op_formulas.h"
+#include "tensor/op/op_formulas.h"
 
 namespace weft::cuda::attention {
 

@@ -64,7 +64,7 @@ class Executor {
   static void work(Fiber& self, void* executor);
   void work_on(Fiber& self);
 
-  Thread* choose();  // takes a thread that can run; nullptr: there is none
+  Thread* choose();                   // takes a thread that can run; nullptr: there is none
   Fiber& continuation(Thread* next);  // makes `next` current; gives its fibre, or the host's for nullptr
   Fiber& idle_fiber();
   void wait(const char* what, Place where);

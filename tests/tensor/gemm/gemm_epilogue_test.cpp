@@ -1,7 +1,7 @@
 // tests/tensor/gemm/gemm_epilogue_test.cpp: GEMM epilogues compared with loops in double: activations, their
 // gradients from saved values, bias gradients.
 #include "tensor/half.h"
-#include "tests/support/activation_value.h"
+#include "tests/support/definition/activation_value.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {

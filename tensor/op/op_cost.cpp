@@ -1,0 +1,79 @@
+// tensor/op/op_cost.cpp: bytes of an op's operands, from their description, and operations of GEMMs and
+// attention.
+#include "tensor/op/op_cost.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tensor/op/op_operands.h"
+#include "tensor/transfer.h"
+
+namespace weft {
+namespace {
+
+class Bytes {  // of all operands: twice for one that is added to, none for scratch memory
+ public:
+  double total = 0;
+
+  void in(const char*, const Tensor& t, const char*, OperandType = OperandType::T, int64_t rows = -1) {
+    total += static_cast<double>((rows < 0 || t.empty() ? t : t.slice_rows(0, std::min(rows, t.rows()))).bytes());
+  }
+  void out(const char* name, const Tensor& t, const char* dims, OperandType type = OperandType::T, int64_t rows = -1) {
+    in(name, t, dims, type, rows);
+  }
+  void add(const char* name, const Tensor& t, const char* dims, OperandType type = OperandType::T, int64_t rows = -1) {
+    in(name, t, dims, type, rows);
+    in(name, t, dims, type, rows);
+  }
+  void scratch_memory(const char*, const Tensor&, const char*) {}
+  void size(char, int64_t) {}
+  void ranges(const char*, const ops::SequenceRanges&, const Tensor&) {}
+  void dropout(const Dropout&) {}
+  void scalars(const StepScalars*) {}
+};
+
+// Number of (query, visible key) pairs.
+double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
+  const auto lengths = [&](const ops::SequenceRanges& s) {
+    std::vector<int32_t> length = to_host<int32_t>(ctx, s.end);
+    const std::vector<int32_t> begin = to_host<int32_t>(ctx, s.begin);
+    for (size_t i = 0; i < length.size(); ++i) length[i] -= begin[i];
+    return length;
+  };
+  const std::vector<int32_t> q = lengths(queries), k = lengths(keys);
+  double pairs = 0;
+  for (size_t i = 0; i < q.size(); ++i) pairs += causal ? 0.5 * q[i] * (q[i] + 1) : 1.0 * q[i] * k[i];
+  return pairs;
+}
+
+template <typename Arguments>
+double flops_of(Context&, const Arguments&) {
+  return 0;
+}
+double flops_of(Context&, const ops::Gemm& a) {
+  const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
+  return 2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner);
+}
+// A head does 2 K operations per pair for its score and 2 K for the values; backward has five such matmuls.
+double flops_of(Context& ctx, const ops::AttentionForward& a) {
+  return 4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
+}
+double flops_of(Context& ctx, const ops::AttentionBackward& a) {
+  return 10 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
+}
+double flops_of(Context& ctx, const ops::AttentionWeights& a) {
+  const double width = static_cast<double>(a.q.cols() / a.heads * a.num_heads);
+  return 2 * num_pairs(ctx, a.q_rows, a.k_rows, /*causal=*/false) * width;
+}
+
+}  // namespace
+
+#define WEFT_DEFINE_COST(function, Arguments)                 \
+  OpCost cost_of(Context& ctx, const ops::Arguments& a) {     \
+    Bytes bytes;                                              \
+    ops::operands(bytes, a);                                  \
+    return {.bytes = bytes.total, .flops = flops_of(ctx, a)}; \
+  }
+WEFT_OPS(WEFT_DEFINE_COST)
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// tensor/op/op_formulas.h: formulas over op arguments that all backends share, each written once. (math.h has
+// those without ops.)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/math.h"
+#include "tensor/ops.h"
+#include "tensor/random.h"
+#include "tensor/step_scalars.h"
+
+namespace weft {
+
+// Number of query heads for each head of k and v.
+template <typename Attention>
+int64_t group_size(const Attention& a) {
+  return a.kv_heads > 0 ? std::max<int64_t>(a.heads / a.kv_heads, 1) : 1;
+}
+
+// The initial value of the element with this index in the global tensor.
+WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
+  if (a.kind == ops::Init::Kind::constant) return a.value;
+  if (a.kind == ops::Init::Kind::uniform) {
+    return a.value * (2.0f * uniform_from_bits(random_bits(a.seed, index, 0, a.purpose)) - 1.0f);
+  }
+  const PhiloxBits bits = philox(a.seed, index / 2, 0, a.purpose);  // draws 2 index and 2 index + 1 share a group
+  const uint64_t lane = 2 * (index & 1);
+  return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
+}
+
+WEFT_HD inline AdamFactors adam_factors(const ops::Adam& a, const StepScalars& scalars) {
+  return {.lr = scalars.lr,
+          .beta1 = a.beta1,
+          .beta2 = a.beta2,
+          .eps = a.eps,
+          .weight_decay = a.weight_decay,
+          .grad_scale = scalars.grad_scale,
+          .correction1 = scalars.correction1,
+          .sqrt_correction2 = scalars.sqrt_correction2};
+}
+
+// The bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
+inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
+  const auto steps = static_cast<double>(t);
+  scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));
+  scalars.sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(beta2), steps)));
+}
+
+}  // namespace weft

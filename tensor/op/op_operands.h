@@ -1,0 +1,281 @@
+// tensor/op/op_operands.h: the operands of each op, in the order of ops.h, one description per op. It feeds the
+// argument checks (op_checks.cpp), the cost model (op_cost.cpp) and the tests, which copy arguments to a
+// device and make random ones.
+//
+// A visitor v is called once for each tensor: v.in(name, tensor, dims, type) if the op reads it, v.out(...)
+// if it writes it, v.add(...) if it adds to it. A name that ends in "?" may be empty.
+//   dims: one character per dimension. A letter means the same size throughout an op, a digit means itself,
+//   and "*" is any shape, the same for all tensors that have it.
+//   type: T by default, the op's storage type, which its first tensor of type T decides.
+//   rows: how many rows of a table are read or written, if not all.
+// v.size(letter, value) sets the size of a letter; v.ranges(...) visits the sentence ranges of `rows`;
+// v.dropout and v.scalars visit what the op reads of a step.
+#pragma once
+
+#include <algorithm>
+
+#include "tensor/op/op_formulas.h"
+#include "tensor/ops.h"
+
+namespace weft {
+
+enum class OperandType : uint8_t { T, T_or_f32, any_storage, f32, f64, i32 };
+
+namespace ops {
+
+using enum OperandType;
+
+void operands(auto& v, const Fill& a) { v.out("x", a.x, "*"); }
+
+void operands(auto& v, const Add& a) {
+  v.in("x", a.x, "*");
+  v.add("y", a.y, "*");
+}
+
+void operands(auto& v, const Cast& a) {
+  v.in("x", a.x, "*", any_storage);
+  v.out("y", a.y, "*", any_storage);
+}
+
+void operands(auto& v, const Gemm& a) {
+  v.in("a", a.a, a.trans_a ? "KM" : "MK");
+  v.in("b", a.b.matrix, a.trans_b ? "NK" : "KN");
+  a.accumulate ? v.add("c", a.c, "MN", T_or_f32) : v.out("c", a.c, "MN", T_or_f32);
+  v.in("bias?", a.bias, "N", f32);
+  v.add("d_bias?", a.d_bias, "M", f32);
+  if (!a.b.packed(a.trans_b).empty()) v.in("b's packed form", a.b.packed(a.trans_b), "P", T, /*rows=*/0);
+  if (a.epilogue.kind == Epilogue::Kind::activate) v.out("epilogue.saved?", a.epilogue.saved, "*", any_storage);
+  if (a.epilogue.kind == Epilogue::Kind::differentiate) v.in("epilogue.saved", a.epilogue.saved, "*", any_storage);
+}
+
+void operands(auto& v, const PackWeight& a) {
+  v.in("weight", a.weight.matrix, "NK");
+  v.out("packed_forward?", a.weight.packed_forward, "F");
+  v.out("packed_backward?", a.weight.packed_backward, "B");
+}
+
+void operands(auto& v, const ColumnSum& a) {
+  v.in("x", a.x, "RD");
+  v.add("y", a.y, "D", f32);
+}
+
+void operands(auto& v, const ActivationForward& a) {
+  v.in("x", a.x, "RF");
+  v.out("y", a.y, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const ActivationBackward& a) {
+  v.in("d_y", a.d_y, "RF");
+  v.out("d_x", a.d_x, "RF");
+  a.kind == Activation::relu ? v.in("y (which relu reads)", a.y, "RF") : v.in("x (which all but relu read)", a.x, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const GatedActivationForward& a) {
+  v.in("gate", a.gate, "RF");
+  v.in("value", a.value, "RF");
+  v.out("y", a.y, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const GatedActivationBackward& a) {
+  v.in("gate", a.gate, "RF");
+  v.in("value", a.value, "RF");
+  v.in("d_y", a.d_y, "RF");
+  v.out("d_gate", a.d_gate, "RF");
+  v.out("d_value", a.d_value, "RF");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const DropoutAddForward& a) {
+  v.out("y", a.y, "RD");
+  v.in("x", a.x, "RD", T_or_f32);
+  v.in("residual?", a.residual, "RD");
+  v.in("bias?", a.bias, "D", f32);
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const DropoutBackward& a) {
+  v.in("d_y", a.d_y, "RD");
+  v.out("d_x", a.d_x, "RD");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const NormForward& a) {
+  v.in("x", a.x, "RD");
+  v.in("gamma", a.gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
+  v.out("y", a.y, "RD");
+  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
+  v.out("rstd", a.rstd, "R", f32);
+}
+
+void operands(auto& v, const NormBackward& a) {
+  v.size('P', kNormPartials);
+  v.in("x", a.x, "RD");
+  v.in("d_y", a.d_y, "RD");
+  v.in("gamma", a.gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
+  v.in("rstd", a.rstd, "R", f32);
+  v.in("d_residual?", a.d_residual, "RD");
+  v.out("d_x", a.d_x, "RD");
+  v.add("d_gamma", a.d_gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
+  v.scratch_memory("partial", a.partial, "P2D");
+}
+
+void operands(auto& v, const ResidualNormForward& a) {
+  v.out("h", a.h, "RD");
+  v.in("x", a.x, "RD", T_or_f32);
+  v.in("residual", a.residual, "RD");
+  v.in("bias?", a.bias, "D", f32);
+  v.in("gamma", a.gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
+  v.out("y", a.y, "RD");
+  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
+  v.out("rstd", a.rstd, "R", f32);
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const ResidualNormBackward& a) {
+  v.size('P', kNormPartials);
+  v.in("h", a.h, "RD");
+  v.in("d_y", a.d_y, "RD");
+  v.in("gamma", a.gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
+  v.in("rstd", a.rstd, "R", f32);
+  v.in("d_residual?", a.d_residual, "RD");
+  v.out("d_h", a.d_h, "RD");
+  v.out("d_x", a.d_x, "RD");
+  v.add("d_gamma", a.d_gamma, "D", f32);
+  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
+  v.add("d_bias?", a.d_bias, "D", f32);
+  v.scratch_memory("partial", a.partial, "P3D");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const EmbeddingForward& a) {
+  v.in("ids", a.ids, "R", i32);
+  v.in("table", a.table, "VD", any_storage, /*rows=*/a.ids.numel());
+  v.out("y", a.y, "RD", any_storage);
+}
+
+void operands(auto& v, const EmbeddingBackward& a) {
+  v.in("ids", a.ids, "R", i32);
+  v.in("d_y", a.d_y, "RD");
+  v.add("d_table", a.d_table, "VD", f32, /*rows=*/a.ids.numel());
+}
+
+void operands(auto& v, const AddPositions& a) {
+  v.out("y", a.y, "RD");
+  v.in("x", a.x, "RD", T_or_f32);
+  v.in("positions", a.positions, "R", i32);
+  v.in("table", a.table, "PD", f32, /*rows=*/a.positions.numel());
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const Rotary& a) {
+  v.in("x", a.x, "RD");
+  v.in("positions", a.positions, "R", i32);
+  v.in("table", a.table, "PK", f32, /*rows=*/a.positions.numel());
+  v.out("y", a.y, "RD");
+}
+
+void operands(auto& v, const AttentionForward& a) {
+  v.size('N', a.heads);
+  v.in("q", a.q, "QD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
+  v.in("v", a.v, "KE");
+  v.ranges("q_rows", a.q_rows, a.q);
+  v.ranges("k_rows", a.k_rows, a.k);
+  v.out("y", a.y, "QD");
+  v.out("lse?", a.lse, "NQ", f32);
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const AttentionBackward& a) {
+  v.size('N', a.heads);
+  v.in("q", a.q, "QD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
+  v.in("v", a.v, "KE");
+  v.ranges("q_rows", a.q_rows, a.q);
+  v.ranges("k_rows", a.k_rows, a.k);
+  v.in("y", a.y, "QD");
+  v.in("lse", a.lse, "NQ", f32);
+  v.in("d_y", a.d_y, "QD");
+  v.out("d_q", a.d_q, "QD");
+  v.out("d_k", a.d_k, "KE");
+  v.out("d_v", a.d_v, "KE");
+  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const AttentionWeights& a) {
+  v.size('N', a.heads);
+  v.in("q", a.q, "QD");
+  v.size('E', a.q.cols() / group_size(a));
+  v.in("k", a.k, "KE");
+  v.ranges("q_rows", a.q_rows, a.q);
+  v.ranges("k_rows", a.k_rows, a.k);
+  v.in("lse", a.lse, "NQ", f32);
+  v.add("y", a.y, "QW", f32);
+}
+
+void operands(auto& v, const SoftmaxStats& a) {
+  v.in("logits", a.logits, "RV");
+  v.in("targets?", a.targets, "R", i32);
+  v.out("stats", a.stats, "R4", f32);
+}
+
+void operands(auto& v, const CrossEntropy& a) {
+  a.backward ? v.add("logits", a.logits, "RV") : v.in("logits", a.logits, "RV");
+  v.in("targets", a.targets, "R", i32);
+  v.in("stats?", a.stats, "GR4", f32);
+  v.out("loss", a.loss, "R", f32);
+  v.out("nll", a.nll, "R", f32);
+  if (a.backward || a.scalars != nullptr) v.scalars(a.scalars);
+}
+
+void operands(auto& v, const Sum& a) {
+  v.in("x", a.x, "*", f32);
+  v.add("y", a.y, "1", f64);
+}
+
+void operands(auto& v, const SumSquares& a) {
+  v.in("x", a.x, "*", f32);
+  v.add("y", a.y, "1", f64);
+}
+
+void operands(auto& v, const Adam& a) {
+  v.add("param", a.param, "*", f32);
+  v.in("grad", a.grad, "*", f32);
+  v.add("m", a.m, "*", f32);
+  v.add("v", a.v, "*", f32);
+  v.out("copy?", a.copy, "*", any_storage);
+  v.scalars(a.scalars);
+}
+
+void operands(auto& v, const Init& a) { v.out("x", a.x, "*", f32); }
+
+void operands(auto& v, const GatherRows& a) {
+  v.in("rows", a.rows, "M", i32);
+  v.in("x", a.x, "NW", T, /*rows=*/a.rows.numel());
+  v.out("y", a.y, "MW");
+}
+
+void operands(auto& v, const ScatterRows& a) {
+  v.in("rows", a.rows, "M", i32);
+  v.in("x", a.x, "MW");
+  v.out("y", a.y, "NW", T, /*rows=*/a.rows.numel());
+}
+
+void operands(auto& v, const TopK& a) {
+  v.in("x", a.x, "RV");
+  v.out("values", a.values, "Rk", f32);
+  v.out("columns", a.columns, "Rk", i32);
+}
+
+}  // namespace ops
+}  // namespace weft

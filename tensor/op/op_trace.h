@@ -1,0 +1,70 @@
+// tensor/op/op_trace.h: a trace for measuring: each op called on a Context, with its begin and end.
+//
+//   OpTrace trace;
+//   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
+//   ctx.set_trace(&trace);   // from now on each op adds a call; nullptr ends it
+// Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower
+// than untraced. Others that a step waits for, such as collectives, may add their calls
+// (parallel/traced_communicator.h). Calls never overlap, so their times add up: an op that ends in other ops
+// is counted until the first of them begins.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace weft {
+
+inline double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class Context;
+
+// What a call needs mathematically, on any device; its rate is computed from this (tensor/op/op_cost.h).
+struct OpCost {
+  // Read and written: each operand once, one that is added to twice, a table only for the rows used.
+  double bytes = 0;
+  double flops = 0;  // of GEMMs and attention (model/flops.h); 0 for memory-bound ops
+  bool operator==(const OpCost&) const = default;
+};
+
+struct OpTrace {
+  struct Call {
+    const char* name;  // static storage
+    double begin, end;
+    double seconds() const { return end - begin; }
+  };
+  std::vector<Call> calls;  // in execution order
+
+  struct Op {
+    const char* name;
+    OpCost cost;
+    std::function<void(Context&)> again;  // calls it again with the same arguments, on the current values
+  };
+  bool keeps_ops = false;
+  std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they end in
+};
+
+class TracedCall {  // from construction to the end of the scope
+ public:
+  TracedCall(OpTrace* trace, const char* name)
+      : trace_(trace), name_(name), first_(trace ? trace->calls.size() : 0), begin_(trace ? monotonic_seconds() : 0) {}
+  ~TracedCall() {
+    if (!trace_) return;
+    const auto within = trace_->calls.begin() + static_cast<std::ptrdiff_t>(first_);
+    const double end = within == trace_->calls.end() ? monotonic_seconds() : within->begin;
+    trace_->calls.insert(within, {name_, begin_, end});
+  }
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+
+ private:
+  OpTrace* trace_;
+  const char* name_;
+  size_t first_;  // first call within this one
+  double begin_;
+};
+
+}  // namespace weft
