@@ -20,7 +20,7 @@ namespace {
 
 using ConfigText = std::function<std::string(const RunConfig&)>;
 
-// The run has diverged after so many skipped steps in a row, none of which could lower the loss scale.
+// Skipped steps in a row, none of which could lower the loss scale, after which the run has diverged.
 constexpr int64_t kMaxSkippedSteps = 20;
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {

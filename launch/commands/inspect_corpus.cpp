@@ -23,14 +23,14 @@ void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   for (int64_t done = 0; done < count; done += static_cast<int64_t>(pairs.size())) {
     corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
     for (size_t i = 0; i < pairs.size(); ++i)
-      fmt::print("\npair {}: {} and {} pieces\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
+      fmt::print("\npair {}: {} and {} tokens\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
                  pairs[i].source.size(), pairs[i].target.size(), tokenizers.source->decode(pairs[i].source),
                  tokenizers.target->decode(pairs[i].target));
   }
 }
 
 void print_shard(const ShardEntry& shard) {
-  fmt::print("  {}  {:>12} pairs  {:>14} source pieces  {:>14} target pieces  sha256 {}\n", shard.file,
+  fmt::print("  {}  {:>12} pairs  {:>14} source tokens  {:>14} target tokens  sha256 {}\n", shard.file,
              with_commas(shard.num_pairs), with_commas(shard.source_pieces), with_commas(shard.target_pieces),
              shard.sha256.substr(0, 12));
 }
@@ -45,10 +45,10 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs) {
   };
   fmt::print("packed corpus {}, format {}\n", folder, m.version);
   fmt::print("  pairs         {}\n", with_commas(m.num_pairs));
-  fmt::print("  source        {} pieces, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+  fmt::print("  source        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
              with_commas(m.source_pieces), mean(m.source_pieces), m.longest_source, m.source_vocabulary,
              m.source_tokenizer);
-  fmt::print("  target        {} pieces, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+  fmt::print("  target        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
              with_commas(m.target_pieces), mean(m.target_pieces), m.longest_target, m.target_vocabulary,
              m.target_tokenizer);
   fmt::print("  vocabularies  {}\n\n", m.joint_vocabulary ? "one, joint" : "two, separate");

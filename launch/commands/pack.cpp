@@ -101,7 +101,7 @@ void print_summary(const PackSummary& summary, const PackOptions& options, doubl
   const auto each = [&](const char* what, auto value) { row(what, value(c.source), value(c.target)); };
   row("pairs read", with_commas(c.read));
   row("dropped, a side is empty", with_commas(c.empty));
-  row(fmt::format("{}, longer than {} pieces", options.over_long == OverLong::cut ? "cut" : "dropped",
+  row(fmt::format("{}, longer than {} tokens", options.over_long == OverLong::cut ? "cut" : "dropped",
                   options.max_length),
       with_commas(c.over_long));
   row("pairs kept", with_commas(c.kept));
@@ -109,13 +109,13 @@ void print_summary(const PackSummary& summary, const PackOptions& options, doubl
   row("", "source", "target");
   row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
       with_commas(m.target_vocabulary));
-  row("pieces", with_commas(m.source_pieces), with_commas(m.target_pieces));
-  row("longest sentence, pieces", with_commas(m.longest_source), with_commas(m.longest_target));
-  each("pieces a word", [](const SideCounts& s) {
+  row("tokens", with_commas(m.source_pieces), with_commas(m.target_pieces));
+  row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
+  each("tokens a word", [](const SideCounts& s) {
     return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.pieces) / static_cast<double>(s.words));
   });
   each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.pieces); });
-  each("unknown pieces", [](const SideCounts& s) { return share(s.unknown, s.pieces); });
+  each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.pieces); });
   fmt::print("\n");
   row("shards", with_commas(static_cast<int64_t>(m.shards.size())));
   row("bytes", with_commas(summary.bytes));

@@ -82,7 +82,7 @@ void check_pairs(LoadedModel& model, const ScoreRequest& r) {
       const bool is_source = std::ssize(pair.source) > longest;
       if (!is_source && std::ssize(pair.target) <= longest) continue;
       if (++num_long == 1)
-        first = fmt::format("{}, line {}: a sentence of {} pieces", is_source ? r.source : r.target, num_read,
+        first = fmt::format("{}, line {}: a sentence of {} tokens", is_source ? r.source : r.target, num_read,
                             is_source ? pair.source.size() : pair.target.size());
     }
     bar.update(num_read, "pairs");

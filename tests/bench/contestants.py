@@ -1,4 +1,4 @@
-"""Weft and PyTorch as commands: how a run of each is started, what it gives back; and the search for the best PyTorch."""
+"""Runs Weft and PyTorch as commands and reads their results; searches for the fastest variant of PyTorch."""
 import glob
 import json
 import os
@@ -25,12 +25,12 @@ PLACES = ("residual", "attention", "feed_forward", "embedding")
 
 
 def dropout_rates(where):
-    """Rate of each place: all four, or residual and embedding alone as in the paper."""
+    """Dropout rates: in all four places, or only on residuals and embeddings as in the paper."""
     return {place: 0.1 if where == "all" or place in ("residual", "embedding") else 0.0 for place in PLACES}
 
 
 def training_flops(model, vocabulary, steps, corpus):
-    """As model/flops.h counts them: products alone, backward twice forward."""
+    """Counts like model/flops.h: only matmuls, backward twice forward."""
     d, f, n = model["width"], model["feed_forward"], model["layers"]
     s, t = corpus["mean_source"], corpus["mean_target"]
     source = 2 * n * (4 * d * d + 2 * d * f) + 4 * n * d * s + 2 * n * 2 * d * d
@@ -83,7 +83,7 @@ class Weft:
 
 
     def parts(self, model_name, precision, *, rows, blocks):
-        """Where a step's time goes, by `weft bench`; made-up sentences of the same lengths."""
+        """The parts of a step's time from `weft bench`, for synthetic sentences of the same lengths."""
         options = self.shape(model_name, rows, blocks) | {"vocabulary": self.corpus["vocabulary"], "precision": precision}
         output, _ = run_measured([self.program, "bench", "--json", *(f"--{k}={v}" for k, v in options.items())],
                                  {"OMP_NUM_THREADS": str(cores())})
@@ -100,7 +100,7 @@ def environments(python):
     """Settings of threads and memory that are known to matter for PyTorch on CPUs."""
     pinned = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores", "OMP_WAIT_POLICY": "ACTIVE"}
     found = {"as it comes": {}, "pinned": pinned}
-    # glibc gives large freed blocks back to the system at once, and every step faults them in again.
+    # glibc returns large freed blocks to the system, so every step has page faults for them.
     keep = {"MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TOP_PAD_": str(64 << 20)}
     found["malloc keeps memory"] = keep
     found["pinned, malloc keeps memory"] = pinned | keep
@@ -144,7 +144,7 @@ class PyTorch:
         return result_of(found["steps"], measured, MODELS[model_name], self.corpus) | extra
 
     def best_variant(self, model_name, precision, *, kinds, tokens, steps, quick, say, limit):
-        """The fastest: kinds of code first, then attention and micro-batches, then environments, each on the best so far."""
+        """Finds the fastest variant: kinds of code, then attention and micro-batches, then environments, each for the best so far."""
         tried = []
 
         def attempt(**changes):
@@ -177,7 +177,7 @@ class PyTorch:
         return self.final(tried, model_name, precision, tokens=tokens, steps=steps, say=say), tried
 
     def final(self, tried, model_name, precision, *, tokens, steps, say):
-        """The two fastest once more in turns, since a short trial may have been lucky; the median decides."""
+        """Runs the two fastest again in turns, because a short trial may have been lucky; the median decides."""
         finalists = sorted((t for t in tried if "tokens_per_second" in t), key=lambda t: -t["tokens_per_second"])[:2]
         if len(finalists) == 1:
             return finalists[0]["variant"]
@@ -198,7 +198,7 @@ def describe(variant):
 
 
 def make_venv(folder, requirement, say):
-    """A private Python with PyTorch; made once. pip reads the user's own settings (PIP_INDEX_URL, ...)."""
+    """A virtual environment with PyTorch, made once. pip reads the user's settings (PIP_INDEX_URL, ...)."""
     python, done = folder / "bin" / "python", folder / ".complete"
     if done.exists() and done.read_text() == requirement:
         return python

@@ -1,7 +1,7 @@
-"""The sentences that both programs train on: lengths distributed like WMT's, packed by Weft, exported for PyTorch.
+"""The corpus for both programs: sentences with lengths distributed like WMT's, packed by Weft, exported for PyTorch.
 
-A word is one Hangul syllable and the vocabulary holds nothing but syllables (and SentencePiece's own 260 entries), so a
-word is one piece and the lengths are as drawn. Words follow Zipf's law. The same seed makes the same files.
+A word is one Hangul syllable and the vocabulary has only syllables (and SentencePiece's own 260 entries), so a word is
+one token and sentences keep the drawn lengths. Words follow Zipf's law. The same seed makes the same files.
 """
 import itertools
 import json
@@ -15,7 +15,7 @@ FIRST_SYLLABLE, NUM_SYLLABLES = 0xAC00, 11172
 
 
 def draw_lengths(rng, num_pairs, mean, longest):
-    """Pieces of each pair without eos: log-normal, as sentences of news are; the target within about 15 % of the source."""
+    """Lengths of pairs in tokens without eos: log-normal like news sentences; targets within about 15 % of the source."""
     sigma = 0.6
     mu = math.log(mean) - sigma**2 / 2
     while num_pairs:

@@ -1,4 +1,4 @@
-"""The machine: what it is, and how much of it others used while a command ran."""
+"""Describes the machine, and measures how much of it other processes used while a command ran."""
 import os
 import pathlib
 import platform
@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-BUSY_SHARE = 0.05  # of all cores: above it a run is not believed
+BUSY_SHARE = 0.05  # of all cores: above it a run is unreliable
 INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
 
 
@@ -26,7 +26,7 @@ def cpu_info():
 
 
 def ticks():
-    """Seconds since the start that all cores were busy, and that a hypervisor withheld."""
+    """Busy and stolen seconds of all cores since boot."""
     user, nice, system, _, _, irq, softirq, steal = map(int, open("/proc/stat").readline().split()[1:9])
     hertz = os.sysconf("SC_CLK_TCK")
     return (user + nice + system + irq + softirq) / hertz, steal / hertz
@@ -37,7 +37,7 @@ class RunFailed(Exception):
 
 
 def run_measured(command, environment=None, limit=3600):
-    """Runs a command; its standard output, and the load, the share of others and the time around it."""
+    """Runs a command; returns its standard output, load, share of other processes, and times."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         load_before, (busy_before, steal_before), begin = os.getloadavg()[0], ticks(), time.monotonic()
         process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors, text=True,
@@ -63,7 +63,7 @@ def wait(process, deadline):
             process.returncode = os.waitstatus_to_exitcode(status)
             return usage
         if time.monotonic() > deadline:
-            os.killpg(process.pid, 9)  # its own session: nobody else's processes
+            os.killpg(process.pid, 9)  # the session has only this command's processes
             os.wait4(process.pid, 0)
             raise RunFailed("took too long")
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Runs of packing and loading to figures, and figures to a page: medians, ranges, and ratios taken within a round."""
+"""Summarises runs of packing and loading, and writes a page: medians, ranges, and ratios within each round."""
 from statistics import median
 
 from table import markdown, ratios
@@ -47,7 +47,7 @@ def markdown_report(results):
 
 """
     if results["doubts"]:
-        text += "**The machine was too busy or too uneven to believe these figures.** " + "; ".join(results["doubts"]) + ".\n\n"
+        text += "**The machine was too busy or too uneven for reliable figures.** " + "; ".join(results["doubts"]) + ".\n\n"
     rows = [[name, f"{p[name]['sentences_per_second']:.0f} ({p[name]['slowest']:.0f}-{p[name]['fastest']:.0f})",
              f"{p[name]['tokens_per_second']:.0f}", f"{p[name]['wall_seconds']:.2f}", f"{p[name]['cpu_seconds']:.2f}",
              f"{p[name]['peak_mib']:.0f}"] for name in (BEFORE, OURS)]

@@ -1,6 +1,6 @@
-"""The same model in PyTorch, twice: nn.Transformer as docs/pytorch.md has it, and the same parameters in a leaner forward.
+"""The model in PyTorch, twice: nn.Transformer as in docs/pytorch.md, and the same parameters with a faster forward.
 
-Runs on PyTorch 1.13 and newer. Both give the summed loss of the real target tokens; dropout in the places of Weft.
+Runs on PyTorch 1.13 and newer. Both return the summed loss of the real target tokens, with dropout in Weft's places.
 """
 import math
 import pathlib
@@ -85,7 +85,7 @@ class Reference(module_of_the_documentation()):
 class Lean(Reference):
     """Fused projections, no mask where nothing is padded, the output projection on real rows alone."""
 
-    attention = "sdpa"  # or "products": two batched products and a softmax between
+    attention = "sdpa"  # or "products": two batched matmuls with a softmax between them
 
     def heads(self, x, parts):
         batch, length, _ = x.shape
@@ -124,7 +124,7 @@ class Lean(Reference):
             memory = layer.norm1(memory + self.self_attention(memory, layer.self_attn, mask, False))
             memory = layer.norm2(memory + self.feed_forward(memory, layer))
         x = self.embed(target, self.target_embedding, None)
-        for layer in self.decoder.layers:  # a padded target row stands behind all real ones: causal is mask enough
+        for layer in self.decoder.layers:  # padding follows all real target rows, so the causal mask suffices
             x = layer.norm1(x + self.self_attention(x, layer.self_attn, None, True))
             x = layer.norm2(x + self.cross_attention(x, memory, layer.multihead_attn, mask))
             x = layer.norm3(x + self.feed_forward(x, layer))

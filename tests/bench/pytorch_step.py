@@ -2,8 +2,8 @@
 
     python pytorch_step.py '{"arrays": "corpus.npz", "kind": "compile", ...}'      what is in it: compare's `pytorch_spec`
 
-Batches are buckets of pairs alike in both lengths, cut at the wished number of real target tokens. A short run takes
-buckets spread evenly over the lengths, so that it has the corpus' own mixture. The ids are in memory as padded tensors
+Batches are buckets of pairs with similar lengths, limited by the number of real target tokens. A short run uses
+buckets spread evenly over the lengths, so that it has the corpus's mixture. The ids are in memory as padded tensors
 before the clock starts: reading is not timed.
 """
 import contextlib
@@ -20,7 +20,7 @@ from pytorch_model import Batch, Lean, new_model, self_check
 
 
 def cut(order, lengths, tokens):
-    """Consecutive pairs of at most so many tokens."""
+    """Divides consecutive pairs into batches of at most `tokens` tokens."""
     buckets, begin, filled = [], 0, 0
     for i, length in enumerate(lengths[order].tolist()):
         if filled + length > tokens and i > begin:
@@ -31,7 +31,7 @@ def cut(order, lengths, tokens):
 
 
 def sorted_buckets(source, target, tokens):
-    """Strips of alike sources, each sorted by target and cut into buckets: as wide as leaves the least padding in all."""
+    """Buckets from strips of similar sources, each sorted by target; chooses the strip width with the least padding."""
     by_source = np.lexsort((target, source))
 
     def strips(width):
@@ -124,7 +124,8 @@ def main(spec):
         steps = choose_steps(dict(arrays), spec)
     trainer = Trainer(spec)
     begin = time.perf_counter()
-    # Code for every shape, compiled outside the clock: a favour to PyTorch, which a real run would wait for.
+    # Compiles code for every shape before timing: an advantage for PyTorch, because a real run would wait for
+    # it.
     for batches in steps if spec["kind"].startswith("compile") else steps[:spec["warmup"]]:
         trainer.step(batches)
     warm_seconds = time.perf_counter() - begin

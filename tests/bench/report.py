@@ -70,7 +70,7 @@ Adam, label smoothing 0.1, dropout 0.1 ({'everywhere' if s['dropout'] == 'all' e
 
 """
     if results["doubts"]:
-        text += "**The machine was too busy or too uneven to believe these figures.** " + "; ".join(results["doubts"]) + ".\n\n"
+        text += "**The machine was too busy or too uneven for reliable figures.** " + "; ".join(results["doubts"]) + ".\n\n"
     else:
         text += (f"The machine was quiet: in no run or trial did others take more than {100 * BUSY_SHARE:.0f} % of the cores, "
                  f"and no row varied by more than {100 * WIDE_SPREAD:.0f} %.\n\n")

@@ -1,4 +1,4 @@
-"""Figures to tables: medians, spreads, ratios by round, and whether the machine was quiet enough to believe them."""
+"""Makes tables: medians, spreads, ratios by round, and warnings if the machine was too busy."""
 from statistics import median
 
 from machine import BUSY_SHARE
@@ -7,7 +7,7 @@ WIDE_SPREAD = 0.10  # of the median: between the slowest and the fastest run
 
 
 def rate(steps):
-    """Target tokens a second over all steps together: a slow step counts as long as it took."""
+    """Target tokens per second over all steps together, so that slow steps count with their time."""
     return sum(s["target_tokens"] for s in steps) / sum(s["seconds"] for s in steps)
 
 
@@ -16,14 +16,14 @@ def spread(values):
 
 
 def ratios(ours, theirs):
-    """Round by round, so that what slows the machine for minutes slows both."""
+    """Ratios by round, so that a slow phase of the machine affects both."""
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} rounds against {len(theirs)}")
     return [a / b for a, b in zip(ours, theirs)]
 
 
 def crowded(runs, what="runs"):
-    """A list of one sentence if others used the cores meanwhile, else empty."""
+    """A list with one sentence if other processes used the cores, otherwise empty."""
     shares = [max(r["others"], r["stolen"]) for r in runs]
     busy = [share for share in shares if share > BUSY_SHARE]
     return [f"{len(busy)} of {len(runs)} {what} shared the cores with other processes or virtual machines, which took up to "
@@ -31,7 +31,7 @@ def crowded(runs, what="runs"):
 
 
 def doubts(runs, trials=()):
-    """Why the figures of these runs should not be believed; empty if they can."""
+    """Reasons why the figures of these runs are unreliable; empty if there are none."""
     found = crowded(runs) + crowded([t for t in trials if "others" in t], "trials of PyTorch's forms")
     by_contestant = {}
     for run in runs:

@@ -1,7 +1,7 @@
-"""The text that packing is measured on: any number of pairs, drawn from a real text or made up, each line its own.
+"""The text for measuring packing: any number of pairs, drawn from a real text or synthetic, with unique lines.
 
-Pairs of a real text are drawn with replacement, and in every line some words change places with words of other lines:
-a line that comes twice would be a gift to whoever remembers the last ones. The same seed makes the same files.
+Pairs of a real text are drawn with replacement, and in every line some words are exchanged with words of other lines,
+because repeated lines would favour a program with a cache. The same seed makes the same files.
 """
 import gzip
 import pathlib

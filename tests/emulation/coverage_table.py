@@ -1,9 +1,9 @@
-"""tests/emulation/coverage_table.py: gcov's counts of our kernels as a table: lines and branches of each file, and every
-branch that was never entered.
+"""tests/emulation/coverage_table.py: makes a table of gcov's counts of our kernels: lines and branches of each file, and
+every branch that was never taken.
 
-A branch is one way out of a condition: of an if, a loop, && and ||, ?:. Ways out by an exception do not count. Of a
-template, a branch is entered if any instance enters it. The instances of a line differ where a constant decides, so
-branches are told apart by how many the line has in an instance.
+A branch is one outcome of a condition: of an if, a loop, && and ||, ?:. Exceptions do not count. A template's branch is
+taken if any instance takes it. Instances of a line have different branches if a constant decides, so a branch is
+identified also by the number of branches of the line in its instance.
 """
 import argparse
 import collections
@@ -32,7 +32,7 @@ def functions_of(gcno, source):
 
 
 def without_exceptions(branches):
-    """A call that may throw has two ways out: on, and by the exception. Neither is a condition's."""
+    """A call that may throw has two branches, for the return and for the exception. Neither belongs to a condition."""
     kept = []
     skip_next = False
     for branch in branches:

@@ -1,4 +1,4 @@
-"""Random sentences in many scripts and damaged copies of them: translations with everything that may go wrong in one."""
+"""Random sentences in many scripts, and damaged copies of them as translations with all kinds of errors."""
 import random
 
 WORDS = ("the a of to and in is was house tree water small quick brown walk walked reads old friend's it's don't e-mail "
@@ -50,7 +50,7 @@ def word(rng):
 
 
 def sentence(rng):
-    if rng.random() < 0.12:  # few different words: many equal runs, many moves
+    if rng.random() < 0.12:  # few different words give many equal runs and many moves
         return [rng.choice(LETTERS) for _ in range(rng.randint(2, 16))]
     return [word(rng) for _ in range(rng.randint(1, 8))]
 
@@ -94,7 +94,7 @@ def damage(rng, words):
 
 
 def text(rng, words):
-    """The words with white space between them, seldom at the ends."""
+    """Joins the words with white space, which is rarely also at the ends."""
     out = "".join(w + (rng.choice(SPACES) if rng.random() < 0.08 else " ") for w in words)
     if rng.random() < 0.95:
         out = out.rstrip(" ")
@@ -102,7 +102,7 @@ def text(rng, words):
 
 
 def long_pair(rng):
-    """Far beyond a beam, the distance of a move, and the number of moves that are tried."""
+    """Pairs beyond the beam, the longest move, and the number of moves that are tried."""
     vocabulary = [chr(ord("a") + i) for i in range(rng.choice([2, 5, 26]))] + list("0123456789")[:rng.randrange(10)]
     reference = [rng.choice(vocabulary) for _ in range(rng.randint(1, 150))]
     if rng.random() < 0.5:

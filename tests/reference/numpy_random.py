@@ -15,7 +15,7 @@ def numbers(seed):
     def fresh():
         return np.random.default_rng(seed)
 
-    mixed = fresh()  # an odd count of 32-bit numbers, then others: what is buffered between calls
+    mixed = fresh()  # an odd count of 32-bit numbers, then others: tests the buffer between calls
     return {
         "seed": seed,
         "seed_state": np.random.SeedSequence(seed).generate_state(4, np.uint64).tolist(),

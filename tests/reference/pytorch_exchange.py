@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Weft against PyTorch with the same weights, both ways: run by hand; prints its figures, fails on one that is off.
+"""Compares Weft and PyTorch with the same weights in both directions. Run it by hand; it fails if a figure is off.
 
     pip install torch numpy safetensors sentencepiece
     tests/reference/pytorch_exchange.py WEFT CHECKPOINT SOURCE TARGET
 
 1. `weft export` the checkpoint; the module of docs/pytorch.md loads it strictly; its log-probabilities of the sentence
    pairs equal `weft score`'s.
-2. `weft import` what was exported: exported again, every byte is the same.
+2. `weft import` the exported file and export it again: every byte is the same.
 3. A freshly drawn PyTorch model, saved with save_file and with save_model, goes through import and export: every value
    has the same bits, and its log-probabilities equal `weft score`'s.
 """

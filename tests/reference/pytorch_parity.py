@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/reference/pytorch_*.h5: what PyTorch 2.x computes, for tests/parity to compare with.
+"""Writes tests/reference/pytorch_*.h5: PyTorch 2.x's results for tests/parity.
 
 Usage: pip install torch numpy h5py; tests/reference/pytorch_parity.py (the committed files: torch 2.15.0)
 
-Weights and inputs are f32 values; everything expected is computed from them in f64, so that one file serves both f32
-results and f64 formulas. Rows are the real ones only, sentence after sentence: PyTorch sees a padded batch and masks,
-Weft a block without padding. Parameters have the names of nn.Transformer's state_dict; the model around it is `Model`
-below. The same script writes the same bytes.
+Weights and inputs are f32 values; expected values are computed from them in f64, so that one file serves f32 results
+and f64 formulas. Only real rows are stored, sentence after sentence: PyTorch gets a padded batch and masks, Weft a
+block without padding. Parameters have the names of nn.Transformer's state_dict; the model around it is `Model` below.
+The output is reproducible.
 """
 import math
 import pathlib
@@ -21,7 +21,7 @@ BOS, EOS, PAD, IGNORED = 1, 2, 0, -100
 SMOOTHING = 0.1
 FOLDER = pathlib.Path(__file__).resolve().parent
 
-# (source pieces, target pieces): unequal lengths, a source of one token (its end), a target longer than its source.
+# (source tokens, target tokens): unequal lengths, a source of only eos, a target longer than its source.
 BATCHES = [
     [([5, 3, 7, 10, 4], [8, 3, 12]), ([], [6]), ([9, 4], [11, 5, 5, 10, 7]), ([6, 8, 3], [4, 9, 6])],
     [([4, 4, 10], [3, 7]), ([8], [12, 9, 4, 10])],
@@ -37,7 +37,7 @@ CASES = {
     "paper": dict(norm="post", activation="relu", tying="all", bias_output=False, final_norm=False),
 }
 
-# What nn.Transformer lacks. Parameters have Weft's names and shapes (docs/model.md).
+# Models that nn.Transformer does not support. Parameters have Weft's names and shapes (docs/model.md).
 VARIANTS = {
     "pre_rms_swiglu_grouped": dict(norm="pre", norm_kind="rms", activation="swiglu", positions="rotary", kv_heads=2,
                                    tying="all"),
@@ -104,7 +104,7 @@ class Model(nn.Module):
 
 
 def variant_norm(c):
-    """The usual eps of each: nn.LayerNorm's own; 1e-6 for RMSNorm, as T5 and Llama have it."""
+    """The usual eps: nn.LayerNorm's default; 1e-6 for RMSNorm, as in T5 and Llama."""
     return nn.LayerNorm(c["width"]) if c["norm_kind"] == "layer" else nn.RMSNorm(c["width"], eps=1e-6)
 
 

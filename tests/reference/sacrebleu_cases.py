@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints sacrebleu_cases.json: what sacreBLEU says about odd lines, for the tests of trainer/bleu, chrf, ter, tokenizers.
+"""Prints sacrebleu_cases.json: sacreBLEU's results for unusual lines, for the tests of trainer/metrics.
 
 Usage: pip install sacrebleu==2.6.0; tests/reference/sacrebleu_cases.py > tests/reference/sacrebleu_cases.json
 """
@@ -88,7 +88,7 @@ CASES = {
                        [["Ein brauner Hund rennt durch den Schnee.", "Zwei Männer stehen am Herd und bereiten Essen zu.", "Nein.", "Ja."]]),
 }
 
-# SequenceRanges with fewer references than others: (hypotheses, [references with None for a missing one, ...]).
+# Segments with fewer references than others: (hypotheses, [references with None for a missing one, ...]).
 VARIABLE_REFERENCES = {
     "the second reference misses one": (["a b c d e", "x y z w"], [["a b c d f", "x y w w"], ["a b c d e f", None]]),
     "each reference misses one": (["Ein Hund bellt.", "Zwei Katzen schlafen hier."],
@@ -97,7 +97,7 @@ VARIABLE_REFERENCES = {
                         [["1 2 3 5", "1 2 3 4", "1 2 4"], ["1 2 3 4 5", "4 3 2 1 0", None], ["4 3 2 1 1 1 1", None, None]]),
 }
 
-# Lines for the tokenizer alone: every sentence above and what needs no second one.
+# Lines for the tokenizers: every sentence above, and single ones.
 LINES = [
     "Hello, world! It's 3.14 (or 1,000).", "e-mail: a@b.com/x?y=1&amp;lt;", "5-3 = 2 and a-b", "„Hallo“ – ok…", "1,000.",
     "end-\nof-line\nhere", "<skipped>", "&amp;amp;quot; &lt;&gt;", "1.", ".1", "1..2", "a.b,c", ",", "...", "1-", "-1", "9-9-9",

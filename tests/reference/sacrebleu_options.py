@@ -1,6 +1,6 @@
-"""The option sets that are compared with sacreBLEU, and what it says of a corpus under each of them.
+"""The option sets that are compared with sacreBLEU, and its results for a corpus with each of them.
 
-The same names stand in tests/trainer/metrics/sacrebleu_cases.h.
+tests/trainer/metrics/sacrebleu_cases.h has the same names.
 """
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
@@ -46,7 +46,7 @@ def metrics():
 
 
 def results(hypotheses, references):
-    """name: [score, what is printed after the signature]; and name: signature."""
+    """name: [score, text after the signature]; and name: signature."""
     scores, signatures = {}, {}
     for name, metric in metrics().items():
         score = metric.corpus_score(hypotheses, references)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what sacreBLEU says about random damaged sentence pairs: the pairs, the statistics of each, the scores of all.
+"""Writes random damaged sentence pairs with sacreBLEU's statistics of each and scores of all.
 
 Usage: pip install sacrebleu==2.6.0; tests/reference/sacrebleu_pairs.py [NUMBER [SEED [FOLDER]]]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
-data/text/unicode_categories.h, what its package regex takes for numbers, punctuation and symbols.
+data/text/unicode_categories.h, the numbers, punctuation and symbols of its package regex.
 
-sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two know different versions of Unicode.
+sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two have different versions of Unicode.
 
 Usage: tests/reference/unicode_tables.py lower > data/text/unicode_tables.h
        pip install regex; tests/reference/unicode_tables.py categories > data/text/unicode_categories.h
@@ -44,7 +44,7 @@ def is_cased(c):  # stops the look-ahead after a sigma, and is a letter with cas
     return ("A" + SIGMA + chr(c)).lower()[1] == "\u03c3"
 
 
-def is_case_ignorable(c):  # the look-ahead goes on past it
+def is_case_ignorable(c):  # the look-ahead continues past it
     return not is_cased(c) and ("A" + SIGMA + chr(c) + "A").lower()[1] == "\u03c3"
 
 

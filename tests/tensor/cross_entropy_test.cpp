@@ -183,7 +183,7 @@ TEST(SoftmaxStats, OfALongRowAreThoseInDouble) {
   }
 }
 
-TEST(SoftmaxStats, LogitsOfMinusInfinityAddNothing) {  // wherever they stand
+TEST(SoftmaxStats, LogitsOfMinusInfinityAddNothing) {  // in any position
   Workspace w;
   for (const int64_t first : {0, 8, 24}) {
     const Tensor logits = w.filled({1, 40}, 2), stats = w.nans({1, 4});

@@ -56,7 +56,7 @@ void MadeFolders::make(const std::string& path) {
 }
 
 MadeFolders::~MadeFolders() {
-  for (const std::string& folder : made_) rmdir(folder.c_str());  // refuses links, and what is not empty
+  for (const std::string& folder : made_) rmdir(folder.c_str());  // refuses links and folders that are not empty
 }
 
 CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)

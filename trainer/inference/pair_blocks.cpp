@@ -23,7 +23,7 @@ PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
     const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
     const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
     if (std::max(s, t) > rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target pieces; at most {} can be scored", i,
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens; at most {} can be scored", i,
                                         s - 1, t - 1, rows - 1));
     const bool is_full = source + s > rows || target + t > rows;
     if (i > 0 && is_full) close();

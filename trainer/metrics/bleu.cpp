@@ -174,7 +174,7 @@ BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const Bleu
   const double hypothesis = stats.hypothesis_length, reference = stats.reference_length;
   result.ratio = reference > 0 ? hypothesis / reference : 0;
   result.brevity_penalty = hypothesis >= reference ? 1 : hypothesis > 0 ? std::exp(1 - reference / hypothesis) : 0;
-  // Without a single match the score is 0 whatever the smoothing.
+  // Without a single match the score is 0 for every smoothing.
   if (std::all_of(stats.correct.begin(), stats.correct.end(), [](int64_t n) { return n == 0; })) return result;
 
   const int num_orders = smoothed_precisions(options, result);

@@ -196,7 +196,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
                           format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
-  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} pieces{}", c.batch.source_rows,
+  row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", c.batch.source_rows,
                            c.batch.rows, data.longest_source, data.longest_target,
                            data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows
                                ? ""

@@ -188,7 +188,7 @@ class DoubleLayers {
     return x;
   }
 
-  // softmax(q k^T / sqrt(K)) v for each head, whose columns lie together; probabilities are dropped after the softmax.
+  // softmax(q k^T / sqrt(K)) v for each head, whose columns are adjacent; dropout follows the softmax.
   Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, const std::string& name, bool causal, Place queries,
                 Place keys) const {
     const auto heads = static_cast<size_t>(c_.heads), size = static_cast<size_t>(c_.head_size());
