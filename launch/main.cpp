@@ -36,7 +36,7 @@ bool asks_for_help(const std::vector<std::string>& args) {
 void require_one_process(const Command& command) {
   const int size = launched_as().size;
   if (size == 1) return;
-  fail(ErrorKind::usage, fmt::format("`weft {}` is one process' work, and {} started: run it without mpirun",
+  fail(ErrorKind::usage, fmt::format("`weft {}` runs in one process, but {} started: run it without mpirun",
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 

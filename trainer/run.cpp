@@ -180,7 +180,7 @@ int Run::loop() {
       save();
   }
   if (request != StopRequest::stop) return 0;
-  log_.message("asked to stop: saved; the same command resumes from here");
+  log_.message("stopped on request and saved; the same command resumes");
   return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
 }
 

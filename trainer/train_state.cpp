@@ -73,7 +73,7 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
   const auto same = [](const char* option, const auto& before, const auto& after, const char* otherwise) {
     if (before != after)
       fail(ErrorKind::usage,
-           fmt::format("the run was begun with {} = {}, now it is {}: {}; use the old value, or another "
+           fmt::format("the run started with {} = {}, now it is {}: {}; use the old value, or another "
                        "--train.output, or --train.fresh=true",
                        option, shown(before), shown(after), otherwise));
   };

@@ -33,7 +33,7 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
   if (!r.force && std::filesystem::exists(r.output))
-    fail(ErrorKind::usage, fmt::format("--output {} is there already: give another name, or --force", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", r.output));
   prepare_output(r.output);
   return true;
 }

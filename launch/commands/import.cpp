@@ -55,7 +55,7 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   if (r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
     fail(ErrorKind::usage,
-         fmt::format("--output {} is there already: give the name of a new folder, or of an empty one", r.output));
+         fmt::format("--output {} already exists: give the name of a new folder, or of an empty one", r.output));
   return true;
 }
 

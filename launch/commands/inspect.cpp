@@ -90,7 +90,7 @@ Thing thing_at(const std::string& path) {
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
   for (const char* option : {"pairs", "vocabulary", "chart", "svg"})
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
-      fail(ErrorKind::usage, fmt::format("--{} changes nothing here: {} is {}", option, path, thing.name));
+      fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct PositionsRequest {
 // Refuses options that have no effect.
 void check_used(const Options& options, Positions positions) {
   if (is_rotary(positions))
-    fail(ErrorKind::usage,
-         fmt::format("model.positions = {} has no table to draw: queries and keys are turned", print_value(positions)));
+    fail(ErrorKind::usage, fmt::format("model.positions = {} has no table to draw: queries and keys are rotated",
+                                       print_value(positions)));
   if (positions != Positions::learned) {
     if (options.given("target"))
       fail(ErrorKind::usage, "--target chooses one of two learned tables; sinusoids are the same on both sides");

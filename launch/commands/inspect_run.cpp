@@ -77,7 +77,7 @@ void inspect_checkpoint(const std::string& folder) {
       total += count;
       fmt::print("  {:<44} {:<5} {:<22} {:>14}\n", tensor, stored.dtype, str(stored.shape), with_commas(count));
     }
-    if (total > 0) fmt::print("  {:<73} {:>14}\n", "elements in all", with_commas(total));
+    if (total > 0) fmt::print("  {:<73} {:>14}\n", "total elements", with_commas(total));
   }
   fmt::print("\nits model and settings: {}/config.cfg\n", folder);
 }

@@ -39,11 +39,11 @@ void move_damaged_aside(const std::string& folder) {
   } catch (const Error& e) {
     std::string aside = fmt::format("{}.damaged-{}", folder, getpid());
     while (fs::exists(aside)) aside += "x";
-    fmt::print(stderr, "{} is in the way and damaged ({}); renamed to {}\n", folder, e.what(), aside);
+    fmt::print(stderr, "{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside);
     rename_durably(folder, aside);
     return;
   }
-  fail(ErrorKind::io, fmt::format("{} is there already, and whole: checkpoints are never overwritten", folder));
+  fail(ErrorKind::io, fmt::format("{} already exists and is whole: checkpoints are never overwritten", folder));
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
   }
   if (folders.empty()) return std::nullopt;
   fail(ErrorKind::checkpoint,
-       fmt::format("none of the {} checkpoints in {} is whole (the reasons stand above); move the folder away, or give "
-                   "--train.fresh, to begin anew",
+       fmt::format("none of the {} checkpoints in {} is whole (the reasons are above); move the folder away, or "
+                   "restart with --train.fresh",
                    folders.size(), root));
 }
 

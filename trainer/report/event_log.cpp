@@ -37,9 +37,10 @@ size_t visit_records(const std::string& path, const std::string& text,
     nlohmann::json record =
         nlohmann::json::parse(text.begin() + begin, text.begin() + end, nullptr, /*allow_exceptions=*/false);
     if (!record.is_object())
-      fail(ErrorKind::data, fmt::format("{}:{}: not a JSON object; the file was damaged, move it away to go on without "
-                                        "what it recorded",
-                                        path, number));
+      fail(ErrorKind::data,
+           fmt::format("{}:{}: not a JSON object; the file is damaged; move it away to continue without its "
+                       "records",
+                       path, number));
     if (!visit(std::move(record))) return begin;
     begin = end + 1;
   }

@@ -162,7 +162,7 @@ TEST_F(Import, LeavesWhatIsThereAlready) {
   EXPECT_TRUE(fs::exists(mine));
   fs::remove_all(imported_);
   fs::create_symlink("nowhere", imported_);
-  EXPECT_TRUE(holds(refusal(ErrorKind::usage, import_arguments(tokenizer_)), imported_ + " is there already"));
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, import_arguments(tokenizer_)), imported_ + " already exists"));
   EXPECT_TRUE(fs::is_symlink(imported_));
   write_file_atomically(folder_ / "nowhere", "a file");
   EXPECT_THROW(run(run_import, import_arguments(tokenizer_)), Error);

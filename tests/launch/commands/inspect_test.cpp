@@ -56,7 +56,7 @@ TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
                     checkpoint = folder / "step-00000001";
   const auto refused = [](const std::string& option, const std::string& path, const std::string& is) {
     EXPECT_EQ(refusal({path, "--" + option + (option == "chart" ? "" : "=1")}),
-              "--" + option + " changes nothing here: " + path + " is " + is);
+              "--" + option + " has no effect: " + path + " is " + is);
   };
   refused("chart", corpus, "a packed corpus");
   refused("vocabulary", corpus + "/manifest.json", "a packed corpus");

@@ -69,7 +69,7 @@ TEST(Program, IsNotStartedTwiceForOneProcessWork) {
   for (const char* launched : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2", "PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2"}) {
     const Outcome o = run_weft("inspect nothing", std::string("env ") + launched + " ");
     EXPECT_EQ(o.status, 2) << o.text;
-    EXPECT_EQ(o.text, "weft: `weft inspect` is one process' work, and 2 were started: run it without mpirun\n");
+    EXPECT_EQ(o.text, "weft: `weft inspect` runs in one process, but 2 were started: run it without mpirun\n");
   }
 }
 
@@ -77,7 +77,7 @@ TEST(Program, IsNotStartedForOneProcessWorkByALauncherThatDoesNotSayHowOften) {
   const Outcome o = run_weft("inspect nothing", "env PMIX_RANK=0 ");
   EXPECT_EQ(o.status, 2) << o.text;
   EXPECT_EQ(o.text,
-            "weft: `weft inspect` is one process' work, and several may have been started: run it without mpirun\n");
+            "weft: `weft inspect` runs in one process, but several may have been started: run it without mpirun\n");
 }
 
 TEST(Program, DoesNotStartMpiAlone) {                        // nor as a task of srun without MPI

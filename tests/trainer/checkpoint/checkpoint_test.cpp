@@ -152,7 +152,7 @@ TEST(Checkpoint, AWholeFolderOfThisStepIsNeverOverwritten) {
   save(folder.path(), 1, {.seed = 1});
   const std::string before = read_text(folder / "step-00000001/model.safetensors");
   const std::string message = message_of(ErrorKind::io, [&] { save(folder.path(), 1, {.tp = 2, .seed = 2}); });
-  EXPECT_TRUE(holds(message, "step-00000001 is there already")) << message;
+  EXPECT_TRUE(holds(message, "step-00000001 already exists")) << message;
   EXPECT_EQ(read_text(folder / "step-00000001/model.safetensors"), before);
   EXPECT_EQ(names_in(folder.path()).size(), 1u);
 }
