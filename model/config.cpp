@@ -72,24 +72,6 @@ PositionLayout sinusoid_layout(Positions positions) {
   }
 }
 
-Activation function_of(FeedForwardActivation activation) {
-  switch (activation) {
-    case FeedForwardActivation::relu:
-      return Activation::relu;
-    case FeedForwardActivation::gelu:
-    case FeedForwardActivation::geglu:
-      return Activation::gelu;
-    case FeedForwardActivation::gelu_tanh:
-      return Activation::gelu_tanh;
-    case FeedForwardActivation::silu:
-    case FeedForwardActivation::swiglu:
-      return Activation::silu;
-    case FeedForwardActivation::glu:
-      break;
-  }
-  return Activation::sigmoid;
-}
-
 void ModelConfig::resolve(int64_t tp) {
   require_within(width, kMostUnits, "model.width");
   require_within(heads, kMostUnits, "model.heads");

@@ -51,7 +51,23 @@ constexpr EnumNames<FeedForwardActivation, 7> enum_names(FeedForwardActivation) 
            {"geglu", FeedForwardActivation::geglu},
            {"swiglu", FeedForwardActivation::swiglu}}};
 }
-Activation function_of(FeedForwardActivation activation);
+constexpr Activation function_of(FeedForwardActivation activation) {
+  switch (activation) {
+    case FeedForwardActivation::relu:
+      return Activation::relu;
+    case FeedForwardActivation::gelu:
+    case FeedForwardActivation::geglu:
+      return Activation::gelu;
+    case FeedForwardActivation::gelu_tanh:
+      return Activation::gelu_tanh;
+    case FeedForwardActivation::silu:
+    case FeedForwardActivation::swiglu:
+      return Activation::silu;
+    case FeedForwardActivation::glu:
+      break;
+  }
+  return Activation::sigmoid;
+}
 inline bool is_gated(FeedForwardActivation a) {
   return a == FeedForwardActivation::glu || a == FeedForwardActivation::geglu || a == FeedForwardActivation::swiglu;
 }

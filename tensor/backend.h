@@ -49,7 +49,8 @@ extern const Backend kBackend;
 
 // A module exports this symbol: const Backend* weft_cuda_backend(int version). It returns nullptr if the
 // program has another version.
-inline constexpr int kBackendVersion = 4;
+// Its size tells which ops a table has; what the fields mean is counted by hand.
+inline constexpr int kBackendVersion = (4 << 16) + static_cast<int>(sizeof(Backend));
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";
 using BackendEntry = const Backend* (*)(int version);

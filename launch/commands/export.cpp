@@ -42,8 +42,8 @@ const char* python(bool value) { return value ? "True" : "False"; }
 
 std::string python(FeedForwardActivation activation) {  // a name in nn.Transformer, or a function
   if (activation == FeedForwardActivation::gelu_tanh) return "nn.GELU('tanh')";
-  if (activation == FeedForwardActivation::silu) return "F.silu";
-  return fmt::format("\"{}\"", print_value(activation));
+  const std::string name = print_value(activation);
+  return name == "relu" || name == "gelu" ? fmt::format("\"{}\"", name) : "F." + name;
 }
 
 // Settings for loading the file in PyTorch.

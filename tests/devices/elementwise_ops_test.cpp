@@ -19,19 +19,14 @@ void compare_cast(RandomArguments& r, OpComparison& devices) {
   devices.expect_same(on::cast, r.complete(on::Cast{.x = x}), {.sums = 0, .units = 0});
 }
 
-Activation activation(RandomArguments& r) {
-  const auto all = enum_names(Activation{});
-  return all[static_cast<size_t>(r.from(0, all.size() - 1))].second;
-}
-
 void compare_activation_forward(RandomArguments& r, OpComparison& devices) {
-  on::ActivationForward a = r.complete(on::ActivationForward{.kind = activation(r)});
+  on::ActivationForward a = r.complete(on::ActivationForward{.kind = r.activation()});
   if (r.coin()) a.y = a.x;
   devices.expect_same(on::activation_forward, a, {.dropped_alike = true});
 }
 
 void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
-  const on::ActivationForward forward = r.complete(on::ActivationForward{.kind = activation(r)});
+  const on::ActivationForward forward = r.complete(on::ActivationForward{.kind = r.activation()});
   on::activation_forward(devices.cpu(), forward);
   on::ActivationBackward a = r.complete(on::ActivationBackward{.x = forward.x, .y = forward.y, .kind = forward.kind});
   a.dropout = forward.dropout;
@@ -40,12 +35,12 @@ void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_gated_activation_forward(RandomArguments& r, OpComparison& devices) {
-  devices.expect_same(on::gated_activation_forward, r.complete(on::GatedActivationForward{.kind = activation(r)}),
+  devices.expect_same(on::gated_activation_forward, r.complete(on::GatedActivationForward{.kind = r.activation()}),
                       {.dropped_alike = true});
 }
 
 void compare_gated_activation_backward(RandomArguments& r, OpComparison& devices) {
-  on::GatedActivationBackward a = r.complete(on::GatedActivationBackward{.kind = activation(r)});
+  on::GatedActivationBackward a = r.complete(on::GatedActivationBackward{.kind = r.activation()});
   if (r.coin()) a.d_gate = a.gate, a.d_value = a.value;
   devices.expect_same(on::gated_activation_backward, a, {.dropped_alike = true});
 }
