@@ -108,7 +108,7 @@ TEST(BlockPlan, NoPairWaitsLongerThanTheLookAhead) {
   EXPECT_LE(longest, config.look_ahead + 1);
 }
 
-TEST(BlockPlan, GoesOnFromEveryCursorAsIfUndisturbed) {
+TEST(BlockPlan, ResumesFromEveryCursorAsIfUndisturbed) {
   const std::vector<PairLength> lengths = synthetic_lengths(500, 5);
   BlockPlan undisturbed(500, source_of(lengths), small_config(), 7);
   std::vector<Cursor> cursors;

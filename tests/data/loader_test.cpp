@@ -88,7 +88,7 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
   }
 }
 
-TEST(Loader, GoesOnFromTheCursorAfterAnyStep) {
+TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
   const SyntheticCorpus corpus(synthetic_lengths(200, 2));
   Loader undisturbed(corpus.folder(), four_blocks(), kSeed, 0, 1);
   std::vector<Cursor> cursors = {undisturbed.cursor()};

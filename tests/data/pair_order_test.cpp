@@ -77,7 +77,7 @@ TEST(PairOrder, CountsEosOnBothSides) {
   EXPECT_EQ(first.source, first.pair + 1);
 }
 
-TEST(PairOrder, GoesOnAfterAReadThatFailed) {
+TEST(PairOrder, ContinuesAfterAReadThatFailed) {
   int reads_until_failure = 1000;
   PairOrder order(
       100,

@@ -32,7 +32,7 @@ class ResumeAcrossDevices : public ::testing::TestWithParam<Move> {
   }
 };
 
-TEST_P(ResumeAcrossDevices, GoesOnAsIfItHadStayed) {
+TEST_P(ResumeAcrossDevices, ResumesAsIfItHadStayed) {
   for (const int tp : {1, 2}) {
     SCOPED_TRACE(fmt::format("tp {}", tp));
     const Trained stayed = train(corpus(), {.steps = 12, .device = Device::cpu});
@@ -41,7 +41,7 @@ TEST_P(ResumeAcrossDevices, GoesOnAsIfItHadStayed) {
   }
 }
 
-TEST_P(ResumeAcrossDevices, GoesOnInHalvesToo) {
+TEST_P(ResumeAcrossDevices, ResumesInHalfPrecisionToo) {
   for (const Precision precision : {Precision::bf16, Precision::f16}) {
     SCOPED_TRACE(name_of(storage_of(precision)));
     const Trained stayed = train(corpus(), {.steps = 12, .precision = precision, .device = Device::cpu});

@@ -71,13 +71,13 @@ class StoredAs : public ::testing::TestWithParam<PrecisionCase> {
   }
 };
 
-TEST_P(StoredAs, HalvesGivesLossAndGradientsOfF32) {
+TEST_P(StoredAs, HalfPrecisionGivesLossAndGradientsOfF32) {
   expect_close(run(blocks_, 1, 1, GetParam().storage), run(blocks_, 1, 1, DType::f32));
 }
 
 // Data parallelism adds f32 gradients and rounds nothing. Tensor parallelism sums partial results in f32 that
 // one rank rounds.
-TEST_P(StoredAs, HalvesGivesTheSameOnEveryGrid) {
+TEST_P(StoredAs, HalfPrecisionGivesTheSameOnEveryGrid) {
   const GridResult one = run(blocks_, 1, 1, GetParam().storage), split = run(blocks_, 1, 2, GetParam().storage);
   EXPECT_EQ(differences(run(blocks_, 2, 1, GetParam().storage), one), std::vector<std::string>{});
   EXPECT_EQ(differences(run(blocks_, 2, 2, GetParam().storage), split), std::vector<std::string>{});
@@ -85,7 +85,7 @@ TEST_P(StoredAs, HalvesGivesTheSameOnEveryGrid) {
   expect_close(run(blocks_, 1, 4, GetParam().storage), one);
 }
 
-TEST_P(StoredAs, HalvesShowsAnotherSentence) {
+TEST_P(StoredAs, HalfPrecisionShowsAnotherSentence) {
   std::vector<Block> other = blocks_;
   other.back().source.front() = other.back().source.front() == 5 ? 6 : 5;
   const RelativeError e = error_of(run(other, 1, 1, GetParam().storage), run(blocks_, 1, 1, DType::f32));

@@ -73,7 +73,7 @@ TEST_F(InitialValues, AreTheOtherRunsParametersOnAnyGrid) {
 }
 
 // The half-precision copies are also the other run's parameters, from the first step on.
-TEST_F(InitialValues, AreWhatTheFirstStepInHalvesComputesWith) {
+TEST_F(InitialValues, AreWhatTheFirstStepInHalfPrecisionComputesWith) {
   RunConfig first = config("first");
   first.schedule.lr = 0.1, first.schedule.warmup = 0;  // far from initial values
   train(first);
@@ -88,7 +88,7 @@ TEST_F(InitialValues, AreWhatTheFirstStepInHalvesComputesWith) {
   EXPECT_NEAR(loss(Precision::f16), expected, 0.01 * expected);
 }
 
-TEST_F(InitialValues, DoNotCountWhenTheRunGoesOn) {
+TEST_F(InitialValues, DoNotCountWhenTheRunResumes) {
   train(config("first"));
   RunConfig c = config("second");
   c.train.init = folder_ / "first";
@@ -131,7 +131,7 @@ TEST_F(InitialValues, ThatAreNoCheckpointAreRefused) {
   EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint), "empty holds no checkpoint"));
 }
 
-TEST_F(InitialValues, OfTheRunItselfBeginItAnew) {
+TEST_F(InitialValues, OfTheRunItselfRestartIt) {
   train(config("first"));
   const std::string before = read_file(folder_ / "first" + kModel);
   RunConfig c = still("first");

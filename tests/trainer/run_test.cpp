@@ -68,7 +68,7 @@ std::string refusal_of_run(const RunConfig& c) {
   return refusal_of(ErrorKind::usage, [&] { run(c); });
 }
 
-TEST(Run, LogsEachStepAndValidationOnceAlsoWhenItGoesOn) {
+TEST(Run, LogsEachStepAndValidationOnceAlsoWhenResumed) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   c.train.steps = 3;
@@ -127,7 +127,7 @@ TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
   EXPECT_EQ(read_file(c.train.output + "/config.cfg"), "not fresh");
 }
 
-TEST(Run, RefusesToGoOnAsAnotherModelOfTheSameShapes) {
+TEST(Run, RefusesToResumeAsAnotherModelOfTheSameShapes) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   run(c);

@@ -35,7 +35,7 @@ TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
 
 // Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less for each
 // sum.
-TEST(Training, TwentyStepsInHalvesAreTheSameOnEveryGrid) {
+TEST(Training, TwentyStepsInHalfPrecisionAreTheSameOnEveryGrid) {
   for (const Precision precision : kHalves) {
     const Trained one = train(corpus(), {.steps = some_steps(), .precision = precision});
     for (const auto& [dp, tp] : {std::pair{2, 1}, {1, 2}, {2, 2}}) {
@@ -46,7 +46,7 @@ TEST(Training, TwentyStepsInHalvesAreTheSameOnEveryGrid) {
   }
 }
 
-TEST(Training, HalvesLearnAsF32Does) {
+TEST(Training, HalfPrecisionLearnsAsF32Does) {
   const int steps = all_or_few(60, 10);
   const Trained full = train(corpus(), {.steps = steps});
   EXPECT_LT(full.losses.back(), all_or_few(0.8, 0.95) * full.losses.front());
@@ -85,7 +85,7 @@ TEST_P(EveryPrecision, AResumedRunIsBitEqualToOneThatWasNotStopped) {
   }
 }
 
-TEST(Training, ARunOfTwoByOneGoesOnAsOneByTwo) {
+TEST(Training, ARunOfTwoByOneResumesAsOneByTwo) {
   const TemporaryFolder folder;
   const int half = some_steps() / 2;
   const Trained whole = train(corpus(), {.steps = 2 * half});
@@ -94,7 +94,7 @@ TEST(Training, ARunOfTwoByOneGoesOnAsOneByTwo) {
   expect_equal_to_rounding(rest, whole, /*first=*/static_cast<size_t>(half));
 }
 
-TEST(Training, GoesOnInAnotherPrecisionFromTheSameParametersAndMoments) {
+TEST(Training, ResumesInAnotherPrecisionFromTheSameParametersAndMoments) {
   const int n = some_steps() / 2;
   const Trained full = train(corpus(), {.steps = 3 * n});
   for (const Precision halves : kHalves) {
@@ -150,7 +150,7 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
   }
 }
 
-TEST(Training, RefusesToGoOnWithAnotherOrderOfSentences) {
+TEST(Training, RefusesToResumeWithAnotherOrderOfSentences) {
   const TemporaryFolder folder;
   train(corpus(), {.steps = 1, .to = folder.path()});
   RunConfig config = run_config(corpus());

@@ -144,7 +144,7 @@ TEST(NcclGraph, ThatStallsIsDestroyedByTheErrorOfEachRank) {
 }
 
 // Fills the queue: the host then waits inside a call when everything is aborted.
-TEST(NcclGraph, ThatStallsIsNamedAndDestroyedThoughTheHostGoesOnCalling) {
+TEST(NcclGraph, ThatStallsIsNamedAndDestroyedThoughTheHostKeepsCalling) {
   expect_both_name_the_replayed(stalled_replay([](Communicator& world, const Tensor& y) {
     for (;;) world.all_reduce(y);
   }));

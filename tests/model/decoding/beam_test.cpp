@@ -58,7 +58,7 @@ TEST(Beam, GivesFinishedHypothesesByScoreNotByTime) {
   EXPECT_EQ(best[1].pieces, Pieces{});
 }
 
-TEST(Beam, GoesOnWhileAnOpenHypothesisCanStillWin) {
+TEST(Beam, ContinuesWhileAnOpenHypothesisCanStillWin) {
   Beam beam({.beam = 2, .length_penalty = 1}, 10);
   beam.advance({{0, kEnd, -1.0}, {0, 5, -1.5}});
   EXPECT_FALSE(beam.done());  // -1.5 / penalty(11) = -0.56

@@ -58,7 +58,7 @@ TEST(NumpyRandom, CoinsAreTheSame) {
   }
 }
 
-TEST(NumpyRandom, HalvesKeptBetweenCallsAreTheSame) {
+TEST(NumpyRandom, HalfPrecisionKeptBetweenCallsIsTheSame) {
   for (const auto& g : generators()) {
     NumpyRandom random(g["seed"]);
     EXPECT_EQ(numbers_below(random, 7, 5), g["five below 7"]);

@@ -39,7 +39,7 @@ TEST(LossScaler, NeverGoesBelowOne) {
   EXPECT_EQ(scaler.scale(), 1);
 }
 
-TEST(LossScaler, GoesOnWhereItWas) {
+TEST(LossScaler, ResumesWhereItWas) {
   LossScaler whole(DType::f16), first(DType::f16), second(DType::f16);
   take_good_steps(first, 1500);
   second.restore(first.state());

@@ -27,7 +27,7 @@ TEST(ChoosePrecision, AutoIsBf16WhereTheProcessorsHaveIt) {
   EXPECT_EQ(choose_precision(kAuto, kHasNone, "").remark, "");
 }
 
-TEST(ChoosePrecision, ARunGoesOnInWhatItWasTrainedIn) {
+TEST(ChoosePrecision, ARunResumesInThePrecisionItWasTrainedIn) {
   for (const HalfInstructions has : {kHasBf16, kHasNone})
     for (const char* before : {"f32", "bf16", "f16"})
       EXPECT_EQ(choose_precision(kAuto, has, before).precision, precision_named(before)) << before;
@@ -113,7 +113,7 @@ TEST_F(PrecisionOfARun, IsPlannedAndSavedAsItWasDecided) {
   EXPECT_EQ(read_file(folder_ / "run/config.cfg"), own());
 }
 
-TEST_F(PrecisionOfARun, StaysWhenItGoesOn) {
+TEST_F(PrecisionOfARun, StaysWhenARunResumes) {
   for (const char* trained : {"f16", "f32", "bf16"}) {
     RunConfig c = config(precision_named(trained));
     c.train.fresh = true;
