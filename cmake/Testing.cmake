@@ -14,10 +14,12 @@ set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cud
 set(device_filters ${PROJECT_SOURCE_DIR}/tests/device_filters.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${device_filters})
 
-# Compiling tests takes longer than running them, so they are optimised less than the product.
+# Compiling tests takes longer than running them, so they are optimised less than the product, and not at all in folders
+# whose tests compute little themselves.
+set(test_optimisation -O1)
 function(weft_test_executable name)
   add_executable(${name} ${ARGN})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${test_optimisation}>)
 endfunction()
 
 # weft_test(NAME [EXTENDED] [ENVIRONMENT VARIABLE=VALUE...] [PROPERTIES NAME VALUE...] COMMAND ...)

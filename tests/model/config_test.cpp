@@ -125,20 +125,21 @@ TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
   ModelConfig c = usable();
   c.kv_heads = c.heads + 1;
   EXPECT_EQ(refusal(c, 1),
-            fmt::format("model.heads = {} is not divisible by model.kv_heads = {}", c.heads, c.kv_heads));
+            fmt::format("model.heads = {} is not divisible by model.kv_heads = {}: change one of the two", c.heads,
+                        c.kv_heads));
   c.kv_heads = 1;
-  EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2");
+  EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2: change one of the two");
 }
 
 TEST(ModelConfig, RefusesRotaryPositionsOfAnOddHeadAndWithAnOffset) {
   ModelConfig c = usable();
   c.positions = Positions::rotary, c.width = 3 * c.heads;
   EXPECT_EQ(refusal(c, 1),
-            "rotary positions turn pairs of columns, but a head has 3 (model.width / model.heads): change one of the "
+            "rotary positions rotate pairs of columns, but a head has 3 (model.width / model.heads): change one of the "
             "two");
   c = usable();
   c.positions = Positions::rotary_halves, c.position_offset = 2;
-  EXPECT_EQ(refusal(c, 1), "model.position_offset = 2: rotary positions see only differences; leave it at 0");
+  EXPECT_EQ(refusal(c, 1), "model.position_offset = 2: rotary positions depend only on differences; leave it at 0");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {
   fs::resize_file(folder / "step-00000002/model.safetensors", 100);
   ::testing::internal::CaptureStderr();
   save(folder.path(), 2, {.seed = 2});
-  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "renamed to"));
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "renaming it to"));
   EXPECT_EQ(find_latest_checkpoint(folder.path()), folder / "step-00000002");
   const std::vector<std::string> names = names_in(folder.path());
   ASSERT_EQ(names.size(), 3u);
