@@ -128,6 +128,14 @@ std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   return text;
 }
 
+std::string describe_model(const ModelConfig& c) {
+  const std::string shared = c.num_kv_heads() == c.heads ? "" : fmt::format(" on {} of keys and values", c.kv_heads);
+  return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} blocks, {}-norm{}, vocabulary {} / {}",
+                     c.width, c.heads, shared, c.feed_forward, name_of_enum(c.activation), c.encoder_layers,
+                     c.decoder_layers, name_of_enum(c.norm), c.norm_kind == NormKind::rms ? " (RMSNorm)" : "",
+                     c.source_vocabulary, c.target_vocabulary);
+}
+
 }  // namespace
 
 RunConfig resolve(RunConfig c, int ranks) {
@@ -173,15 +181,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   const double epoch_steps = static_cast<double>(data.target_pieces + data.num_pairs) / step_tokens;
   std::string s;
   const auto row = [&](const char* name, const std::string& text) { s += fmt::format("  {:<12} {}\n", name, text); };
-  row("model", fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} blocks, {}-norm{}, vocabulary {} / {}",
-                           c.model.width, c.model.heads,
-                           c.model.num_kv_heads() == c.model.heads
-                               ? ""
-                               : fmt::format(" on {} of keys and values", c.model.num_kv_heads()),
-                           c.model.feed_forward, name_of_enum(c.model.activation), c.model.encoder_layers,
-                           c.model.decoder_layers, name_of_enum(c.model.norm),
-                           c.model.norm_kind == NormKind::rms ? " (RMSNorm)" : "", c.model.source_vocabulary,
-                           c.model.target_vocabulary));
+  row("model", describe_model(c.model));
   row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
                                 format_count(static_cast<double>(all - tables))));
   row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp,
