@@ -83,8 +83,9 @@ void ModelConfig::resolve(int64_t tp) {
   require_within(tp, kMostUnits, "parallel.tp");
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
+  if (kv_heads < 0)
+    fail(ErrorKind::usage, fmt::format("model.kv_heads = {}: give 1 or more, or 0 for model.heads", kv_heads));
   if (kv_heads != 0) {
-    require_within(kv_heads, kMostUnits, "model.kv_heads");
     require_divides(heads, "model.heads", kv_heads, "model.kv_heads");
     require_divides(kv_heads, "model.kv_heads", tp, "parallel.tp");
   }

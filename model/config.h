@@ -115,7 +115,7 @@ struct ModelConfig {
       "rotary or rotary_halves: queries and keys of self-attention are rotated by their positions");
     v("position_offset", position_offset, "position of the first token; sinusoids only");
     v("max_positions", max_positions,
-      "rows of the learned tables: the longest sentence with its eos; 0 = 1024; sinusoids have no limit");
+      "rows of the learned tables: the longest sentence with its eos; 0 = 1024; other positions have no limit");
     v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out");
     v("dropout", dropout, "dropout rate of the four places below unless they have their own");
     v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout");

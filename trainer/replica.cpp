@@ -3,12 +3,12 @@
 
 namespace weft {
 
-Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_sinusoids)
+Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions)
     : mesh_(mesh),
       device_mesh_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
       tp_(device_mesh_.tp()),
       params_(tp_.rank(), tp_.size(), compute, mesh.device()),
-      model_(config.model, params_, num_sinusoids) {
+      model_(config.model, params_, num_positions) {
   params_.allocate();
 }
 

@@ -192,9 +192,18 @@ int run_training(const RunConfig& wanted, Communicator& world, const ConfigText&
   return Run(config, mesh, to_text).loop();
 }
 
+// Of a plan that is made on one rank.
+int planned_ranks(const RunConfig& c) {
+  constexpr int64_t kMost = 1 << 20;
+  const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;
+  if (dp > kMost || tp > kMost || dp * tp > kMost)
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMost));
+  return static_cast<int>(dp * tp);
+}
+
 void print_plan(const RunConfig& wanted, Communicator& world) {
-  const auto named = static_cast<int>(std::max<int64_t>(wanted.parallel.dp, 1) * wanted.parallel.tp);
-  const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : named); });
+  const RunConfig config =
+      all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
   const PreparedRun run = prepare_run(config, own, world);
   if (!world.is_main_rank()) return;

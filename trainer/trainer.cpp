@@ -162,10 +162,10 @@ std::string Trainer::save(const std::string& root, const TrainState& state, cons
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
   snapshot(now);
-  const nlohmann::json saved =
-      load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_));
-  state = TrainState::from_json(saved, checkpoint);
+  // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
+  state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
   require_same_run(state, now);
+  load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_));
   replica_.params().round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);
@@ -177,7 +177,7 @@ int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batc
 
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry) {
   ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision), dry.device());
-  Transformer model(config.model, params, /*num_sinusoids=*/1);
+  Transformer model(config.model, params, /*num_positions=*/1);
   Arena arena(dry.device());
   BlockBuilder builder(config.batch.source_rows, config.batch.rows);
   builder.add({}, {});

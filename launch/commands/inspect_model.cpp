@@ -148,7 +148,7 @@ void inspect_model(const std::string& path, const ModelView& view) {
   config.train.precision =
       choose_precision(config.train.precision, half_instructions(device, *alone), /*before=*/"").precision;
   ParamStore params(0, static_cast<int>(view.tp), storage_of(config.train.precision), device);
-  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  const Transformer model(config.model, params, /*num_positions=*/1);
   fmt::print("model of {}\n\n", path);
   print_tree(params);
   print_totals(params);

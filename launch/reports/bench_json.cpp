@@ -21,7 +21,11 @@ Json config_json(const BenchReport& r) {
   const RunConfig& c = r.config;
   return {{"width", c.model.width},
           {"heads", c.model.heads},
+          {"kv_heads", c.model.num_kv_heads()},
           {"feed_forward", c.model.feed_forward},
+          {"activation", name_of_enum(c.model.activation)},
+          {"norm_kind", name_of_enum(c.model.norm_kind)},
+          {"positions", name_of_enum(c.model.positions)},
           {"encoder_layers", c.model.encoder_layers},
           {"decoder_layers", c.model.decoder_layers},
           {"source_vocabulary", c.model.source_vocabulary},

@@ -168,7 +168,7 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   core_.backward(p, s, sentences.rows, sentences.rows, d_context, d.q, d.k, d.v);
   rotate(p, d, sentences.positions, /*inverse=*/true);
   if (qkv_) return qkv_->backward(p, d.qkv, s.x, d_x);
-  const PartialSum sum(p, d_x);
+  const PartialSum sum(p, d_x, /*of_several_matmuls=*/true);
   q_->backward_part(p, d.q, s.x, sum.part(), /*accumulate=*/false);
   kv_->backward_part(p, d.kv, s.x, sum.part(), /*accumulate=*/true);
   sum.reduce(p);

@@ -46,7 +46,7 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Ten
   ArenaScope scope(p.arena);
   const Tensor d_act = p.arena.like(s.act);
   const Dropout dropout = this->dropout(p, s.x.rows());
-  if (ends_products(dropout)) {
+  if (fuses_activation(dropout)) {
     down_.backward(p, d_y, s.act, d_act, {.kind = Kind::differentiate, .activation = activation_, .saved = s.kept});
     return up_.backward(p, d_act, s.x, d_x);
   }
@@ -71,8 +71,8 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Ten
 // its gradient are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
   const Dropout dropout = this->dropout(p, x.rows());
-  if (ends_products(dropout)) {
-    const Tensor kept = keep ? room_to_keep(p, act) : Tensor();
+  if (fuses_activation(dropout)) {
+    const Tensor kept = keep ? allocate_saved(p, act) : Tensor();
     up_.forward(p, x, act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
     return kept;
   }
@@ -88,7 +88,7 @@ Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool k
   return up;
 }
 
-Tensor FeedForward::room_to_keep(Pass& p, const Tensor& act) const {
+Tensor FeedForward::allocate_saved(Pass& p, const Tensor& act) const {
   const int64_t numel = ops::saved_numel(p.ctx.device(), activation_, act.dtype, act.rows(), act.cols());
   return numel > 0 ? p.arena.tensor({numel}, act.dtype) : act;
 }

@@ -29,8 +29,8 @@ class FeedForward {
  private:
   Tensor activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const;
   Dropout dropout(const Pass& p, int64_t rows) const;
-  bool ends_products(const Dropout& dropout) const { return !gated_ && dropout.rate <= 0; }
-  Tensor room_to_keep(Pass& p, const Tensor& act) const;
+  bool fuses_activation(const Dropout& dropout) const { return !gated_ && dropout.rate <= 0; }
+  Tensor allocate_saved(Pass& p, const Tensor& act) const;
   ColumnParallelLinear up_;
   RowParallelLinear down_;
   Activation activation_;

@@ -1,13 +1,13 @@
-// model/layers/partial_sum.h: a sum over tp: each rank writes its part, an all-reduce adds the parts in f32,
-// and the sum is rounded once.
+// model/layers/partial_sum.h: a sum over tp, or of several matmuls: each writes or adds its part, an all-reduce adds
+// the ranks' parts in f32, and the sum is rounded once.
 //
 //   PartialSum sum(p, y);                       // y [R, D], f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part()});
 //   sum.reduce(p);                              // sum.part() = the sum over tp, not yet rounded
 //   sum.round(p);                               // y = the sum
 //
-// If y has half precision and tp > 1, part() is an f32 tensor of the arena, which lives as long as this
-// object. Otherwise it is y itself.
+// If y has half precision and there are several parts, part() is an f32 tensor of the arena, which lives as long as
+// this object. Otherwise it is y itself.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ namespace weft {
 
 class PartialSum {
  public:
-  PartialSum(Pass& p, const Tensor& y) : y_(y), part_(y) {
-    if (p.tp.size() == 1 || y.dtype == DType::f32) return;
+  PartialSum(Pass& p, const Tensor& y, bool of_several_matmuls = false) : y_(y), part_(y) {
+    if ((p.tp.size() == 1 && !of_several_matmuls) || y.dtype == DType::f32) return;
     scope_.emplace(p.arena);
     part_ = p.arena.tensor(y.shape);
   }

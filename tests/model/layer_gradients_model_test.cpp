@@ -27,7 +27,7 @@ Block block_of(const Layout& layout, const ModelConfig& c) {
 
 void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double smoothing) {
   LayerBench bench(config, seed);
-  Transformer model(config, bench.params, /*num_sinusoids=*/16);
+  Transformer model(config, bench.params, /*num_positions=*/16);
   bench.allocate();
   const Block block = block_of(layout, config);
   Pass& p = bench.pass();

@@ -66,7 +66,7 @@ struct SmallModel {
         scalars(device),
         arena(arena_bytes, device) {
     config.resolve(tp_group.size());
-    model = std::make_unique<Transformer>(config, params, /*num_sinusoids=*/64);
+    model = std::make_unique<Transformer>(config, params, /*num_positions=*/64);
     params.allocate();
     params.initialize(ctx, seed);
     shift_parameters();

@@ -25,7 +25,7 @@ double best_of(const std::vector<PeakRate>& peaks, DType dtype) {
 
 int64_t count_parameters(const RunConfig& config) {
   ParamStore params(0, 1);
-  const Transformer model(config.model, params, /*num_sinusoids=*/1);
+  const Transformer model(config.model, params, /*num_positions=*/1);
   return params.global_numel();
 }
 

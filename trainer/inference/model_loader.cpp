@@ -1,6 +1,8 @@
 // trainer/inference/model_loader.cpp: a checkpoint's folder, opened for use.
 #include "trainer/inference/model_loader.h"
 
+#include <nlohmann/json.hpp>
+
 #include <exception>
 #include <filesystem>
 
@@ -12,7 +14,7 @@ namespace weft {
 namespace {
 
 // Sinusoids have no end: the size of their table does not depend on the training data.
-constexpr int64_t kNumSinusoids = 1024;
+constexpr int64_t kNumPositions = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
   if (tokenizer.size() == vocabulary) return;
@@ -39,7 +41,7 @@ LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, con
   const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
   all_or_none(mesh.world(), [&] { open(); });
   replica_ =
-      all_or_none(mesh.world(), [&] { return std::make_unique<Replica>(config_, mesh, DType::f32, kNumSinusoids); });
+      all_or_none(mesh.world(), [&] { return std::make_unique<Replica>(config_, mesh, DType::f32, kNumPositions); });
   all_or_none(mesh.world(), [&] {
     const ParamStore& params = replica_->params();
     load_checkpoint(replica_->context(), folder_, params, {{"model", "", params.values()}});

@@ -51,7 +51,7 @@ RunPlan plan_run(const PreparedRun& run, const Mesh& mesh) {
   const RunConfig& c = run.config;
   const TensorParallel tp(mesh.tp());
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
-  const Transformer model(c.model, params, /*num_sinusoids=*/1);
+  const Transformer model(c.model, params, /*num_positions=*/1);
   RunPlan plan{.text = describe_plan(c, params, plan_memory(c, tp, mesh.own()), mesh.own())};
   if (!run.remark.empty()) plan.text += "  " + run.remark + "\n";
   if (mesh.device() == Device::cuda)

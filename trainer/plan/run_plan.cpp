@@ -122,7 +122,7 @@ std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
       fmt::format("{} ({}){}", gpu.name, gpu.version,
                   alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
   if (!stages(own, c.parallel.communication) || c.parallel.dp * c.parallel.tp == 1) return text;
-  text += ", sums through the hosts' memory";
+  text += ", all-reduces through the hosts' memory";
   if (c.parallel.communication == Communication::automatic && !own.without_nccl.empty())
     text += fmt::format(" ({})", own.without_nccl);
   return text;
@@ -130,10 +130,10 @@ std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
 
 std::string describe_model(const ModelConfig& c) {
   const std::string shared = c.num_kv_heads() == c.heads ? "" : fmt::format(" on {} of keys and values", c.kv_heads);
-  return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} blocks, {}-norm{}, vocabulary {} / {}",
+  return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} blocks, {}-norm{}{}, vocabulary {} / {}",
                      c.width, c.heads, shared, c.feed_forward, name_of_enum(c.activation), c.encoder_layers,
                      c.decoder_layers, name_of_enum(c.norm), c.norm_kind == NormKind::rms ? " (RMSNorm)" : "",
-                     c.source_vocabulary, c.target_vocabulary);
+                     is_rotary(c.positions) ? ", rotary positions" : "", c.source_vocabulary, c.target_vocabulary);
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   if (!own.remark.empty()) row("device", "CPUs: " + own.remark);
   const char* const storage = name_of(storage_of(c.train.precision));
   row("precision", fmt::format("{}{}", storage,
-                               params.mixed() ? " activations and products; weights, gradients, moments and sums in f32"
+                               params.mixed() ? " activations and matmuls; weights, gradients, moments and sums in f32"
                                               : " throughout"));
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_pieces + data.num_pairs)),

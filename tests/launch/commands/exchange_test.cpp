@@ -44,7 +44,7 @@ class Exchange : public ::testing::Test {
     config.parallel = {.dp = 1, .tp = 1};
     config.model.resolve(1);
     ParamStore params(0, 1);
-    const Transformer model(config.model, params, /*num_sinusoids=*/1);
+    const Transformer model(config.model, params, /*num_positions=*/1);
     params.allocate();
     Context ctx;
     params.initialize(ctx, /*seed=*/3);

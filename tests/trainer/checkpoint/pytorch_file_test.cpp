@@ -28,7 +28,7 @@ struct Weights {  // a model without an arena
   explicit Weights(ModelConfig c, float seed = 0) : params(0, 1) {
     c.resolve(1);
     config = c;
-    const Transformer model(config, params, /*num_sinusoids=*/1);
+    const Transformer model(config, params, /*num_positions=*/1);
     params.allocate();
     if (seed == 0) return;
     for (const Param& p : params.params())  // alignment gaps between them stay zero
@@ -200,7 +200,7 @@ TEST_F(PytorchImport, TakesNoMemoryForAModelThatTheFileDoesNotHold) {
   huge.feed_forward = 1 << 20, huge.width = 3 << 18;
   huge.resolve(1);
   ParamStore params(0, 1);
-  const Transformer model(huge, params, /*num_sinusoids=*/1);
+  const Transformer model(huge, params, /*num_positions=*/1);
   EXPECT_THROW(read_pytorch_file(path_, huge, params), Error);  // no bad_alloc, no signal
 }
 

@@ -16,7 +16,7 @@ namespace {
 struct Layout {  // "in_proj_weight [9, 3] = q.weight + kv.weight"
   explicit Layout(ModelConfig config) : params(0, 1) {
     config.resolve(1);
-    const Transformer model(config, params, /*num_sinusoids=*/1);
+    const Transformer model(config, params, /*num_positions=*/1);
     for (const PytorchTensor& t : pytorch_layout(config, params)) {
       std::string text = fmt::format("[{}] =", fmt::join(t.shape, ", "));
       for (const Param* part : t.parts) text += " " + part->spec.name;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/support/errors.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/checkpoint/checkpoint.h"

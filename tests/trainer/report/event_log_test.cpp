@@ -2,8 +2,10 @@
 #include "trainer/report/event_log.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <filesystem>
