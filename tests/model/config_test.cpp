@@ -127,6 +127,8 @@ TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
   EXPECT_EQ(refusal(c, 1),
             fmt::format("model.heads = {} is not divisible by model.kv_heads = {}: change one of the two", c.heads,
                         c.kv_heads));
+  c.kv_heads = -1;
+  EXPECT_EQ(refusal(c, 1), "model.kv_heads = -1: give 1 or more, or 0 for model.heads");
   c.kv_heads = 1;
   EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2: change one of the two");
 }

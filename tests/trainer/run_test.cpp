@@ -133,6 +133,8 @@ TEST(Run, RefusesToResumeAsAnotherModelOfTheSameShapes) {
   run(c);
   c.model.activation = FeedForwardActivation::gelu;
   EXPECT_NE(refusal_of_run(c).find("model.activation = relu, now it is gelu"), std::string::npos);
+  c.model.activation = FeedForwardActivation::relu, c.model.norm_kind = NormKind::rms;  // other tensors, too
+  EXPECT_NE(refusal_of_run(c).find("model.norm_kind = layer, now it is rms"), std::string::npos);
 }
 
 TEST(Run, RefusesAFolderThatAnotherRunHolds) {
