@@ -73,9 +73,10 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const PreparedRun run = prepare_run(config, mesh.own(), world);
   config_ = run.config;
   config_text_ = text_to_keep(config_, to_text);
-  const RunPlan plan = plan_run(run, mesh);
-  if (is_main_rank()) std::fputs(("weft train\n" + plan.text).c_str(), stderr);
-  if (!plan.tight_fit.empty()) log_.message(plan.tight_fit);
+  const std::string plan = plan_run(run, mesh);
+  if (is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
+  const std::string tight_fit = require_fit_on_gpus(run, mesh);
+  if (!tight_fit.empty()) log_.message(tight_fit);
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
@@ -209,10 +210,10 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   if (!world.is_main_rank()) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
-    const RunPlan plan = plan_run(run, mesh);
-    if (!tp.is_main_rank()) return;
-    std::fputs(plan.text.c_str(), stdout);
-    if (!plan.tight_fit.empty()) fmt::print("  {}\n", plan.tight_fit);
+    const std::string plan = plan_run(run, mesh);
+    if (tp.is_main_rank()) std::fputs(plan.c_str(), stdout);
+    const std::string tight_fit = require_fit_on_gpus(run, mesh);
+    if (tp.is_main_rank() && !tight_fit.empty()) fmt::print("  {}\n", tight_fit);
   });
 }
 

@@ -47,16 +47,19 @@ PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communic
   return run;
 }
 
-RunPlan plan_run(const PreparedRun& run, const Mesh& mesh) {
+std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   const RunConfig& c = run.config;
   const TensorParallel tp(mesh.tp());
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_positions=*/1);
-  RunPlan plan{.text = describe_plan(c, params, plan_memory(c, tp, mesh.own()), mesh.own())};
-  if (!run.remark.empty()) plan.text += "  " + run.remark + "\n";
-  if (mesh.device() == Device::cuda)
-    plan.tight_fit = all_or_none(mesh.world(), [&] { return require_fit_on_gpu(c, tp, mesh.own()); });
-  return plan;
+  const std::string plan = describe_plan(c, params, plan_memory(c, tp, mesh.own()), mesh.own());
+  return run.remark.empty() ? plan : plan + "  " + run.remark + "\n";
+}
+
+std::string require_fit_on_gpus(const PreparedRun& run, const Mesh& mesh) {
+  if (mesh.device() != Device::cuda) return "";
+  return all_or_none(mesh.world(),
+                     [&] { return require_fit_on_gpu(run.config, TensorParallel(mesh.tp()), mesh.own()); });
 }
 
 }  // namespace weft

@@ -19,12 +19,11 @@ struct PreparedRun {
 // Options that the run would refuse are an Error of kind usage.
 PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world);
 
-// The plan for the ranks of a tp group, as one screen of text. An Error of kind usage if the tensors do not
-// fit into their GPUs. All ranks of `mesh` call it.
-struct RunPlan {
-  std::string text;
-  std::string tight_fit;  // a warning, or empty
-};
-RunPlan plan_run(const PreparedRun& run, const Mesh& mesh);
+// The plan for the ranks of a tp group, as one screen of text.
+std::string plan_run(const PreparedRun& run, const Mesh& mesh);
+
+// An Error of kind usage if the tensors do not fit into the ranks' GPUs; a warning if they barely do; otherwise empty.
+// All ranks of `mesh` call it.
+std::string require_fit_on_gpus(const PreparedRun& run, const Mesh& mesh);
 
 }  // namespace weft
