@@ -75,7 +75,11 @@ TEST(Bench, SaysWhatItMeasured) {
   const Json config = Json::parse(bench({"--json"})).at("config");
   const Json expected = {{"width", 16},
                          {"heads", 2},
+                         {"kv_heads", 2},
                          {"feed_forward", 32},
+                         {"activation", "relu"},
+                         {"norm_kind", "layer"},
+                         {"positions", "interleaved"},
                          {"encoder_layers", 1},
                          {"decoder_layers", 1},
                          {"source_vocabulary", 50},
