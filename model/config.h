@@ -100,7 +100,7 @@ struct ModelConfig {
     v("encoder_layers", encoder_layers, "encoder blocks");
     v("decoder_layers", decoder_layers, "decoder blocks");
     v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
-    v("norm_kind", norm_kind, "layer: layer norm; rms: RMSNorm, without mean and bias");
+    v("norm_kind", norm_kind, kNormKindHelp);
     v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm needs it");
     v("activation", activation,
       "in the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; or a gated linear unit with a third matrix: "

@@ -13,15 +13,11 @@
 
 #include "tensor/activation.h"
 #include "tensor/context.h"
+#include "tensor/norm_kind.h"
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
 namespace weft {
-
-// layer: subtract the mean, divide by the standard deviation (Ba, Kiros, Hinton 2016, biased variance). rms:
-// divide by the root of the mean square, without mean and bias (Zhang & Sennrich 2019).
-enum class NormKind : uint8_t { layer, rms };
-constexpr EnumNames<NormKind, 2> enum_names(NormKind) { return {{{"layer", NormKind::layer}, {"rms", NormKind::rms}}}; }
 
 namespace ops {
 
@@ -123,9 +119,9 @@ struct DropoutBackward {
 
 struct NormForward {
   Tensor x;            // [R, D]
-  Tensor gamma, beta;  // [D] f32; rms: no beta
+  Tensor gamma, beta;  // [D] f32; beta if the kind has it
   Tensor y;            // [R, D] out
-  Tensor mean, rstd;   // [R] f32 out, saved for backward; rms: no mean
+  Tensor mean, rstd;   // [R] f32 out, saved for backward; mean if the kind is centred
   NormKind kind = NormKind::layer;
   float eps = 1e-5f;
 };
@@ -146,10 +142,10 @@ struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): 
   Tensor residual;            // [R, D]
   Tensor x;                   // [R, D] T or f32
   Tensor bias;                // [D]? f32
-  Tensor gamma, beta;         // [D] f32; rms: no beta
+  Tensor gamma, beta;         // [D] f32; beta if the kind has it
   Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
   Tensor y;                   // [R, D] out
-  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; rms: no mean
+  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; mean if the kind is centred
   Dropout dropout;
   NormKind kind = NormKind::layer;
   float eps = 1e-5f;

@@ -1,18 +1,16 @@
-// model/layers/normalization.cpp: layer norm and RMSNorm.
+// model/layers/normalization.cpp: norms.
 #include "model/layers/normalization.h"
 
 namespace weft {
 
-// The usual eps: of PyTorch's nn.LayerNorm for layer norm, of T5 and Llama for RMSNorm.
 Norm::Norm(ParamStore& params, const std::string& name, const ModelConfig& c)
     : gamma_(params.declare({.name = name + ".weight", .shape = {c.width}, .init = InitSpec::constant(1)})),
-      beta_(c.norm_kind == NormKind::layer ? params.declare({.name = name + ".bias", .shape = {c.width}}) : nullptr),
-      kind_(c.norm_kind),
-      eps_(kind_ == NormKind::layer ? 1e-5f : 1e-6f) {}
+      beta_(formula_of(c.norm_kind).has_beta ? params.declare({.name = name + ".bias", .shape = {c.width}}) : nullptr),
+      kind_(c.norm_kind) {}
 
 Norm::Saved Norm::allocate(Pass& p, const Tensor& x) const {
   return {.x = x,
-          .mean = kind_ == NormKind::layer ? p.arena.tensor({x.rows()}) : Tensor(),
+          .mean = formula_of(kind_).centred ? p.arena.tensor({x.rows()}) : Tensor(),
           .rstd = p.arena.tensor({x.rows()})};
 }
 
@@ -25,7 +23,7 @@ void Norm::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) cons
                             .mean = s.mean,
                             .rstd = s.rstd,
                             .kind = kind_,
-                            .eps = eps_});
+                            .eps = formula_of(kind_).eps});
   if (saved) *saved = s;
 }
 
@@ -45,7 +43,7 @@ void Norm::backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor
 }
 
 void Norm::forward(Pass& p, ops::ResidualNormForward sum) const {
-  sum.gamma = gamma_->value, sum.beta = beta(), sum.kind = kind_, sum.eps = eps_;
+  sum.gamma = gamma_->value, sum.beta = beta(), sum.kind = kind_, sum.eps = formula_of(kind_).eps;
   ops::residual_norm_forward(p.ctx, sum);
 }
 

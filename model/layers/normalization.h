@@ -1,5 +1,5 @@
-// model/layers/normalization.h: layer norm (Ba, Kiros, Hinton 2016) or RMSNorm (Zhang & Sennrich 2019), alone
-// or fused with the residual sum. Norms are replicated on all ranks.
+// model/layers/normalization.h: the norms of tensor/norm_kind.h, alone or fused with the residual sum. They
+// are replicated on all ranks.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace weft {
 class Norm {
  public:
   struct Saved {
-    Tensor x, mean, rstd;  // rms: no mean
+    Tensor x, mean, rstd;  // mean if the norm is centred
   };
-  // Declares name.weight and, for layer norm, name.bias.
+  // Declares name.weight and, if the norm has beta, name.bias.
   Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
   Saved allocate(Pass& p, const Tensor& x) const;  // from the arena, for the statistics of x
@@ -32,7 +32,6 @@ class Norm {
   Tensor d_beta() const { return beta_ ? beta_->grad : Tensor(); }
   const Param *gamma_, *beta_;
   NormKind kind_;
-  float eps_;
 };
 
 }  // namespace weft

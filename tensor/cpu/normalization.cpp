@@ -1,5 +1,5 @@
-// tensor/cpu/normalization.cpp: layer norm and RMSNorm, alone and fused with the residual sum; each row is
-// processed while it is in L1.
+// tensor/cpu/normalization.cpp: norms, alone and fused with the residual sum; each row is processed while it
+// is in L1.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -51,39 +51,28 @@ float sum_over(int64_t cols, const F& f) {
 }
 
 // For NormForward and ResidualNormForward: y = norm(x) of row r.
-template <typename T, typename Arguments>
-void layer_norm_row(const Arguments& a, const Tensor& of, int64_t r) {
+template <NormKind kKind, typename T, typename Arguments>
+void normalise_row_as(const Arguments& a, const Tensor& of, int64_t r) {
+  constexpr NormFormula kFormula = formula_of(kKind);
   const int64_t cols = of.cols();
   const T* x = row_of<T>(of, r);
   T* y = row_of<T>(a.y, r);
   const float* gamma = a.gamma.template ptr<float>();
-  const float* beta = a.beta.template ptr<float>();
+  const float* beta = kFormula.has_beta ? a.beta.template ptr<float>() : nullptr;
   const float inverse_cols = 1.0f / static_cast<float>(cols);
-  const float mean = inverse_cols * sum_over(cols, [&](int64_t c) { return to_float(x[c]); });
+  const float mean = kFormula.centred ? inverse_cols * sum_over(cols, [&](int64_t c) { return to_float(x[c]); }) : 0.0f;
   const float squares = sum_over(cols, [&](int64_t c) { return (to_float(x[c]) - mean) * (to_float(x[c]) - mean); });
   const float rstd = 1.0f / std::sqrt(squares * inverse_cols + a.eps);
 #pragma omp simd
-  for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>((to_float(x[c]) - mean) * rstd * gamma[c] + beta[c]);
-  a.mean.template ptr<float>()[r] = mean;
-  a.rstd.template ptr<float>()[r] = rstd;
-}
-
-template <typename T, typename Arguments>
-void rms_norm_row(const Arguments& a, const Tensor& of, int64_t r) {
-  const int64_t cols = of.cols();
-  const T* x = row_of<T>(of, r);
-  T* y = row_of<T>(a.y, r);
-  const float* gamma = a.gamma.template ptr<float>();
-  const float squares = sum_over(cols, [&](int64_t c) { return to_float(x[c]) * to_float(x[c]); });
-  const float rstd = 1.0f / std::sqrt(squares / static_cast<float>(cols) + a.eps);
-#pragma omp simd
-  for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(to_float(x[c]) * rstd * gamma[c]);
+  for (int64_t c = 0; c < cols; ++c)
+    y[c] = from_float<T>((to_float(x[c]) - mean) * rstd * gamma[c] + (kFormula.has_beta ? beta[c] : 0.0f));
+  if (kFormula.centred) a.mean.template ptr<float>()[r] = mean;
   a.rstd.template ptr<float>()[r] = rstd;
 }
 
 template <typename T, typename Arguments>
 void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
-  a.kind == NormKind::layer ? layer_norm_row<T>(a, of, r) : rms_norm_row<T>(a, of, r);
+  with_norm(a.kind, [&](auto kind) { normalise_row_as<kind, T>(a, of, r); });
 }
 
 template <bool kBiased, bool kDropped, typename X, typename T>
@@ -111,7 +100,9 @@ void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int6
   });
 }
 
-struct RowStatistics {  // of h, and of g = d_y gamma, the gradient of the normalised row; rms: both means are 0
+// Of h, and of g = d_y gamma, the gradient of the normalised row. Where the kind is not centred, mean and
+// mean_g are 0.
+struct RowStatistics {
   float mean, rstd;
   float mean_g = 0, mean_gh = 0;  // mean of g, and of g times the normalised row
   float normalised(float h) const { return (h - mean) * rstd; }
@@ -157,7 +148,7 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
   const float* gamma = a.gamma.ptr<float>();
   T *d_h = row_of<T>(a.d_h, r), *d_x = row_of<T>(a.d_x, r);
   float *d_gamma = sums, *d_beta = sums + cols, *d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols;
-  const bool centred = a.kind == NormKind::layer;
+  const bool centred = formula_of(a.kind).centred;
   RowStatistics s =
       sum_row({centred ? a.mean.ptr<float>()[r] : 0.0f, a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
   if (!centred) s.mean_g = 0;

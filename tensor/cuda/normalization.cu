@@ -1,5 +1,5 @@
-// tensor/cuda/normalization.cu: layer norm and RMSNorm, alone and fused with the residual sum: each row is
-// read once, held in registers and written once.
+// tensor/cuda/normalization.cu: norms, alone and fused with the residual sum: each row is read once, held in
+// registers and written once.
 #include "tensor/cuda/normalization.cuh"
 
 #include <cmath>
@@ -17,9 +17,9 @@ struct Forward {
   int64_t rows, cols;
   ResidualSum<X, T> in;
   Rows<T> h;                  // ? their sum, rounded
-  const float *gamma, *beta;  // rms: no beta
+  const float *gamma, *beta;  // beta?
   Rows<T> y;
-  float *mean, *rstd;  // rms: no mean
+  float *mean, *rstd;  // mean?
   Dropout dropout;
   NormKind kind;
   float eps;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
     for (const float value : h[k]) sum[0] += value;
   }
   team_sums(sum, parts);
-  const float mean = a.kind == NormKind::layer ? inverse_cols * sum[0] : 0.0f;
+  const float mean = formula_of(a.kind).centred ? inverse_cols * sum[0] : 0.0f;
   float squares[1] = {0};
   for (int k = 0; k < kGroups; ++k) {
     for (int i = 0; i < kGroup; ++i)

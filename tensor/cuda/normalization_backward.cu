@@ -1,6 +1,6 @@
-// tensor/cuda/normalization_backward.cu: gradients of layer norm and RMSNorm, alone and fused with the
-// residual sum: each row is read once and written once. A block owns a range of rows; its threads keep their
-// columns' sums for the parameter gradients until the range is done.
+// tensor/cuda/normalization_backward.cu: gradients of norms, alone and fused with the residual sum: each row
+// is read once and written once. A block owns a range of rows; its threads keep their columns' sums for the
+// parameter gradients until the range is done.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/normalization.cuh"
 #include "tensor/cuda/reduce.cuh"
@@ -14,7 +14,7 @@ template <typename T>
 struct Backward {
   int64_t rows, cols;
   Rows<T> d_y, h;
-  const float *gamma, *mean, *rstd;  // rms: no mean
+  const float *gamma, *mean, *rstd;  // mean?
   Rows<T> d_residual;                // ?
   Rows<T> d_h;
   Rows<T> d_x;     // ? if separate from d_h

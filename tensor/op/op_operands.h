@@ -105,9 +105,9 @@ void operands(auto& v, const DropoutBackward& a) {
 void operands(auto& v, const NormForward& a) {
   v.in("x", a.x, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
+  if (formula_of(a.kind).has_beta) v.in("beta", a.beta, "D", f32);
   v.out("y", a.y, "RD");
-  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
+  if (formula_of(a.kind).centred) v.out("mean", a.mean, "R", f32);
   v.out("rstd", a.rstd, "R", f32);
 }
 
@@ -116,12 +116,12 @@ void operands(auto& v, const NormBackward& a) {
   v.in("x", a.x, "RD");
   v.in("d_y", a.d_y, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
+  if (formula_of(a.kind).centred) v.in("mean", a.mean, "R", f32);
   v.in("rstd", a.rstd, "R", f32);
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_x", a.d_x, "RD");
   v.add("d_gamma", a.d_gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
+  if (formula_of(a.kind).has_beta) v.add("d_beta", a.d_beta, "D", f32);
   v.scratch_memory("partial", a.partial, "P2D");
 }
 
@@ -131,9 +131,9 @@ void operands(auto& v, const ResidualNormForward& a) {
   v.in("residual", a.residual, "RD");
   v.in("bias?", a.bias, "D", f32);
   v.in("gamma", a.gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.in("beta", a.beta, "D", f32);
+  if (formula_of(a.kind).has_beta) v.in("beta", a.beta, "D", f32);
   v.out("y", a.y, "RD");
-  if (a.kind == NormKind::layer) v.out("mean", a.mean, "R", f32);
+  if (formula_of(a.kind).centred) v.out("mean", a.mean, "R", f32);
   v.out("rstd", a.rstd, "R", f32);
   v.dropout(a.dropout);
 }
@@ -143,13 +143,13 @@ void operands(auto& v, const ResidualNormBackward& a) {
   v.in("h", a.h, "RD");
   v.in("d_y", a.d_y, "RD");
   v.in("gamma", a.gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.in("mean", a.mean, "R", f32);
+  if (formula_of(a.kind).centred) v.in("mean", a.mean, "R", f32);
   v.in("rstd", a.rstd, "R", f32);
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_h", a.d_h, "RD");
   v.out("d_x", a.d_x, "RD");
   v.add("d_gamma", a.d_gamma, "D", f32);
-  if (a.kind == NormKind::layer) v.add("d_beta", a.d_beta, "D", f32);
+  if (formula_of(a.kind).has_beta) v.add("d_beta", a.d_beta, "D", f32);
   v.add("d_bias?", a.d_bias, "D", f32);
   v.scratch_memory("partial", a.partial, "P3D");
   v.dropout(a.dropout);

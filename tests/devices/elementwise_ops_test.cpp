@@ -20,13 +20,13 @@ void compare_cast(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_activation_forward(RandomArguments& r, OpComparison& devices) {
-  on::ActivationForward a = r.complete(on::ActivationForward{.kind = r.activation()});
+  on::ActivationForward a = r.complete(on::ActivationForward{.kind = r.one_of_enum<Activation>()});
   if (r.coin()) a.y = a.x;
   devices.expect_same(on::activation_forward, a, {.dropped_alike = true});
 }
 
 void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
-  const on::ActivationForward forward = r.complete(on::ActivationForward{.kind = r.activation()});
+  const on::ActivationForward forward = r.complete(on::ActivationForward{.kind = r.one_of_enum<Activation>()});
   on::activation_forward(devices.cpu(), forward);
   on::ActivationBackward a = r.complete(on::ActivationBackward{.x = forward.x, .y = forward.y, .kind = forward.kind});
   a.dropout = forward.dropout;
@@ -35,12 +35,13 @@ void compare_activation_backward(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_gated_activation_forward(RandomArguments& r, OpComparison& devices) {
-  devices.expect_same(on::gated_activation_forward, r.complete(on::GatedActivationForward{.kind = r.activation()}),
+  devices.expect_same(on::gated_activation_forward,
+                      r.complete(on::GatedActivationForward{.kind = r.one_of_enum<Activation>()}),
                       {.dropped_alike = true});
 }
 
 void compare_gated_activation_backward(RandomArguments& r, OpComparison& devices) {
-  on::GatedActivationBackward a = r.complete(on::GatedActivationBackward{.kind = r.activation()});
+  on::GatedActivationBackward a = r.complete(on::GatedActivationBackward{.kind = r.one_of_enum<Activation>()});
   if (r.coin()) a.d_gate = a.gate, a.d_value = a.value;
   devices.expect_same(on::gated_activation_backward, a, {.dropped_alike = true});
 }
@@ -64,15 +65,13 @@ void compare_dropout_backward(RandomArguments& r, OpComparison& devices) {
 // the sum to the other neighbour moves the norm by as much.
 Agreement of_norms(int64_t length) { return {.sums = tolerance(length, 4), .units = 8}; }
 
-NormKind norm_kind(RandomArguments& r) { return r.one_of({NormKind::layer, NormKind::rms}); }
-
 void compare_norm_forward(RandomArguments& r, OpComparison& devices) {
-  const on::NormForward a = r.complete(on::NormForward{.kind = norm_kind(r)});
+  const on::NormForward a = r.complete(on::NormForward{.kind = r.one_of_enum<NormKind>()});
   devices.expect_same(on::norm_forward, a, of_norms(a.x.cols()));
 }
 
 on::NormForward computed_norm(RandomArguments& r, OpComparison& devices) {
-  const on::NormForward forward = r.complete(on::NormForward{.kind = norm_kind(r)});
+  const on::NormForward forward = r.complete(on::NormForward{.kind = r.one_of_enum<NormKind>()});
   on::norm_forward(devices.cpu(), forward);
   return forward;
 }
@@ -89,7 +88,7 @@ void compare_norm_backward(RandomArguments& r, OpComparison& devices) {
 }
 
 void compare_residual_norm_forward(RandomArguments& r, OpComparison& devices) {
-  on::ResidualNormForward a = r.complete(on::ResidualNormForward{.kind = norm_kind(r)});
+  on::ResidualNormForward a = r.complete(on::ResidualNormForward{.kind = r.one_of_enum<NormKind>()});
   if (r.coin())
     a.h = a.residual;
   else if (a.x.dtype == r.storage && r.coin())

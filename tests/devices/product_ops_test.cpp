@@ -11,7 +11,7 @@ void compare_gemm(RandomArguments& r, OpComparison& devices) {
   gemm.a = gemm.trans_a ? r.matrix(k, m) : r.matrix(m, k);
   gemm.b = gemm.trans_b ? r.matrix(n, k) : r.matrix(k, n);
   if (!gemm.accumulate && r.coin())
-    gemm.epilogue = {.kind = weft::ops::Epilogue::Kind::activate, .activation = r.activation()};
+    gemm.epilogue = {.kind = weft::ops::Epilogue::Kind::activate, .activation = r.one_of_enum<Activation>()};
   else if (gemm.trans_a && c.dtype == DType::f32 && bias.empty())
     gemm.d_bias = r.floats({m});
   // A GPU may round the bias (below 1) and the input of an activation to c's type.

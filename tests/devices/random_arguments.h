@@ -33,8 +33,9 @@ class RandomArguments {
   T one_of(std::initializer_list<T> values) {
     return values.begin()[from(0, static_cast<int64_t>(values.size()) - 1)];
   }
-  Activation activation() {
-    const auto all = enum_names(Activation{});
+  template <typename E>
+  E one_of_enum() {
+    const auto all = enum_names(E());
     return all[static_cast<size_t>(from(0, all.size() - 1))].second;
   }
   int64_t rows() { return one_of<int64_t>({1, 2, 5, 33, 70}); }

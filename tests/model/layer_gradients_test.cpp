@@ -87,54 +87,62 @@ void check_norm(NormKind kind) {
   });
 }
 
-TEST(LayerGradients, OfLayerNorm) { check_norm(NormKind::layer); }
-TEST(LayerGradients, OfRmsNorm) { check_norm(NormKind::rms); }
+TEST(LayerGradients, OfEveryNorm) {
+  for (const auto& [name, kind] : enum_names(NormKind())) {
+    SCOPED_TRACE(name);
+    check_norm(kind);
+  }
+}
 
-TEST(LayerGradients, OfResidualStreamWithNormsInBothPositions) {
-  on_every_shape([](LayerBench& b, int64_t rows) {
-    for (const auto& [position, kind] : {std::pair{NormPosition::post, NormKind::layer},
-                                         {NormPosition::pre, NormKind::layer},
-                                         {NormPosition::post, NormKind::rms},
-                                         {NormPosition::pre, NormKind::rms}}) {
-      ModelConfig config = b.config;
-      config.norm = position, config.norm_kind = kind;
-      LayerBench bench(config);
-      const int64_t width = config.width;
-      const RowParallelLinear linear1(bench.params, "1.linear", {width}, width);
-      const ResidualConnection after1(bench.params, "1", "linear", /*bias=*/true, config);
-      const RowParallelLinear linear2(bench.params, "2.linear", {width}, width);
-      const ResidualConnection after2(bench.params, "2", "linear", /*bias=*/false, config);
-      const Residuals residuals{position, {&after1, &after2}};
-      bench.allocate();
-      const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
-      const Tensor d = bench.copy(d_y);
-      Pass& p = bench.pass();
-      ResidualStream::Saved saved;
-      ResidualStream stream(p, residuals, x, y, &saved);
-      const Tensor input1 = stream.input();
-      stream.add(p, linear1.forward(p, input1, stream.output()));
-      const Tensor input2 = stream.input();
-      stream.add(p, linear2.forward(p, input2, stream.output()));
-      ResidualGradient gradient(p, residuals, d, saved);
-      const Tensor d_input = bench.space(rows, width);  // the GEMM must not overwrite its input
-      const auto backward = [&](const RowParallelLinear& linear, const Tensor& input) {
-        linear.backward(p, gradient.of_output(p), input, d_input);
-        ops::cast(p.ctx, {.x = d_input, .y = gradient.of_input()});
-      };
-      backward(linear2, input2);
-      backward(linear1, input1);
-      gradient.finish(p);
-      const auto sublayer = [](const DoubleLayers& layers, const Matrix& x, const std::string& name, bool bias) {
-        return layers.around(x, name + ".norm", [&](const Matrix& in, const Matrix& residual) {
-          return layers.residual_linear(in, residual, name + ".linear", bias, whole_block(in));
-        });
-      };
-      bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(4 * width + rows),
-                             [&](const DoubleModel& m, const std::vector<Matrix>& v) {
-                               return sublayer(m.layers(), sublayer(m.layers(), v[0], "1", true), "2", false).values;
-                             });
-    }
+void check_residual_stream(NormPosition position, NormKind kind) {
+  on_every_shape([position, kind](LayerBench& b, int64_t rows) {
+    ModelConfig config = b.config;
+    config.norm = position, config.norm_kind = kind;
+    LayerBench bench(config);
+    const int64_t width = config.width;
+    const RowParallelLinear linear1(bench.params, "1.linear", {width}, width);
+    const ResidualConnection after1(bench.params, "1", "linear", /*bias=*/true, config);
+    const RowParallelLinear linear2(bench.params, "2.linear", {width}, width);
+    const ResidualConnection after2(bench.params, "2", "linear", /*bias=*/false, config);
+    const Residuals residuals{position, {&after1, &after2}};
+    bench.allocate();
+    const Tensor x = bench.random(rows, width), y = bench.space(rows, width), d_y = bench.random(rows, width);
+    const Tensor d = bench.copy(d_y);
+    Pass& p = bench.pass();
+    ResidualStream::Saved saved;
+    ResidualStream stream(p, residuals, x, y, &saved);
+    const Tensor input1 = stream.input();
+    stream.add(p, linear1.forward(p, input1, stream.output()));
+    const Tensor input2 = stream.input();
+    stream.add(p, linear2.forward(p, input2, stream.output()));
+    ResidualGradient gradient(p, residuals, d, saved);
+    const Tensor d_input = bench.space(rows, width);  // the GEMM must not overwrite its input
+    const auto backward = [&](const RowParallelLinear& linear, const Tensor& input) {
+      linear.backward(p, gradient.of_output(p), input, d_input);
+      ops::cast(p.ctx, {.x = d_input, .y = gradient.of_input()});
+    };
+    backward(linear2, input2);
+    backward(linear1, input1);
+    gradient.finish(p);
+    const auto sublayer = [](const DoubleLayers& layers, const Matrix& x, const std::string& name, bool bias) {
+      return layers.around(x, name + ".norm", [&](const Matrix& in, const Matrix& residual) {
+        return layers.residual_linear(in, residual, name + ".linear", bias, whole_block(in));
+      });
+    };
+    bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(4 * width + rows),
+                           [&](const DoubleModel& m, const std::vector<Matrix>& v) {
+                             return sublayer(m.layers(), sublayer(m.layers(), v[0], "1", true), "2", false).values;
+                           });
   });
+}
+
+TEST(LayerGradients, OfResidualStreamWithEveryNormInBothPositions) {
+  for (const auto& [name, kind] : enum_names(NormKind())) {
+    for (const NormPosition position : {NormPosition::post, NormPosition::pre}) {
+      SCOPED_TRACE(fmt::format("{}-norm, {}", name_of_enum(position), name));
+      check_residual_stream(position, kind);
+    }
+  }
 }
 
 TEST(LayerGradients, OfFeedForward) {

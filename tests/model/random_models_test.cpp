@@ -35,6 +35,11 @@ class Draw {
   T one_of(std::initializer_list<T> values) {
     return values.begin()[from(0, static_cast<int64_t>(values.size()) - 1)];
   }
+  template <typename E>
+  E one_of_enum() {
+    const auto all = enum_names(E());
+    return all[static_cast<size_t>(from(0, all.size() - 1))].second;
+  }
 
  private:
   uint64_t seed_, next_ = 0;
@@ -95,16 +100,14 @@ void RandomCase::draw_model(Draw& draw) {
   c.encoder_layers = draw.from(1, 3), c.decoder_layers = draw.from(1, 3);
   c.norm = draw.one_of({NormPosition::post, NormPosition::pre});
   c.final_norm = draw.coin();
-  const auto activations = enum_names(FeedForwardActivation{});
-  c.activation = activations[static_cast<size_t>(draw.from(0, activations.size() - 1))].second;
-  c.norm_kind = draw.one_of({NormKind::layer, NormKind::rms});
+  c.activation = draw.one_of_enum<FeedForwardActivation>();
+  c.norm_kind = draw.one_of_enum<NormKind>();
   c.bias_attention = draw.coin(), c.bias_feed_forward = draw.coin(), c.bias_output = draw.coin();
   c.tying = draw.one_of({Tying::none, Tying::output, Tying::all});
   c.target_vocabulary = draw.from(std::max(5, grid.tp), 40);
   c.source_vocabulary = c.tying == Tying::all ? c.target_vocabulary : draw.from(5, 40);
   c.scale_embeddings = draw.coin();
-  const auto positions = enum_names(Positions{});
-  c.positions = positions[static_cast<size_t>(draw.from(0, positions.size() - 1))].second;
+  c.positions = draw.one_of_enum<Positions>();
   if (is_rotary(c.positions) && c.head_size() % 2 != 0) c.positions = Positions::interleaved;
   if (c.positions == Positions::learned)
     c.max_positions = kLongest + draw.from(1, 6);

@@ -106,7 +106,7 @@ void require_pytorch_model(const ModelConfig& c) {
     fail(ErrorKind::usage,
          fmt::format("nn.Transformer has no {}: such a model has no tensors of its names and shapes", option));
   };
-  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind = rms");
+  if (c.norm_kind != NormKind::layer) refuse(fmt::format("model.norm_kind = {}", name_of_enum(c.norm_kind)));
   if (is_gated(c.activation)) refuse(fmt::format("model.activation = {}", name_of_enum(c.activation)));
   if (c.num_kv_heads() != c.heads) refuse(fmt::format("model.kv_heads = {}", c.kv_heads));
   if (is_rotary(c.positions)) refuse(fmt::format("model.positions = {}", name_of_enum(c.positions)));

@@ -16,6 +16,7 @@
 #include "tensor/math.h"
 #include "tensor/random.h"
 #include "tests/support/definition/activation_value.h"
+#include "tests/support/definition/double_norm.h"
 #include "tests/support/definition/gradient_check.h"
 
 namespace weft::testing {
@@ -87,19 +88,10 @@ class DoubleLayers {
     return y;
   }
 
-  // layer: (x - mean) / sqrt(var + 1e-5) * weight + bias, biased variance. rms: x / sqrt(mean(x^2) + 1e-6) * weight.
   Matrix norm(Matrix x, const std::string& name) const {
-    const bool is_layer = c_.norm_kind == NormKind::layer;
-    const Doubles& weight = params_.at(name + ".weight");
-    const double n = static_cast<double>(x.cols);
-    for (size_t r = 0; r < x.rows; ++r) {
-      double mean = 0, variance = 0;
-      for (size_t i = 0; is_layer && i < x.cols; ++i) mean += x.at(r, i) / n;
-      for (size_t i = 0; i < x.cols; ++i) variance += (x.at(r, i) - mean) * (x.at(r, i) - mean) / n;
-      for (size_t i = 0; i < x.cols; ++i)
-        x.at(r, i) = (x.at(r, i) - mean) / std::sqrt(variance + (is_layer ? 1e-5 : 1e-6)) * weight[i] +
-                     (is_layer ? params_.at(name + ".bias")[i] : 0);
-    }
+    const NormFormula formula = formula_of(c_.norm_kind);
+    const Doubles beta = formula.has_beta ? params_.at(name + ".bias") : Doubles();
+    x.values = double_norm(c_.norm_kind, formula.eps, std::move(x.values), params_.at(name + ".weight"), beta);
     return x;
   }
 
