@@ -44,8 +44,8 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
 
 // The bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
 // which avoids a copy through memory. The same rounds as philox(), over vectors; until the words are joined,
-// only the low half of a 64-bit lane is valid.
-inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
+// only the low half of a 64-bit lane is valid. Never inlined: its unrolled rounds would be compiled for each use.
+[[gnu::noinline]] inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
   for (int v = 0; v < kVecs; ++v) {

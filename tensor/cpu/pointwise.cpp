@@ -42,18 +42,53 @@ void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F&
   }
 }
 
-template <typename T, typename F>
-void activate(const ops::ActivationForward& a, const F& function) {
-  for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-    const T* x = row_of<T>(a.x, r);
-    T* y = row_of<T>(a.y, r);
-    if (scales == nullptr) {
+// Activations are applied to chunks of f32 that stay in L1, so that their long loops are compiled once and not
+// for each storage type and use.
+constexpr int64_t kChunk = 256;
+
+void to_values(Activation kind, float* x, int64_t count) {
+  with_activation(kind, [&](auto function) {
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) y[c] = from_float<T>(function(to_float(x[c])));
-    } else {
+    for (int64_t i = 0; i < count; ++i) x[i] = function.value(x[i]);
+  });
+}
+
+void to_derivatives(Activation kind, float* x, int64_t count) {
+  with_activation(kind, [&](auto function) {
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) y[c] = from_float<T>(function(to_float(x[c])) * scales[c - begin]);
-    }
+    for (int64_t i = 0; i < count; ++i) x[i] = function.derivative(x[i]);
+  });
+}
+
+template <typename T>
+void widen(const T* x, float* to, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) to[i] = to_float(x[i]);
+}
+
+// Calls f(row, begin, count, scales) for chunks of the rows, in parallel; without dropout all scales are 1.
+template <typename F>
+void for_each_chunk(const Dropout& dropout, const Tensor& t, const F& f) {
+  static constexpr auto kOnes = [] {
+    std::array<float, kChunk> ones{};
+    ones.fill(1);
+    return ones;
+  }();
+  for_each_piece(dropout, t.rows(), t.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
+    for (int64_t c = begin; c < end; c += kChunk)
+      f(r, c, std::min(kChunk, end - c), scales ? scales + (c - begin) : kOnes.data());
+  });
+}
+
+template <typename T>
+void activate(const ops::ActivationForward& a) {
+  for_each_chunk(a.dropout, a.x, [&](int64_t r, int64_t begin, int64_t count, const float* scales) {
+    float value[kChunk];
+    widen(row_of<T>(a.x, r) + begin, value, count);
+    to_values(a.kind, value, count);
+    T* y = row_of<T>(a.y, r) + begin;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) y[i] = from_float<T>(value[i] * scales[i]);
   });
 }
 
@@ -76,63 +111,49 @@ void relu_gradient(const ops::ActivationBackward& a) {
   });
 }
 
-template <typename T, typename F>
-void activation_gradient(const ops::ActivationBackward& a, const F& derivative) {
-  for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-    const T* x = row_of<T>(a.x, r);
-    const T* d_y = row_of<T>(a.d_y, r);
-    T* d_x = row_of<T>(a.d_x, r);
-    if (scales == nullptr) {
+template <typename T>
+void activation_gradient(const ops::ActivationBackward& a) {
+  for_each_chunk(a.dropout, a.x, [&](int64_t r, int64_t begin, int64_t count, const float* scales) {
+    float derivative[kChunk];
+    widen(row_of<T>(a.x, r) + begin, derivative, count);
+    to_derivatives(a.kind, derivative, count);
+    const T* d_y = row_of<T>(a.d_y, r) + begin;
+    T* d_x = row_of<T>(a.d_x, r) + begin;
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c) d_x[c] = from_float<T>(to_float(d_y[c]) * derivative(to_float(x[c])));
-    } else {
+    for (int64_t i = 0; i < count; ++i) d_x[i] = from_float<T>(to_float(d_y[i]) * scales[i] * derivative[i]);
+  });
+}
+
+template <typename T>
+void gate_rows(const ops::GatedActivationForward& a) {
+  for_each_chunk(a.dropout, a.y, [&](int64_t r, int64_t begin, int64_t count, const float* scales) {
+    float gate[kChunk];
+    widen(row_of<T>(a.gate, r) + begin, gate, count);
+    to_values(a.kind, gate, count);
+    const T* value = row_of<T>(a.value, r) + begin;
+    T* y = row_of<T>(a.y, r) + begin;
 #pragma omp simd
-      for (int64_t c = begin; c < end; ++c)
-        d_x[c] = from_float<T>(to_float(d_y[c]) * scales[c - begin] * derivative(to_float(x[c])));
+    for (int64_t i = 0; i < count; ++i) y[i] = from_float<T>(gate[i] * to_float(value[i]) * scales[i]);
+  });
+}
+
+template <typename T>
+void gate_gradients(const ops::GatedActivationBackward& a) {
+  for_each_chunk(a.dropout, a.d_y, [&](int64_t r, int64_t begin, int64_t count, const float* scales) {
+    float gate[kChunk], derivative[kChunk];
+    widen(row_of<T>(a.gate, r) + begin, gate, count);
+    std::copy_n(gate, count, derivative);
+    to_values(a.kind, gate, count);
+    to_derivatives(a.kind, derivative, count);
+    const T *value = row_of<T>(a.value, r) + begin, *d_y = row_of<T>(a.d_y, r) + begin;
+    T *d_gate = row_of<T>(a.d_gate, r) + begin, *d_value = row_of<T>(a.d_value, r) + begin;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const float d = to_float(d_y[i]) * scales[i];
+      d_gate[i] = from_float<T>(d * to_float(value[i]) * derivative[i]);
+      d_value[i] = from_float<T>(d * gate[i]);
     }
   });
-}
-
-// The same with scales that are never null: a gate's loop is long, and is compiled once.
-template <typename F>
-void for_each_scaled_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F& f) {
-  static constexpr auto kOnes = [] {
-    std::array<float, 256> ones{};
-    ones.fill(1);
-    return ones;
-  }();
-  constexpr auto kMost = static_cast<int64_t>(kOnes.size());
-  for_each_piece(dropout, rows, cols, [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-    if (scales != nullptr) return f(r, begin, end, scales);
-    for (int64_t c = begin; c < end; c += kMost) f(r, c, std::min(c + kMost, end), kOnes.data());
-  });
-}
-
-template <typename T, typename Function>
-void gate_rows(const ops::GatedActivationForward& a) {
-  for_each_scaled_piece(
-      a.dropout, a.y.rows(), a.y.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-        const T *gate = row_of<T>(a.gate, r), *value = row_of<T>(a.value, r);
-        T* y = row_of<T>(a.y, r);
-#pragma omp simd
-        for (int64_t c = begin; c < end; ++c)
-          y[c] = from_float<T>(Function::value(to_float(gate[c])) * to_float(value[c]) * scales[c - begin]);
-      });
-}
-
-template <typename T, typename Function>
-void gate_gradients(const ops::GatedActivationBackward& a) {
-  for_each_scaled_piece(
-      a.dropout, a.d_y.rows(), a.d_y.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-        const T *gate = row_of<T>(a.gate, r), *value = row_of<T>(a.value, r), *d_y = row_of<T>(a.d_y, r);
-        T *d_gate = row_of<T>(a.d_gate, r), *d_value = row_of<T>(a.d_value, r);
-#pragma omp simd
-        for (int64_t c = begin; c < end; ++c) {
-          const float g = to_float(gate[c]), d = to_float(d_y[c]) * scales[c - begin];
-          d_gate[c] = from_float<T>(d * to_float(value[c]) * Function::derivative(g));
-          d_value[c] = from_float<T>(d * Function::value(g));
-        }
-      });
 }
 
 template <typename X, typename T>
@@ -201,32 +222,22 @@ void cast(Context&, const ops::Cast& a) {
 }
 
 void activation_forward(Context&, const ops::ActivationForward& a) {
-  for_storage(a.x.dtype, [&](auto zero) {
-    with_activation(
-        a.kind, [&](auto function) { activate<decltype(zero)>(a, [function](float x) { return function.value(x); }); });
-  });
+  for_storage(a.x.dtype, [&](auto zero) { activate<decltype(zero)>(a); });
 }
 
 void activation_backward(Context&, const ops::ActivationBackward& a) {
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (a.kind == Activation::relu) return relu_gradient<T>(a);
-    with_activation(a.kind, [&](auto function) {
-      activation_gradient<T>(a, [function](float x) { return function.derivative(x); });
-    });
+    a.kind == Activation::relu ? relu_gradient<T>(a) : activation_gradient<T>(a);
   });
 }
 
 void gated_activation_forward(Context&, const ops::GatedActivationForward& a) {
-  for_storage(a.y.dtype, [&](auto zero) {
-    with_activation(a.kind, [&](auto function) { gate_rows<decltype(zero), decltype(function)>(a); });
-  });
+  for_storage(a.y.dtype, [&](auto zero) { gate_rows<decltype(zero)>(a); });
 }
 
 void gated_activation_backward(Context&, const ops::GatedActivationBackward& a) {
-  for_storage(a.d_y.dtype, [&](auto zero) {
-    with_activation(a.kind, [&](auto function) { gate_gradients<decltype(zero), decltype(function)>(a); });
-  });
+  for_storage(a.d_y.dtype, [&](auto zero) { gate_gradients<decltype(zero)>(a); });
 }
 
 void dropout_add_forward(Context&, const ops::DropoutAddForward& a) {
