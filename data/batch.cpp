@@ -30,18 +30,18 @@ void append_positions(std::vector<int32_t>& positions, size_t length) {
 BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows)
     : source_rows_(source_rows), target_rows_(target_rows), block_(empty_block(source_rows, target_rows)) {}
 
-void BlockBuilder::add(const std::vector<int32_t>& source_pieces, const std::vector<int32_t>& target_pieces) {
+void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens) {
   Block& b = block_;
-  b.source.insert(b.source.end(), source_pieces.begin(), source_pieces.end());
+  b.source.insert(b.source.end(), source_tokens.begin(), source_tokens.end());
   b.source.push_back(SpecialIds::eos);
-  append_positions(b.source_positions, source_pieces.size() + 1);
+  append_positions(b.source_positions, source_tokens.size() + 1);
   b.source_offsets.push_back(static_cast<int32_t>(b.source.size()));
 
   b.target_in.push_back(SpecialIds::bos);
-  b.target_in.insert(b.target_in.end(), target_pieces.begin(), target_pieces.end());
-  b.target_out.insert(b.target_out.end(), target_pieces.begin(), target_pieces.end());
+  b.target_in.insert(b.target_in.end(), target_tokens.begin(), target_tokens.end());
+  b.target_out.insert(b.target_out.end(), target_tokens.begin(), target_tokens.end());
   b.target_out.push_back(SpecialIds::eos);
-  append_positions(b.target_positions, target_pieces.size() + 1);
+  append_positions(b.target_positions, target_tokens.size() + 1);
   b.target_offsets.push_back(static_cast<int32_t>(b.target_in.size()));
   assert(b.source_tokens() <= source_rows_ && b.target_tokens() <= target_rows_);
 }

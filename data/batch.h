@@ -36,7 +36,7 @@ struct Block {
 class BlockBuilder {
  public:
   BlockBuilder(int64_t source_rows, int64_t target_rows);
-  void add(const std::vector<int32_t>& source_pieces, const std::vector<int32_t>& target_pieces);
+  void add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens);
   Block finish(int64_t index);  // pads with unused rows and empties the builder
 
  private:

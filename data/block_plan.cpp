@@ -203,7 +203,7 @@ int64_t BlockPlan::dropped() const { return impl_->dropped; }
 
 int64_t BlockPlan::source_rows_for(const Corpus& corpus, int64_t target_rows) {
   const Manifest& m = corpus.manifest();
-  const int64_t source = m.source_pieces + m.num_pairs, target = m.target_pieces + m.num_pairs;
+  const int64_t source = m.source_tokens + m.num_pairs, target = m.target_tokens + m.num_pairs;
   require(target > 0, ErrorKind::data, kNoPairs);
   return std::max<int64_t>(1, (source * target_rows + 8 * target) / (16 * target)) * 16;
 }

@@ -110,8 +110,8 @@ const Manifest& Corpus::manifest() const { return impl_->manifest; }
 size_t Corpus::cache_bytes() const {
   const Manifest& m = manifest();
   const int64_t pairs = std::min(m.num_pairs, kPage * static_cast<int64_t>(kCachedPages));
-  const int64_t pieces = (m.source_pieces + m.target_pieces) / std::max<int64_t>(m.num_pairs, 1);
-  const int64_t pair = pieces * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
+  const int64_t tokens = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_pairs, 1);
+  const int64_t pair = tokens * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
   return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
 }
 

@@ -54,14 +54,16 @@ class PairSet {
 struct PairBytes {
   explicit PairBytes(const Corpus& corpus) {
     const Manifest& m = corpus.manifest();
-    pieces = (m.source_pieces + m.target_pieces) / std::max<int64_t>(m.num_pairs, 1) * int64_t{sizeof(int32_t)};
+    id_bytes = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_pairs, 1) * int64_t{sizeof(int32_t)};
   }
   // In a PairSet: two allocations with their headers, rounded up, and the number, which is sorted from a
   // copy.
-  int64_t in_set() const { return pieces + int64_t{sizeof(PairIds)} + 2 * kAllocation + 2 * int64_t{sizeof(int64_t)}; }
+  int64_t in_set() const {
+    return id_bytes + int64_t{sizeof(PairIds)} + 2 * kAllocation + 2 * int64_t{sizeof(int64_t)};
+  }
 
   static constexpr int64_t kAllocation = 24;
-  int64_t pieces = 0;  // of both sides
+  int64_t id_bytes = 0;  // of both sides
 };
 
 int64_t block_bytes(const BatchConfig& config) {
@@ -229,7 +231,7 @@ size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_s
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, corpus);
   const Manifest& m = corpus.manifest();
-  const int64_t blocks = (m.target_pieces + m.num_pairs) / config.rows + 1;
+  const int64_t blocks = (m.target_tokens + m.num_pairs) / config.rows + 1;
   return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + corpus.cache_bytes();
 }
 

@@ -67,7 +67,7 @@ struct TrainConfig {
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
     v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");
     v("precision", precision,
-      "precision of activations and matrix products: auto (bf16 if every rank's device has instructions for it, else "
+      "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
       "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32");
     v("recompute", recompute,
       "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "

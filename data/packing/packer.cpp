@@ -132,8 +132,8 @@ class ShardSequence {
     if (!written_.valid()) return;
     const ShardEntry entry = written_.get();
     manifest_.num_pairs += entry.num_pairs;
-    manifest_.source_pieces += entry.source_pieces;
-    manifest_.target_pieces += entry.target_pieces;
+    manifest_.source_tokens += entry.source_tokens;
+    manifest_.target_tokens += entry.target_tokens;
     manifest_.shards.push_back(entry);
   }
 

@@ -52,7 +52,7 @@ int64_t count_words(const std::string& line) {
 
 void count(const std::string& line, const std::vector<int32_t>& ids, const Tokenizer& tokenizer, SideCounts& counts) {
   counts.words += count_words(line);
-  counts.pieces += static_cast<int64_t>(ids.size());
+  counts.tokens += static_cast<int64_t>(ids.size());
   for (const int32_t id : ids) {
     counts.unknown += id == 0;
     counts.bytes += tokenizer.is_byte(id);
@@ -86,7 +86,7 @@ EncodedChunk encode(const Chunk& chunk, const EncodeOptions& options, const Toke
 
 void add(SideCounts& sum, const SideCounts& part) {
   sum.words += part.words;
-  sum.pieces += part.pieces;
+  sum.tokens += part.tokens;
   sum.unknown += part.unknown;
   sum.bytes += part.bytes;
 }

@@ -22,7 +22,7 @@ struct EncodeOptions {
 };
 
 struct SideCounts {  // of the pairs kept, before cutting
-  int64_t words = 0, pieces = 0;
+  int64_t words = 0, tokens = 0;
   int64_t unknown = 0, bytes = 0;  // tokens for characters that the vocabulary lacks
 };
 

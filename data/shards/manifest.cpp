@@ -100,8 +100,8 @@ ShardEntry read_shard_entry(const Json& json, const std::string& path) {
   ShardEntry entry{.file = fields.file_name("file"),
                    .sha256 = fields.digest("sha256"),
                    .num_pairs = fields.count("num_pairs"),
-                   .source_pieces = fields.count("source_pieces"),
-                   .target_pieces = fields.count("target_pieces")};
+                   .source_tokens = fields.count("source_pieces"),
+                   .target_tokens = fields.count("target_pieces")};
   if (entry.num_pairs == 0) fields.bad("num_pairs", "is 0: a shard holds at least one pair");
   return entry;
 }
@@ -138,8 +138,8 @@ Manifest read_manifest(const std::string& folder) {
   m.source_tokenizer_sha256 = fields.digest("source_tokenizer_sha256");
   m.target_tokenizer_sha256 = fields.digest("target_tokenizer_sha256");
   m.num_pairs = fields.count("num_pairs");
-  m.source_pieces = fields.count("source_pieces");
-  m.target_pieces = fields.count("target_pieces");
+  m.source_tokens = fields.count("source_pieces");
+  m.target_tokens = fields.count("target_pieces");
   m.longest_source = fields.count("longest_source");
   m.longest_target = fields.count("longest_target");
   if (m.joint_vocabulary && (m.source_tokenizer_sha256 != m.target_tokenizer_sha256 ||
@@ -150,8 +150,8 @@ Manifest read_manifest(const std::string& folder) {
     m.shards.push_back(read_shard_entry(entry, fmt::format("{}: shards[{}]", path, m.shards.size())));
   if (m.shards.empty()) fields.bad("shards", "is empty");
   check_sum(fields, "num_pairs", m.shards, &ShardEntry::num_pairs);
-  check_sum(fields, "source_pieces", m.shards, &ShardEntry::source_pieces);
-  check_sum(fields, "target_pieces", m.shards, &ShardEntry::target_pieces);
+  check_sum(fields, "source_pieces", m.shards, &ShardEntry::source_tokens);
+  check_sum(fields, "target_pieces", m.shards, &ShardEntry::target_tokens);
   return m;
 }
 
@@ -161,8 +161,8 @@ void write_manifest(const std::string& folder, const Manifest& m, const Creation
     shards.push_back({{"file", shard.file},
                       {"sha256", shard.sha256},
                       {"num_pairs", shard.num_pairs},
-                      {"source_pieces", shard.source_pieces},
-                      {"target_pieces", shard.target_pieces}});
+                      {"source_pieces", shard.source_tokens},
+                      {"target_pieces", shard.target_tokens}});
   const Json json = {{"format", kFormat},
                      {"version", m.version},
                      {"joint_vocabulary", m.joint_vocabulary},
@@ -173,8 +173,8 @@ void write_manifest(const std::string& folder, const Manifest& m, const Creation
                      {"source_tokenizer_sha256", m.source_tokenizer_sha256},
                      {"target_tokenizer_sha256", m.target_tokenizer_sha256},
                      {"num_pairs", m.num_pairs},
-                     {"source_pieces", m.source_pieces},
-                     {"target_pieces", m.target_pieces},
+                     {"source_pieces", m.source_tokens},
+                     {"target_pieces", m.target_tokens},
                      {"longest_source", m.longest_source},
                      {"longest_target", m.longest_target},
                      {"shards", shards},

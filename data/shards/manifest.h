@@ -14,7 +14,7 @@ namespace weft {
 struct ShardEntry {
   std::string file;    // relative to the corpus folder
   std::string sha256;  // of the whole file, lower-case hex
-  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;
+  int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;
 };
 
 struct Creation {  // how a corpus was made: for people, not read back
@@ -32,7 +32,7 @@ struct Manifest {
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
-  int64_t num_pairs = 0, source_pieces = 0, target_pieces = 0;  // tokens, without bos and eos
+  int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
   std::vector<ShardEntry> shards;
 };

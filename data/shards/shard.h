@@ -40,7 +40,7 @@ class ShardBuilder {
 
  private:
   struct Side {
-    std::vector<int32_t> pieces;
+    std::vector<int32_t> ids;
     std::vector<uint64_t> offsets = {0};
   };
   ShardHeader header_;

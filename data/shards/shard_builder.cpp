@@ -13,8 +13,8 @@ int narrow_bytes(int64_t vocabulary) { return vocabulary <= 256 ? 1 : vocabulary
 
 void ShardBuilder::add(const PairIds& pair) {
   const auto append = [](Side& side, const std::vector<int32_t>& ids) {
-    side.pieces.insert(side.pieces.end(), ids.begin(), ids.end());
-    side.offsets.push_back(side.pieces.size());
+    side.ids.insert(side.ids.end(), ids.begin(), ids.end());
+    side.offsets.push_back(side.ids.size());
   };
   append(source_, pair.source);
   append(target_, pair.target);
@@ -24,8 +24,8 @@ ShardEntry ShardBuilder::write(const std::string& folder, const std::string& fil
   ShardEntry entry{.file = file,
                    .sha256 = {},
                    .num_pairs = num_pairs(),
-                   .source_pieces = static_cast<int64_t>(source_.pieces.size()),
-                   .target_pieces = static_cast<int64_t>(target_.pieces.size())};
+                   .source_tokens = static_cast<int64_t>(source_.ids.size()),
+                   .target_tokens = static_cast<int64_t>(target_.ids.size())};
   Hdf5Image image;
   image.add_attribute("format_version", 1);
   image.add_attribute("num_pairs", static_cast<uint64_t>(entry.num_pairs));
@@ -33,9 +33,9 @@ ShardEntry ShardBuilder::write(const std::string& folder, const std::string& fil
   image.add_attribute("target_vocabulary", static_cast<uint64_t>(header_.target_vocabulary));
   image.add_attribute("source_tokenizer_sha256", header_.source_tokenizer_sha256);
   image.add_attribute("target_tokenizer_sha256", header_.target_tokenizer_sha256);
-  image.add_ids("source_pieces", source_.pieces, narrow_bytes(header_.source_vocabulary));
+  image.add_ids("source_pieces", source_.ids, narrow_bytes(header_.source_vocabulary));
   image.add_offsets("source_offsets", source_.offsets);
-  image.add_ids("target_pieces", target_.pieces, narrow_bytes(header_.target_vocabulary));
+  image.add_ids("target_pieces", target_.ids, narrow_bytes(header_.target_vocabulary));
   image.add_offsets("target_offsets", target_.offsets);
   source_ = {};
   target_ = {};

@@ -45,24 +45,24 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
 
 class Side {  // source or target of a shard
  public:
-  Side(const Hdf5File& file, const char* pieces, const char* offsets, int64_t num_pairs, int64_t num_pieces,
+  Side(const Hdf5File& file, const char* ids, const char* offsets, int64_t num_pairs, int64_t num_tokens,
        int64_t vocabulary)
-      : pieces_(file.dataset(pieces)), offsets_(file.dataset(offsets)), vocabulary_(vocabulary) {
+      : ids_(file.dataset(ids)), offsets_(file.dataset(offsets)), vocabulary_(vocabulary) {
     check_size(offsets_, num_pairs + 1);
-    check_size(pieces_, num_pieces);
+    check_size(ids_, num_tokens);
     uint64_t first = 1, last = 0;
     offsets_.read(0, 1, &first);
     offsets_.read(static_cast<uint64_t>(num_pairs), 1, &last);
-    if (first != 0 || last != pieces_.size())
+    if (first != 0 || last != ids_.size())
       fail(ErrorKind::data, fmt::format("{}: begins with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
-                                        last, pieces_.size()));
+                                        last, ids_.size()));
   }
 
   std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // count + 1 of them
     std::vector<uint64_t> values(static_cast<size_t>(count) + 1);
     offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
     for (size_t i = 0; i + 1 < values.size(); ++i)
-      if (values[i + 1] <= values[i] || values[i + 1] - values[i] > kMaxSentence || values[i + 1] > pieces_.size())
+      if (values[i + 1] <= values[i] || values[i + 1] - values[i] > kMaxSentence || values[i + 1] > ids_.size())
         fail(ErrorKind::data, fmt::format("{}: offsets {} and {} ({}, {}) do not bound a sentence", offsets_.name(),
                                           first + static_cast<int64_t>(i), first + static_cast<int64_t>(i) + 1,
                                           values[i], values[i + 1]));
@@ -73,10 +73,10 @@ class Side {  // source or target of a shard
     PairRun::Side run{.offsets = offsets(first, count), .ids = {}};
     const uint64_t begin = run.offsets.front();
     run.ids.resize(run.offsets.back() - begin);
-    pieces_.read(begin, run.ids.size(), run.ids.data());
+    ids_.read(begin, run.ids.size(), run.ids.data());
     for (const int32_t id : run.ids)
       if (id < 0 || id >= vocabulary_)
-        fail(ErrorKind::data, fmt::format("{}: id {} is not in the vocabulary of {}", pieces_.name(), id, vocabulary_));
+        fail(ErrorKind::data, fmt::format("{}: id {} is not in the vocabulary of {}", ids_.name(), id, vocabulary_));
     for (uint64_t& offset : run.offsets) offset -= begin;
     return run;
   }
@@ -87,7 +87,7 @@ class Side {  // source or target of a shard
       fail(ErrorKind::data, fmt::format("{}: has {} elements, must have {}", dataset.name(), dataset.size(), wanted));
   }
 
-  Hdf5Dataset pieces_, offsets_;
+  Hdf5Dataset ids_, offsets_;
   int64_t vocabulary_;
 };
 
@@ -103,8 +103,8 @@ struct ShardReader::Impl {
   Impl(const std::string& path, const ShardEntry& entry, const ShardHeader& header,
        std::optional<FileIdentity>& verified)
       : file(checked(open_verified(path, entry.sha256, verified), path, entry, header)),
-        source(file, "source_pieces", "source_offsets", entry.num_pairs, entry.source_pieces, header.source_vocabulary),
-        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_pieces,
+        source(file, "source_pieces", "source_offsets", entry.num_pairs, entry.source_tokens, header.source_vocabulary),
+        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_tokens,
                header.target_vocabulary) {}
 
   static Hdf5File checked(Hdf5File file, const std::string& path, const ShardEntry& entry, const ShardHeader& header) {

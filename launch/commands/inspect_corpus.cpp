@@ -31,7 +31,7 @@ void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
 
 void print_shard(const ShardEntry& shard) {
   fmt::print("  {}  {:>12} pairs  {:>14} source tokens  {:>14} target tokens  sha256 {}\n", shard.file,
-             with_commas(shard.num_pairs), with_commas(shard.source_pieces), with_commas(shard.target_pieces),
+             with_commas(shard.num_pairs), with_commas(shard.source_tokens), with_commas(shard.target_tokens),
              shard.sha256.substr(0, 12));
 }
 
@@ -40,16 +40,16 @@ void print_shard(const ShardEntry& shard) {
 void inspect_corpus(const std::string& folder, int64_t num_pairs) {
   Corpus corpus(folder);
   const Manifest& m = corpus.manifest();
-  const auto mean = [&](int64_t pieces) {
-    return static_cast<double>(pieces) / static_cast<double>(std::max<int64_t>(m.num_pairs, 1));
+  const auto mean = [&](int64_t tokens) {
+    return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(m.num_pairs, 1));
   };
   fmt::print("packed corpus {}, format {}\n", folder, m.version);
   fmt::print("  pairs         {}\n", with_commas(m.num_pairs));
   fmt::print("  source        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
-             with_commas(m.source_pieces), mean(m.source_pieces), m.longest_source, m.source_vocabulary,
+             with_commas(m.source_tokens), mean(m.source_tokens), m.longest_source, m.source_vocabulary,
              m.source_tokenizer);
   fmt::print("  target        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
-             with_commas(m.target_pieces), mean(m.target_pieces), m.longest_target, m.target_vocabulary,
+             with_commas(m.target_tokens), mean(m.target_tokens), m.longest_target, m.target_vocabulary,
              m.target_tokenizer);
   fmt::print("  vocabularies  {}\n\n", m.joint_vocabulary ? "one, joint" : "two, separate");
   for (const ShardEntry& shard : m.shards) print_shard(shard);

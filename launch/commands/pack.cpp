@@ -109,13 +109,13 @@ void print_summary(const PackSummary& summary, const PackOptions& options, doubl
   row("", "source", "target");
   row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
       with_commas(m.target_vocabulary));
-  row("tokens", with_commas(m.source_pieces), with_commas(m.target_pieces));
+  row("tokens", with_commas(m.source_tokens), with_commas(m.target_tokens));
   row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
   each("tokens a word", [](const SideCounts& s) {
-    return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.pieces) / static_cast<double>(s.words));
+    return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));
   });
-  each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.pieces); });
-  each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.pieces); });
+  each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
+  each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
   fmt::print("\n");
   row("shards", with_commas(static_cast<int64_t>(m.shards.size())));
   row("bytes", with_commas(summary.bytes));

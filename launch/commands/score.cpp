@@ -71,7 +71,7 @@ std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& 
 
 // Checks both files before anything is printed: either every pair is scored, or none.
 void check_pairs(LoadedModel& model, const ScoreRequest& r) {
-  const int64_t longest = longest_scored_pieces(model.replica().model());
+  const int64_t longest = longest_scored_tokens(model.replica().model());
   ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
   std::string first;

@@ -89,7 +89,7 @@ class AlignmentKeeper {
            const std::vector<NBest>& translations) {
     std::vector<PairIds> pairs;
     for (size_t i = 0; i < lines.size(); ++i)
-      pairs.push_back({translator.source_pieces(lines[i]), translations[i].front().pieces});
+      pairs.push_back({translator.source_tokens(lines[i]), translations[i].front().tokens});
     aligner_.align(pairs, [&](const Alignment& alignment) {
       for (const auto& file : files_) file->add(alignment);
     });

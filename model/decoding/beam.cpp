@@ -14,14 +14,14 @@ double length_penalty(int64_t tokens, double alpha) {
   return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
 }
 
-Beam::Beam(const BeamOptions& options, int64_t max_pieces)
-    : options_(options), max_pieces_(max_pieces), open_{Open{}} {}
+Beam::Beam(const BeamOptions& options, int64_t max_tokens)
+    : options_(options), max_tokens_(max_tokens), open_{Open{}} {}
 
 int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finished_.size()); }
 
 void Beam::finish(const Continuation& c) {
-  Hypothesis h{.pieces = open_[static_cast<size_t>(c.parent)].pieces, .log_prob = c.log_prob};
-  h.score = h.log_prob / length_penalty(num_pieces_ + 1, options_.length_penalty);
+  Hypothesis h{.tokens = open_[static_cast<size_t>(c.parent)].tokens, .log_prob = c.log_prob};
+  h.score = h.log_prob / length_penalty(num_tokens_ + 1, options_.length_penalty);
   const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // the first of equal scores stays
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
 }
@@ -44,8 +44,8 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
       continue;
     }
     const Open& parent = open_[static_cast<size_t>(c.parent)];
-    next.push_back({.pieces = parent.pieces, .log_prob = c.log_prob, .slot = parent.slot});
-    next.back().pieces.push_back(c.id);
+    next.push_back({.tokens = parent.tokens, .log_prob = c.log_prob, .slot = parent.slot});
+    next.back().tokens.push_back(c.id);
     if (stays[static_cast<size_t>(c.parent)]) newcomers.emplace_back(next.size() - 1, parent.slot);
     stays[static_cast<size_t>(c.parent)] = busy[static_cast<size_t>(parent.slot)] = true;
   }
@@ -58,7 +58,7 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
     copies.push_back({.from = from, .to = free_slot++});
   }
   open_ = std::move(next);
-  ++num_pieces_;
+  ++num_tokens_;
   return copies;
 }
 
@@ -66,7 +66,7 @@ bool Beam::done() const {
   if (open_.empty()) return true;
   const auto wanted = static_cast<size_t>(std::min(options_.nbest, options_.beam));
   if (finished_.size() < wanted) return false;
-  const int64_t tokens = options_.length_penalty >= 0 ? max_pieces_ + 1 : num_pieces_ + 1;
+  const int64_t tokens = options_.length_penalty >= 0 ? max_tokens_ + 1 : num_tokens_ + 1;
   const double reachable = open_.front().log_prob / length_penalty(tokens, options_.length_penalty);
   return finished_[wanted - 1].score >= reachable;
 }

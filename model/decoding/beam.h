@@ -25,28 +25,28 @@ struct BeamOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> pieces;  // without bos and eos
+  std::vector<int32_t> tokens;  // without bos and eos
   double log_prob = 0;          // sum over tokens and eos, natural logarithm
-  double score = 0;             // log_prob / length_penalty(pieces + 1, alpha)
+  double score = 0;             // log_prob / length_penalty(tokens + 1, alpha)
 };
 
 double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // `max_pieces`: at this length only eos may follow.
-  Beam(const BeamOptions& options, int64_t max_pieces);
+  // `max_tokens`: at this length only eos may follow.
+  Beam(const BeamOptions& options, int64_t max_tokens);
 
   struct Open {
-    std::vector<int32_t> pieces;
+    std::vector<int32_t> tokens;
     double log_prob = 0;
     int64_t slot = 0;  // below `beam`; where the decoder keeps its keys and values
   };
   const std::vector<Open>& open() const { return open_; }       // best first; all of equal length
   int64_t places() const;                                       // the most continuations that advance() uses
-  int64_t num_pieces() const { return num_pieces_; }            // of every open hypothesis
-  bool must_end() const { return num_pieces_ == max_pieces_; }  // advance() then needs continuations by eos only
-  int64_t max_pieces() const { return max_pieces_; }
+  int64_t num_tokens() const { return num_tokens_; }            // of every open hypothesis
+  bool must_end() const { return num_tokens_ == max_tokens_; }  // advance() then needs continuations by eos only
+  int64_t max_tokens() const { return max_tokens_; }
 
   struct Continuation {
     int64_t parent = 0;   // index in open()
@@ -67,7 +67,7 @@ class Beam {
   void finish(const Continuation& c);
 
   BeamOptions options_;
-  int64_t max_pieces_, num_pieces_ = 0;
+  int64_t max_tokens_, num_tokens_ = 0;
   std::vector<Open> open_;
   std::vector<Hypothesis> finished_;  // best first
 };

@@ -98,10 +98,10 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
       busy_(static_cast<size_t>(search.num_groups_), false),
       results_(requests.size()) {
   for (const BeamRequest& r : requests)
-    if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_pieces > search.longest_target())
+    if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_tokens > search.longest_target())
       fail(ErrorKind::internal,
            fmt::format("a request of {} source tokens for up to {} target tokens: at most {} and {}", r.source.size(),
-                       r.max_pieces, search.longest_source(), search.longest_target()));
+                       r.max_tokens, search.longest_source(), search.longest_target()));
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
@@ -132,12 +132,12 @@ bool BeamSearch::Run::encode_window() {
   const int64_t index = window - window_users_.begin();
   const std::vector<SlotDecoder::Rows> rows = search_.decoder_.encode(sources, index);
   for (size_t i = 0; i < taken.size(); ++i) {
-    const int64_t max_pieces = requests_[taken[i]].max_pieces;
+    const int64_t max_tokens = requests_[taken[i]].max_tokens;
     encoded_.push_back({.request = taken[i],
                         .window = index,
                         .source = rows[i],
-                        .beam = Beam(search_.options_, max_pieces),
-                        .num_groups = divide_up(max_pieces + 1, search_.rows_per_slot_)});
+                        .beam = Beam(search_.options_, max_tokens),
+                        .num_groups = divide_up(max_tokens + 1, search_.rows_per_slot_)});
   }
   *window = static_cast<int64_t>(taken.size());
   return true;
@@ -165,8 +165,8 @@ void BeamSearch::Run::step() {
   for (const Job& job : active_) {
     for (const Beam::Open& open : job.beam.open())
       slots[static_cast<size_t>(slot_of(job, open.slot))] = {
-          .id = open.pieces.empty() ? SpecialIds::bos : open.pieces.back(),
-          .position = static_cast<int32_t>(open.pieces.size()),
+          .id = open.tokens.empty() ? SpecialIds::bos : open.tokens.back(),
+          .position = static_cast<int32_t>(open.tokens.size()),
           .first_row = static_cast<int32_t>(first_row(job, open.slot)),
           .source = job.source};
   }
@@ -193,7 +193,7 @@ void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& ne
   const std::vector<Beam::SlotCopy> copies = job.beam.advance(std::move(all));
   if (job.beam.done()) return;
   for (const Beam::SlotCopy& copy : copies) {
-    for (int64_t row = 0; row < job.beam.num_pieces(); ++row) {
+    for (int64_t row = 0; row < job.beam.num_tokens(); ++row) {
       copy_from_.push_back(static_cast<int32_t>(first_row(job, copy.from) + row));
       copy_to_.push_back(static_cast<int32_t>(first_row(job, copy.to) + row));
     }

@@ -19,7 +19,7 @@ namespace weft {
 
 struct BeamRequest {
   std::vector<int32_t> source;  // tokens without eos, at most longest_source()
-  int64_t max_pieces = 0;       // of a hypothesis, at most longest_target()
+  int64_t max_tokens = 0;       // of a hypothesis, at most longest_target()
 };
 
 class BeamSearch {

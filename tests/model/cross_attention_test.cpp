@@ -100,7 +100,7 @@ TEST(CrossAttention, MeanIsTheMeanOfLayersAndHeads) {
   expect_close(weights_of(a.m, {}), all, 1e-6, "mean of all");
 }
 
-TEST(CrossAttention, DoesNotSeeLaterTargetPieces) {
+TEST(CrossAttention, DoesNotSeeLaterTargetTokens) {
   Alone a;
   BlockBuilder builder(20, 20);
   builder.add({3, 4, 5, 6, 7}, {8, 10});  // another last token

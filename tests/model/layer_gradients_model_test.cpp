@@ -12,15 +12,15 @@ namespace {
 Block block_of(const Layout& layout, const ModelConfig& c) {
   BlockBuilder builder(layout.source_rows, layout.target_rows);
   int64_t next = 0;
-  const auto pieces = [&](int64_t rows, int64_t vocabulary) {  // with eos they are `rows` tokens
+  const auto tokens = [&](int64_t rows, int64_t vocabulary) {  // with eos they are `rows` tokens
     std::vector<int32_t> ids;
     while (static_cast<int64_t>(ids.size()) + 1 < rows)
       ids.push_back(static_cast<int32_t>(3 + next++ % (vocabulary - 3)));
     return ids;
   };
   for (const Lengths& s : layout.sentences) {
-    const auto source = pieces(s.source, c.source_vocabulary);
-    builder.add(source, pieces(s.target, c.target_vocabulary));
+    const auto source = tokens(s.source, c.source_vocabulary);
+    builder.add(source, tokens(s.target, c.target_vocabulary));
   }
   return builder.finish(0);
 }

@@ -102,9 +102,9 @@ TEST_P(PaddedVocabulary, IsNeverPredictedAndHasNoProbability) {
     ASSERT_EQ(planted.translations[i].size(), clean.translations[i].size());
     for (size_t k = 0; k < clean.translations[i].size(); ++k) {
       const Hypothesis &got = planted.translations[i][k], &want = clean.translations[i][k];
-      EXPECT_EQ(got.pieces, want.pieces);
+      EXPECT_EQ(got.tokens, want.tokens);
       EXPECT_EQ(got.score, want.score);
-      for (int32_t piece : got.pieces) EXPECT_LT(piece, GetParam().vocabulary);
+      for (int32_t piece : got.tokens) EXPECT_LT(piece, GetParam().vocabulary);
     }
   }
 }

@@ -120,7 +120,7 @@ void RandomCase::draw_model(Draw& draw) {
 
 void RandomCase::draw_sentences(Draw& draw) {
   const int64_t longest = draw.from(1, kLongest);
-  const auto pieces = [&](int64_t vocabulary) {
+  const auto tokens = [&](int64_t vocabulary) {
     std::vector<int32_t> ids(static_cast<size_t>(draw.from(1, longest)));
     for (int32_t& id : ids) id = static_cast<int32_t>(draw.from(3, vocabulary - 1));
     return ids;
@@ -130,7 +130,7 @@ void RandomCase::draw_sentences(Draw& draw) {
   for (auto& pairs : sentences) {
     int64_t source = 0, target = 0;
     for (int64_t count = draw.from(1, 9); count > 0; --count) {
-      pairs.emplace_back(pieces(config.source_vocabulary), pieces(config.target_vocabulary));
+      pairs.emplace_back(tokens(config.source_vocabulary), tokens(config.target_vocabulary));
       source += static_cast<int64_t>(pairs.back().first.size()) + 1;
       target += static_cast<int64_t>(pairs.back().second.size()) + 1;
     }

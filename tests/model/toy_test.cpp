@@ -35,8 +35,8 @@ TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   for (int beam : {1, 4}) {
     BeamSearch search(m.ctx, *m.model, m.tp, {.beam = beam});
     const auto found =
-        search.search({{.source = sources[0], .max_pieces = 20}, {.source = sources[1], .max_pieces = 20}});
-    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(found[i].front().pieces, targets[i]) << "beam " << beam;
+        search.search({{.source = sources[0], .max_tokens = 20}, {.source = sources[1], .max_tokens = 20}});
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(found[i].front().tokens, targets[i]) << "beam " << beam;
   }
 }
 

@@ -35,8 +35,8 @@ class SyntheticCorpus {  // removes the folder when destroyed
       for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i) builder.add(pair(i));
       const ShardEntry entry = builder.write(folder_, "shard-" + std::to_string(manifest.shards.size()) + ".h5");
       manifest.num_pairs += entry.num_pairs;
-      manifest.source_pieces += entry.source_pieces;
-      manifest.target_pieces += entry.target_pieces;
+      manifest.source_tokens += entry.source_tokens;
+      manifest.target_tokens += entry.target_tokens;
       manifest.shards.push_back(entry);
     }
     for (const PairLength& length : lengths_) {

@@ -131,11 +131,11 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
       Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), c.decode);
       EXPECT_EQ(translator.longest_source(), longest_sentence() - 1);
       const std::vector<int32_t> just_fits(static_cast<size_t>(longest_sentence() - 1), 270), too_long(300, 270);
-      const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});
+      const std::vector<NBest> found = translator.translate_tokens({just_fits, too_long});
       EXPECT_EQ(translator.num_cut(), 1);
       EXPECT_EQ(found[0][0].text, found[1][0].text);
       if (mesh.world().rank() == 0) scores[tp - 1] = found[0][0].score;
-      EXPECT_EQ(longest_scored_pieces(model.replica().model()), longest_sentence() - 1);
+      EXPECT_EQ(longest_scored_tokens(model.replica().model()), longest_sentence() - 1);
     });
   EXPECT_NE(scores[0], 0);
   EXPECT_NEAR(scores[0], scores[1], 1e-4 * std::abs(scores[0]));

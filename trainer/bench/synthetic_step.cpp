@@ -21,7 +21,7 @@ int32_t bounded(double length, int64_t longest) {
 }
 
 // By Zipf's law the logarithm of a token's rank is nearly uniform.
-std::vector<int32_t> pieces(const RunConfig& c, const char* side, int64_t pair, int32_t length, int64_t vocabulary) {
+std::vector<int32_t> token_ids(const RunConfig& c, const char* side, int64_t pair, int32_t length, int64_t vocabulary) {
   const double choices = static_cast<double>(std::max<int64_t>(1, vocabulary - kFirstPiece));
   std::vector<int32_t> ids(static_cast<size_t>(length));
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -44,8 +44,8 @@ Block make_block(const RunConfig& c, const PlannedBlock& planned, int64_t index,
   BlockBuilder builder(c.batch.source_rows, c.batch.rows);
   for (const int64_t pair : planned.pairs) {
     const PairLength length = synthetic_length(c.train.seed, pair, longest);
-    builder.add(pieces(c, "bench.source", pair, length.source, c.model.source_vocabulary),
-                pieces(c, "bench.target", pair, length.target, c.model.target_vocabulary));
+    builder.add(token_ids(c, "bench.source", pair, length.source, c.model.source_vocabulary),
+                token_ids(c, "bench.target", pair, length.target, c.model.target_vocabulary));
   }
   return builder.finish(index);
 }

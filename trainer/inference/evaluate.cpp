@@ -46,7 +46,7 @@ HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& targ
 }
 
 TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
-  return score_translations(best_texts(translator.translate_pieces(set.sources)), set.references);
+  return score_translations(best_texts(translator.translate_tokens(set.sources)), set.references);
 }
 
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
@@ -62,7 +62,7 @@ LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Bl
           .tokens = static_cast<int64_t>(dp.sum(static_cast<double>(tokens)))};
 }
 
-int64_t longest_scored_pieces(const Transformer& model) { return pair_block_rows(model) - 1; }
+int64_t longest_scored_tokens(const Transformer& model) { return pair_block_rows(model) - 1; }
 
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs) {
   const Mesh& mesh = replica.mesh();

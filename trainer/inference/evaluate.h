@@ -49,8 +49,8 @@ struct PairScore {
   double log_prob = 0;  // natural logarithm, eos included
   int64_t tokens = 0;   // target tokens and eos
 };
-// A pair with a side longer than longest_scored_pieces(model) is an Error of kind data that names its number, from 0.
+// A pair with a side longer than longest_scored_tokens(model) is an Error of kind data that names its number, from 0.
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs);
-int64_t longest_scored_pieces(const Transformer& model);
+int64_t longest_scored_tokens(const Transformer& model);
 
 }  // namespace weft

@@ -40,9 +40,9 @@ PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
 }
 
 Block fullest_block(int64_t rows) {
-  const std::vector<int32_t> pieces(static_cast<size_t>(rows - 1), SpecialIds::unk);
+  const std::vector<int32_t> ids(static_cast<size_t>(rows - 1), SpecialIds::unk);
   BlockBuilder builder(rows, rows);
-  builder.add(pieces, pieces);
+  builder.add(ids, ids);
   return builder.finish(0);
 }
 

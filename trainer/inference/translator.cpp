@@ -21,8 +21,8 @@ class Packer {
     for (const Hypothesis& h : nbest) {
       put(h.log_prob);
       put(h.score);
-      put(static_cast<int64_t>(h.pieces.size()));
-      bytes_.append(reinterpret_cast<const char*>(h.pieces.data()), h.pieces.size() * sizeof(int32_t));
+      put(static_cast<int64_t>(h.tokens.size()));
+      bytes_.append(reinterpret_cast<const char*>(h.tokens.data()), h.tokens.size() * sizeof(int32_t));
     }
   }
   const std::string& bytes() const { return bytes_; }
@@ -45,9 +45,9 @@ class Unpacker {
     for (Hypothesis& h : nbest) {
       h.log_prob = get<double>();
       h.score = get<double>();
-      h.pieces.resize(static_cast<size_t>(get<int64_t>()));
-      std::memcpy(h.pieces.data(), bytes_.data() + at_, h.pieces.size() * sizeof(int32_t));
-      at_ += h.pieces.size() * sizeof(int32_t);
+      h.tokens.resize(static_cast<size_t>(get<int64_t>()));
+      std::memcpy(h.tokens.data(), bytes_.data() + at_, h.tokens.size() * sizeof(int32_t));
+      at_ += h.tokens.size() * sizeof(int32_t);
     }
   }
 
@@ -96,27 +96,27 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
       config_(config),
       search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
 
-int64_t Translator::max_pieces(int64_t source_pieces) const {
-  if (source_pieces == 0) return 0;  // an empty line's translation is empty
+int64_t Translator::max_tokens(int64_t source_tokens) const {
+  if (source_tokens == 0) return 0;  // an empty line's translation is empty
   const double wanted =
-      config_.max_length_factor * static_cast<double>(source_pieces) + static_cast<double>(config_.max_length_extra);
+      config_.max_length_factor * static_cast<double>(source_tokens) + static_cast<double>(config_.max_length_extra);
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
-std::vector<int32_t> Translator::source_pieces(const std::string& line) const {
-  std::vector<int32_t> pieces = source_.encode(line);
-  pieces.resize(std::min(pieces.size(), static_cast<size_t>(longest_source())));
-  return pieces;
+std::vector<int32_t> Translator::source_tokens(const std::string& line) const {
+  std::vector<int32_t> ids = source_.encode(line);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(longest_source())));
+  return ids;
 }
 
 std::vector<NBest> Translator::translate(const std::vector<std::string>& lines, const Progress& progress) {
   std::vector<std::vector<int32_t>> sources;
   sources.reserve(lines.size());
   for (const std::string& line : lines) sources.push_back(source_.encode(line));
-  return translate_pieces(std::move(sources), progress);
+  return translate_tokens(std::move(sources), progress);
 }
 
-std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>> sources, const Progress& progress) {
+std::vector<NBest> Translator::translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress) {
   for (std::vector<int32_t>& source : sources) {
     if (static_cast<int64_t>(source.size()) <= longest_source()) continue;
     source.resize(static_cast<size_t>(longest_source()));
@@ -125,7 +125,7 @@ std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>
   const std::vector<size_t> mine = share_of(sources, mesh_.dp());
   std::vector<BeamRequest> requests;
   for (const size_t i : mine)
-    requests.push_back({.source = sources[i], .max_pieces = max_pieces(static_cast<int64_t>(sources[i].size()))});
+    requests.push_back({.source = sources[i], .max_tokens = max_tokens(static_cast<int64_t>(sources[i].size()))});
   const auto total = static_cast<int64_t>(sources.size());
   const std::vector<std::vector<Hypothesis>> found = search_.search(requests, [&](int64_t done) {
     if (progress) progress(std::min(done * mesh_.dp().size(), total));
@@ -141,7 +141,7 @@ std::vector<NBest> Translator::translate_pieces(std::vector<std::vector<int32_t>
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Hypothesis& h : all[i])
       translations[i].push_back(
-          {.text = target_.decode(h.pieces), .score = h.score, .log_prob = h.log_prob, .pieces = h.pieces});
+          {.text = target_.decode(h.tokens), .score = h.score, .log_prob = h.log_prob, .tokens = h.tokens});
   }
   return translations;
 }

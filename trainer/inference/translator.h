@@ -21,7 +21,7 @@ struct Translation {
   std::string text;
   double score = 0;             // log_prob / length penalty; n-best lists are ordered by it
   double log_prob = 0;          // natural logarithm, eos included
-  std::vector<int32_t> pieces;  // of the text, without eos
+  std::vector<int32_t> tokens;  // of the text, without eos
 };
 using NBest = std::vector<Translation>;  // best first, at least one
 
@@ -35,15 +35,15 @@ class Translator {
 
   using Progress = std::function<void(int64_t sentences_done)>;  // in this call, estimated over all ranks
   std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});
-  std::vector<NBest> translate_pieces(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
+  std::vector<NBest> translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
 
-  std::vector<int32_t> source_pieces(const std::string& line) const;  // cut if too long
+  std::vector<int32_t> source_tokens(const std::string& line) const;  // cut if too long
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t num_cut() const { return num_cut_; }  // sentences that were too long, since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }
 
  private:
-  int64_t max_pieces(int64_t source_pieces) const;
+  int64_t max_tokens(int64_t source_tokens) const;
 
   const Mesh& mesh_;
   const Tokenizer &source_, &target_;

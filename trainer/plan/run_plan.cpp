@@ -180,7 +180,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   const Manifest& data = corpus.manifest();
   const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
   const double step_tokens = static_cast<double>(c.batch.rows * c.batch.blocks);
-  const double epoch_steps = static_cast<double>(data.target_pieces + data.num_pairs) / step_tokens;
+  const double epoch_steps = static_cast<double>(data.target_tokens + data.num_pairs) / step_tokens;
   std::string s;
   const auto row = [&](const char* name, const std::string& text) { s += fmt::format("  {:<12} {}\n", name, text); };
   row("model", describe_model(c.model));
@@ -196,8 +196,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                                params.mixed() ? " activations and matmuls; weights, gradients, moments and sums in f32"
                                               : " throughout"));
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
-                          format_count(static_cast<double>(data.source_pieces + data.num_pairs)),
-                          format_count(static_cast<double>(data.target_pieces + data.num_pairs))));
+                          format_count(static_cast<double>(data.source_tokens + data.num_pairs)),
+                          format_count(static_cast<double>(data.target_tokens + data.num_pairs))));
   row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", c.batch.source_rows,
                            c.batch.rows, data.longest_source, data.longest_target,
                            data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows

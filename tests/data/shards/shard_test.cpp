@@ -93,8 +93,8 @@ void good_target(Hdf5Image& image) {
 TEST_F(ShardTest, GivesBackWhatWasWritten) {
   const ShardEntry entry = write(kPairs, header_of(10, 10));
   EXPECT_EQ(entry.num_pairs, 3);
-  EXPECT_EQ(entry.source_pieces, 6);
-  EXPECT_EQ(entry.target_pieces, 6);
+  EXPECT_EQ(entry.source_tokens, 6);
+  EXPECT_EQ(entry.target_tokens, 6);
   EXPECT_EQ(entry.sha256, sha256_of_file(folder_ / "a.h5"));
   expect_same_pairs(read(entry));
   EXPECT_EQ(testing::names_in(folder_.path()), std::vector<std::string>{"a.h5"});
@@ -217,7 +217,7 @@ TEST_F(ShardTest, RefusesMissingAndForeignDatasetsAndVersions) {
   expect_refused(write_by_hand(good_target, /*version=*/2), {"hand.h5", "format_version", "is 2, must be 1"});
 }
 
-// Replaces target_pieces of a good shard by the dataset of `make`, with the HDF5 library itself.
+// Replaces target_tokens of a good shard by the dataset of `make`, with the HDF5 library itself.
 ShardEntry with_other_target(const TemporaryFolder& folder, ShardEntry entry, const std::function<void(hid_t)>& make) {
   const hid_t file = H5Fopen((folder / entry.file).c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Ldelete(file, "target_pieces", H5P_DEFAULT);

@@ -156,9 +156,9 @@ TEST_F(AlignmentFilesTest, ADrawingsColoursReachToItsLargestValue) {
 }
 
 TEST_F(AlignmentFilesTest, ADrawingOfALongSentenceHasSmallerCells) {
-  const auto width = [&](size_t pieces) {
+  const auto width = [&](size_t tokens) {
     const Alignment a{
-        .source = std::vector<int32_t>(pieces, 270), .target = {2}, .weights = std::vector<float>(pieces)};
+        .source = std::vector<int32_t>(tokens, 270), .target = {2}, .weights = std::vector<float>(tokens)};
     return std::stod(XmlReader::read(drawing(a, *tokenizer_, *tokenizer_, "")).front().attributes.at("width"));
   };
   EXPECT_NEAR(width(40) - width(20), 20 * 22, 1);

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-using Pieces = std::vector<int32_t>;
+using Tokens = std::vector<int32_t>;
 using Results = std::vector<std::vector<Hypothesis>>;
 using testing::all_or_few;
 
@@ -47,11 +47,11 @@ struct SmallModel {
   }
   // Log probability of each token of each target and of its eos, given the source, by the whole decoder
   // without cache.
-  std::vector<std::vector<double>> rows(const Pieces& source, const std::vector<Pieces>& targets) {
+  std::vector<std::vector<double>> rows(const Tokens& source, const std::vector<Tokens>& targets) {
     int64_t target_rows = 0;
-    for (const Pieces& t : targets) target_rows += static_cast<int64_t>(t.size()) + 1;
+    for (const Tokens& t : targets) target_rows += static_cast<int64_t>(t.size()) + 1;
     BlockBuilder builder((static_cast<int64_t>(source.size()) + 1) * static_cast<int64_t>(targets.size()), target_rows);
-    for (const Pieces& t : targets) builder.add(source, t);
+    for (const Tokens& t : targets) builder.add(source, t);
     const Block block = builder.finish(0);
     Pass p{.ctx = ctx, .arena = arena, .tp = tp};
     const std::vector<float> nll = to_host<float>(ctx, model.loss(p, load_batch(p, block), /*smoothing=*/0).nll);
@@ -61,13 +61,13 @@ struct SmallModel {
         rows[i].push_back(-static_cast<double>(nll[static_cast<size_t>(row)]));
     return rows;
   }
-  std::vector<double> log_probs(const Pieces& source, const std::vector<Pieces>& targets) {
+  std::vector<double> log_probs(const Tokens& source, const std::vector<Tokens>& targets) {
     std::vector<double> sums;
     for (const std::vector<double>& of_rows : rows(source, targets))
       sums.push_back(std::accumulate(of_rows.begin(), of_rows.end(), 0.0));
     return sums;
   }
-  double log_prob(const Pieces& source, const Pieces& target) { return log_probs(source, {target})[0]; }
+  double log_prob(const Tokens& source, const Tokens& target) { return log_probs(source, {target})[0]; }
 
   Context ctx{testing::test_device()};
   Arena arena{size_t{32} << 20, testing::test_device()};
@@ -89,9 +89,9 @@ std::vector<BeamRequest> random_requests(int64_t count, int64_t vocabulary, int6
   std::mt19937 random(seed);
   std::vector<BeamRequest> requests;
   for (int64_t i = 0; i < count; ++i) {
-    Pieces source(1 + random() % static_cast<uint32_t>(longest));
+    Tokens source(1 + random() % static_cast<uint32_t>(longest));
     for (int32_t& id : source) id = static_cast<int32_t>(3 + random() % static_cast<uint32_t>(vocabulary - 3));
-    requests.push_back({.source = source, .max_pieces = static_cast<int64_t>(source.size()) + 5});
+    requests.push_back({.source = source, .max_tokens = static_cast<int64_t>(source.size()) + 5});
   }
   return requests;
 }
@@ -101,7 +101,7 @@ void expect_same_bits(const Results& a, const Results& b) {
   for (size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(a[i].size(), b[i].size());
     for (size_t k = 0; k < a[i].size(); ++k) {
-      EXPECT_EQ(a[i][k].pieces, b[i][k].pieces) << "sentence " << i;
+      EXPECT_EQ(a[i][k].tokens, b[i][k].tokens) << "sentence " << i;
       EXPECT_EQ(a[i][k].log_prob, b[i][k].log_prob) << "sentence " << i;
       EXPECT_EQ(a[i][k].score, b[i][k].score) << "sentence " << i;
     }
@@ -112,16 +112,16 @@ void expect_same_bits(const Results& a, const Results& b) {
 // that continues with it, and eos as the target so far.
 Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32_t vocabulary) {
   for (Hypothesis h;;) {
-    const size_t length = h.pieces.size();
-    std::vector<Pieces> targets{h.pieces};
+    const size_t length = h.tokens.size();
+    std::vector<Tokens> targets{h.tokens};
     for (int32_t id = 0; id < vocabulary; ++id) {
-      targets.push_back(h.pieces);
+      targets.push_back(h.tokens);
       targets.back().push_back(id);
     }
     const std::vector<std::vector<double>> rows = m.rows(request.source, targets);
     int32_t best = SpecialIds::eos;
     double best_log_prob = rows[0][length];
-    if (static_cast<int64_t>(length) < request.max_pieces) {
+    if (static_cast<int64_t>(length) < request.max_tokens) {
       for (int32_t id = 0; id < vocabulary; ++id) {
         const double log_prob = rows[static_cast<size_t>(id) + 1][length];
         if (id != SpecialIds::bos && log_prob > best_log_prob) best_log_prob = log_prob, best = id;
@@ -129,7 +129,7 @@ Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32
     }
     h.log_prob += best_log_prob;
     if (best == SpecialIds::eos) return h;
-    h.pieces.push_back(best);
+    h.tokens.push_back(best);
   }
 }
 
@@ -148,7 +148,7 @@ TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
     for (size_t i = 0; i < requests.size(); ++i) {
       const Hypothesis expected = greedy_without_cache(m, requests[i], 13);
       ASSERT_EQ(found[i].size(), 1u);
-      EXPECT_EQ(found[i][0].pieces, expected.pieces);
+      EXPECT_EQ(found[i][0].tokens, expected.tokens);
       EXPECT_NEAR(found[i][0].log_prob, expected.log_prob, 1e-4);
     }
   }
@@ -156,8 +156,8 @@ TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
 
 TEST_F(BeamSearchTest, AsWideAsEverythingIsExhaustiveSearch) {
   SmallModel m(*alone_, 6);
-  const Pieces source{3, 5, 4, 4};
-  std::vector<Pieces> all{{}};
+  const Tokens source{3, 5, 4, 4};
+  std::vector<Tokens> all{{}};
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].size() == 3) continue;
     for (const int32_t id : {0, 3, 4, 5}) {
@@ -176,10 +176,10 @@ TEST_F(BeamSearchTest, AsWideAsEverythingIsExhaustiveSearch) {
             [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
 
   const Results found =
-      m.search({{.source = source, .max_pieces = 3}}, {.beam = 85, .length_penalty = 0.8, .nbest = 85});
+      m.search({{.source = source, .max_tokens = 3}}, {.beam = 85, .length_penalty = 0.8, .nbest = 85});
   ASSERT_EQ(found[0].size(), 85u);
   for (size_t i = 0; i < 85; ++i) {
-    EXPECT_EQ(found[0][i].pieces, expected[i].pieces) << i;
+    EXPECT_EQ(found[0][i].tokens, expected[i].tokens) << i;
     EXPECT_NEAR(found[0][i].score, expected[i].score, 1e-4) << i;
   }
 }
@@ -190,19 +190,19 @@ TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
   const Results found = m.search(requests, {.beam = 4, .length_penalty = 1.0, .nbest = 4});
   for (size_t i = 0; i < requests.size(); ++i) {
     ASSERT_EQ(found[i].size(), 4u);
-    std::vector<Pieces> targets;
-    for (const Hypothesis& h : found[i]) targets.push_back(h.pieces);
+    std::vector<Tokens> targets;
+    for (const Hypothesis& h : found[i]) targets.push_back(h.tokens);
     const std::vector<double> log_probs = m.log_probs(requests[i].source, targets);
     for (size_t k = 0; k < 4; ++k) {
       const Hypothesis& h = found[i][k];
       EXPECT_NEAR(h.log_prob, log_probs[k], 1e-3);
-      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(static_cast<int64_t>(h.pieces.size()) + 1, 1.0));
-      EXPECT_LE(static_cast<int64_t>(h.pieces.size()), requests[i].max_pieces);
-      EXPECT_EQ(std::count(h.pieces.begin(), h.pieces.end(), SpecialIds::bos), 0);
-      EXPECT_EQ(std::count(h.pieces.begin(), h.pieces.end(), SpecialIds::eos), 0);
+      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(static_cast<int64_t>(h.tokens.size()) + 1, 1.0));
+      EXPECT_LE(static_cast<int64_t>(h.tokens.size()), requests[i].max_tokens);
+      EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), SpecialIds::bos), 0);
+      EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), SpecialIds::eos), 0);
       if (k > 0) {
         EXPECT_GE(found[i][k - 1].score, h.score);
-        EXPECT_NE(found[i][k - 1].pieces, h.pieces);
+        EXPECT_NE(found[i][k - 1].tokens, h.tokens);
       }
     }
   }
@@ -251,15 +251,15 @@ TEST_F(BeamSearchTest, AResultDoesNotDependOnTheOrder) {
 TEST_F(BeamSearchTest, LongSentencesTakeTheRowsOfSeveralGroups) {
   SmallModel m(*alone_, 23, /*max_positions=*/700);
   std::vector<BeamRequest> requests = random_requests(30, 23);
-  requests[4] = {.source = Pieces(400, 9), .max_pieces = 650};
-  requests[17] = {.source = Pieces(120, 8), .max_pieces = 300};
+  requests[4] = {.source = Tokens(400, 9), .max_tokens = 650};
+  requests[17] = {.source = Tokens(120, 8), .max_tokens = 300};
   BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3});
   const Results together = search.search(requests);
   for (const size_t i : {size_t{4}, size_t{17}, size_t{0}}) {
     const std::vector<Hypothesis> alone = search.search({requests[i]})[0];
-    EXPECT_EQ(together[i][0].pieces, alone[0].pieces);
+    EXPECT_EQ(together[i][0].tokens, alone[0].tokens);
     EXPECT_EQ(together[i][0].log_prob, alone[0].log_prob);
-    EXPECT_NEAR(alone[0].log_prob, m.log_prob(requests[i].source, alone[0].pieces),
+    EXPECT_NEAR(alone[0].log_prob, m.log_prob(requests[i].source, alone[0].tokens),
                 1e-5 * std::abs(alone[0].log_prob) + 1e-4);
   }
 }
@@ -278,7 +278,7 @@ TEST_F(BeamSearchTest, TensorParallelRanksFindTheSame) {
   });
   expect_same_bits(found[0], found[1]);
   for (size_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(found[0][i][0].pieces, expected[i][0].pieces);
+    EXPECT_EQ(found[0][i][0].tokens, expected[i][0].tokens);
     EXPECT_NEAR(found[0][i][0].score, expected[i][0].score, 1e-3);
   }
 }
@@ -291,7 +291,7 @@ TEST_F(BeamSearchTest, RanksWithFewColumnsOfATinyVocabularyTakePart) {
     set_num_threads(1);
     SmallModel half(group, 5);
     const Results found = half.search(requests, {.beam = 6, .nbest = 6});
-    for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(found[i][0].pieces, expected[i][0].pieces);
+    for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(found[i][0].tokens, expected[i][0].tokens);
   });
 }
 

@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 constexpr int32_t kEnd = SpecialIds::eos;
-using Pieces = std::vector<int32_t>;
+using Tokens = std::vector<int32_t>;
 
 TEST(LengthPenalty, IsGnmts) {
   EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1.0);
@@ -25,12 +25,12 @@ TEST(Beam, OfOneTakesTheBestPieceUntilItIsTheEnd) {
   Beam beam({.beam = 1}, 10);
   beam.advance({{0, 5, -1.0}, {0, kEnd, -2.0}, {0, 4, -3.0}});
   ASSERT_EQ(beam.open().size(), 1u);
-  EXPECT_EQ(beam.open()[0].pieces, Pieces{5});
+  EXPECT_EQ(beam.open()[0].tokens, Tokens{5});
   EXPECT_FALSE(beam.done());
   beam.advance({{0, kEnd, -1.5}, {0, 4, -1.6}});
   EXPECT_TRUE(beam.done());
   ASSERT_EQ(beam.best().size(), 1u);
-  EXPECT_EQ(beam.best()[0].pieces, Pieces{5});
+  EXPECT_EQ(beam.best()[0].tokens, Tokens{5});
   EXPECT_DOUBLE_EQ(beam.best()[0].log_prob, -1.5);
   EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.5 / std::pow(7.0 / 6.0, 0.6));
 }
@@ -39,11 +39,11 @@ TEST(Beam, BreaksTiesByTheBetterParentThenTheLowerId) {
   Beam beam({.beam = 2, .length_penalty = 0}, 10);
   beam.advance({{0, 9, -1.0}, {0, 8, -1.0}, {0, 7, -1.0}});
   ASSERT_EQ(beam.open().size(), 2u);
-  EXPECT_EQ(beam.open()[0].pieces, Pieces{7});
-  EXPECT_EQ(beam.open()[1].pieces, Pieces{8});
+  EXPECT_EQ(beam.open()[0].tokens, Tokens{7});
+  EXPECT_EQ(beam.open()[1].tokens, Tokens{8});
   beam.advance({{1, 3, -2.0}, {0, 6, -2.0}, {0, 5, -2.0}});
-  EXPECT_EQ(beam.open()[0].pieces, (Pieces{7, 5}));
-  EXPECT_EQ(beam.open()[1].pieces, (Pieces{7, 6}));
+  EXPECT_EQ(beam.open()[0].tokens, (Tokens{7, 5}));
+  EXPECT_EQ(beam.open()[1].tokens, (Tokens{7, 6}));
 }
 
 TEST(Beam, GivesFinishedHypothesesByScoreNotByTime) {
@@ -54,8 +54,8 @@ TEST(Beam, GivesFinishedHypothesesByScoreNotByTime) {
   ASSERT_TRUE(beam.done());
   const std::vector<Hypothesis> best = beam.best();
   ASSERT_EQ(best.size(), 2u);
-  EXPECT_EQ(best[0].pieces, Pieces{5});
-  EXPECT_EQ(best[1].pieces, Pieces{});
+  EXPECT_EQ(best[0].tokens, Tokens{5});
+  EXPECT_EQ(best[1].tokens, Tokens{});
 }
 
 TEST(Beam, ContinuesWhileAnOpenHypothesisCanStillWin) {
@@ -76,7 +76,7 @@ TEST(Beam, MustEndAtItsMaximumLength) {
   EXPECT_TRUE(beam.must_end());
   beam.advance({{0, kEnd, -9}});
   EXPECT_TRUE(beam.done());
-  EXPECT_EQ(beam.best()[0].pieces, (Pieces{5, 5}));
+  EXPECT_EQ(beam.best()[0].tokens, (Tokens{5, 5}));
 }
 
 TEST(Beam, CopiesSlotsOnlyForFurtherChildrenAndOnlyToFreeSlots) {

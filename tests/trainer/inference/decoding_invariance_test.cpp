@@ -20,15 +20,15 @@
 namespace weft::testing {
 namespace {
 
-using Pieces = std::vector<int32_t>;
+using Tokens = std::vector<int32_t>;
 using Values = std::map<std::string, std::vector<float>>;  // by parameter, global layout
 
 constexpr int64_t kPositions = 260;
 
-Pieces random_pieces(size_t length, std::mt19937& random) {
-  Pieces pieces(length);
-  for (int32_t& id : pieces) id = static_cast<int32_t>(10 + random() % 12);
-  return pieces;
+Tokens random_tokens(size_t length, std::mt19937& random) {
+  Tokens tokens(length);
+  for (int32_t& id : tokens) id = static_cast<int32_t>(10 + random() % 12);
+  return tokens;
 }
 
 ModelConfig model_config(int64_t vocabulary) {
@@ -54,10 +54,10 @@ Values train_to_turn_around(int64_t vocabulary) {
   for (int64_t step = 1; step <= 150; ++step) {
     BlockBuilder builder(256, 256);
     for (int64_t rows = 0;;) {
-      const Pieces source = random_pieces(1 + random() % 12, random);
+      const Tokens source = random_tokens(1 + random() % 12, random);
       rows += static_cast<int64_t>(source.size()) + 1;
       if (rows > 256) break;
-      builder.add(source, Pieces(source.rbegin(), source.rend()));
+      builder.add(source, Tokens(source.rbegin(), source.rend()));
     }
     ops::fill(m.ctx, {.x = m.params.grads()});
     Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp, .scalars = scalars.get()};
@@ -69,16 +69,16 @@ Values train_to_turn_around(int64_t vocabulary) {
 }
 
 // Lengths 1 to 200 in random order: many short, some long.
-std::vector<Pieces> sentences() {
+std::vector<Tokens> sentences() {
   std::mt19937 random(2);
-  std::vector<Pieces> all;
+  std::vector<Tokens> all;
   if (on_emulated_device()) {
-    for (const size_t length : {5, 1, 8, 2, 9, 3}) all.push_back(random_pieces(length, random));
+    for (const size_t length : {5, 1, 8, 2, 9, 3}) all.push_back(random_tokens(length, random));
     return all;
   }
-  for (size_t length = 1; length <= 40; ++length) all.push_back(random_pieces(length, random));
-  for (const size_t length : {60, 90, 120, 127, 128, 129, 150, 199, 200}) all.push_back(random_pieces(length, random));
-  for (int i = 0; i < 15; ++i) all.push_back(random_pieces(1 + random() % 8, random));
+  for (size_t length = 1; length <= 40; ++length) all.push_back(random_tokens(length, random));
+  for (const size_t length : {60, 90, 120, 127, 128, 129, 150, 199, 200}) all.push_back(random_tokens(length, random));
+  for (int i = 0; i < 15; ++i) all.push_back(random_tokens(1 + random() % 8, random));
   std::shuffle(all.begin(), all.end(), random);
   return all;
 }
@@ -101,7 +101,7 @@ class DecodingInvariance : public ::testing::Test {
     int64_t batch = 0;
     int threads = 1;
   };
-  static std::vector<NBest> translate(const std::vector<Pieces>& sources, const DecodeConfig& config, const Way& way) {
+  static std::vector<NBest> translate(const std::vector<Tokens>& sources, const DecodeConfig& config, const Way& way) {
     std::vector<NBest> result;
     run_thread_ranks(way.dp * way.tp, [&](Communicator& world) {
       set_num_threads(way.threads);
@@ -113,7 +113,7 @@ class DecodingInvariance : public ::testing::Test {
         put(m.ctx, local, p.value);
       }
       Translator translator(m.replica, *tokenizer_, *tokenizer_, config, way.batch);
-      const std::vector<NBest> found = translator.translate_pieces(sources);
+      const std::vector<NBest> found = translator.translate_tokens(sources);
       if (world.rank() == 0) result = found;
     });
     return result;
@@ -155,7 +155,7 @@ void for_each_way_to_search(const std::function<void(const DecodeConfig&)>& body
 
 TEST_F(DecodingInvariance, HoldsForEveryBatchSize) {
   for_each_way_to_search([](const DecodeConfig& config) {
-    const std::vector<Pieces> sources = sentences();
+    const std::vector<Tokens> sources = sentences();
     const std::vector<NBest> full = translate(sources, config, {});
     for (const int64_t batch : {1, 3, 7}) {
       SCOPED_TRACE(fmt::format("batch {}", batch));
@@ -166,12 +166,12 @@ TEST_F(DecodingInvariance, HoldsForEveryBatchSize) {
 
 TEST_F(DecodingInvariance, HoldsForEveryOrder) {
   for_each_way_to_search([](const DecodeConfig& config) {
-    const std::vector<Pieces> sources = sentences();
+    const std::vector<Tokens> sources = sentences();
     const std::vector<NBest> expected = translate(sources, config, {});
     std::vector<size_t> order(sources.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::shuffle(order.begin(), order.end(), std::mt19937(4));
-    std::vector<Pieces> shuffled;
+    std::vector<Tokens> shuffled;
     for (const size_t i : order) shuffled.push_back(sources[i]);
     const std::vector<NBest> found = translate(shuffled, config, {});
     std::vector<NBest> back(sources.size());
@@ -182,10 +182,10 @@ TEST_F(DecodingInvariance, HoldsForEveryOrder) {
 
 TEST_F(DecodingInvariance, HoldsInEveryCompany) {
   for_each_way_to_search([](const DecodeConfig& config) {
-    const std::vector<Pieces> sources = sentences();
+    const std::vector<Tokens> sources = sentences();
     const std::vector<NBest> all = translate(sources, config, {});
     for (size_t i = 0; i + 1 < sources.size(); i += 7) {
-      SCOPED_TRACE(fmt::format("sentence {} of {} pieces", i, sources[i].size()));
+      SCOPED_TRACE(fmt::format("sentence {} of {} tokens", i, sources[i].size()));
       expect_same_bits(translate({sources[i]}, config, {}), {all[i]});
       expect_same_bits(translate({sources[i + 1], sources[i]}, config, {}), {all[i + 1], all[i]});
     }
@@ -194,7 +194,7 @@ TEST_F(DecodingInvariance, HoldsInEveryCompany) {
 
 TEST_F(DecodingInvariance, HoldsOnEveryNumberOfDataParallelRanksAndThreads) {
   for_each_way_to_search([](const DecodeConfig& config) {
-    const std::vector<Pieces> sources = sentences();
+    const std::vector<Tokens> sources = sentences();
     const std::vector<NBest> one = translate(sources, config, {});
     expect_same_bits(translate(sources, config, {.dp = 2}), one);
     expect_same_bits(translate(sources, config, {.dp = 3}), one);
@@ -204,7 +204,7 @@ TEST_F(DecodingInvariance, HoldsOnEveryNumberOfDataParallelRanksAndThreads) {
 
 TEST_F(DecodingInvariance, HoldsToRoundingOnTensorParallelRanks) {
   for_each_way_to_search([](const DecodeConfig& config) {
-    const std::vector<Pieces> sources = sentences();
+    const std::vector<Tokens> sources = sentences();
     const std::vector<NBest> one = translate(sources, config, {}), two = translate(sources, config, {.tp = 2});
     for (size_t i = 0; i < sources.size(); ++i) {
       EXPECT_EQ(two[i][0].text, one[i][0].text) << "sentence " << i;
@@ -217,11 +217,11 @@ TEST_F(DecodingInvariance, HoldsToRoundingOnTensorParallelRanks) {
 TEST_F(DecodingInvariance, IsTestedOnAModelThatHasLearned) {
   std::mt19937 random(9);
   int right = 0;
-  std::vector<Pieces> sources;
-  for (int i = 0; i < 40; ++i) sources.push_back(random_pieces(1 + random() % 6, random));
+  std::vector<Tokens> sources;
+  for (int i = 0; i < 40; ++i) sources.push_back(random_tokens(1 + random() % 6, random));
   const std::vector<NBest> found = translate(sources, decode(4, 1, 0.6), {});
   for (size_t i = 0; i < sources.size(); ++i)
-    right += found[i][0].text == tokenizer_->decode(Pieces(sources[i].rbegin(), sources[i].rend()));
+    right += found[i][0].text == tokenizer_->decode(Tokens(sources[i].rbegin(), sources[i].rend()));
   EXPECT_GE(right, 10);  // of 40; an untrained model has none
   EXPECT_LT(right, 40);  // and certain it is not
 }

@@ -123,7 +123,7 @@ TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
     Translator translator(m.replica, *tokenizer_, *tokenizer_, config);
     const std::vector<NBest> found = translator.translate({"the house"});
     for (const Translation& t : found[0]) {
-      EXPECT_GT(std::count(t.pieces.begin(), t.pieces.end(), newline), 0);
+      EXPECT_GT(std::count(t.tokens.begin(), t.tokens.end(), newline), 0);
       EXPECT_EQ(t.text.find('\n'), std::string::npos) << ::testing::PrintToString(t.text);
     }
   });
@@ -135,7 +135,7 @@ TEST_F(TranslatorTest, CutsWhatIsLongerThanItsPositionsAndCountsIt) {
     Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
     EXPECT_EQ(translator.longest_source(), 19);
     const std::vector<int32_t> just_fits(19, 270), too_long(40, 270);
-    const std::vector<NBest> found = translator.translate_pieces({just_fits, too_long});
+    const std::vector<NBest> found = translator.translate_tokens({just_fits, too_long});
     EXPECT_EQ(translator.num_cut(), 1);
     expect_equal({found[1]}, {found[0]});
   });
