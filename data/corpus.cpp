@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
 
+#include "data/atomic_file.h"
+#include "data/sha256.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -132,6 +133,20 @@ void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out)
       out.push_back({.source = sentence(page.source, pair % kPage), .target = sentence(page.target, pair % kPage)});
     }
   });
+}
+
+std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& m) {
+  std::map<std::string, std::string> files;
+  for (const auto& [name, sha256] : {std::pair{&m.source_tokenizer, &m.source_tokenizer_sha256},
+                                     {&m.target_tokenizer, &m.target_tokenizer_sha256}}) {
+    std::string& bytes = files[*name];
+    bytes = read_file(folder + "/" + *name);
+    if (sha256_of(bytes) != *sha256)
+      fail(ErrorKind::data, fmt::format("tokenizer {}/{} is damaged or another one: its SHA-256 is not the manifest's; "
+                                        "copy it again from where it is whole, or pack the corpus again",
+                                        folder, *name));
+  }
+  return files;
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,5 +37,9 @@ class Corpus {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The tokenizer models of a corpus: file name -> contents. Each is checked against the manifest's SHA-256; a
+// data Error names one that is damaged or was replaced.
+std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& manifest);
 
 }  // namespace weft

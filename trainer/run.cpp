@@ -12,6 +12,7 @@
 #include "trainer/initial_values.h"
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/plan/same_on_all_ranks.h"
 #include "trainer/run_folder.h"
 #include "trainer/run_log.h"
 
@@ -189,6 +190,9 @@ int Run::loop() {
 
 int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
   const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size()); });
+  RunConfig compared = config;
+  compared.parallel.timeout = 0;  // a rank's own, like its device: changes no number
+  require_same_on_all_ranks(config, text_to_keep(compared, to_text), world);
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return Run(config, mesh, to_text).loop();
 }

@@ -7,11 +7,18 @@
 
 namespace weft {
 
-// SIGUSR1: save and continue; the run's time is over: validate, save, end; SIGTERM, SIGINT: save and stop.
+// SIGUSR1: save and continue. The run's time is over: validate, save, end. Every other signal below: save and
+// stop.
 enum class StopRequest : uint8_t { none = 0, save = 1, finish = 2, stop = 3 };
 
-class SignalWatch {  // handlers are installed while it lives; a second SIGTERM or SIGINT ends the process at once
+// Handles, while it lives, SIGUSR1; SIGTERM, SIGINT, SIGHUP (the terminal is gone), SIGUSR2 (a scheduler's
+// notice of a kill) and SIGXCPU (the limit of processor time). One that comes kSecondSignalSeconds or more after
+// the first asks impatiently and ends the process at once. One that comes sooner is a scheduler's repetition:
+// Slurm sends SIGTERM twice within 4 ms. SIGPIPE is ignored, so that `weft train 2>&1 | head` trains on.
+class SignalWatch {
  public:
+  static constexpr int64_t kSecondSignalSeconds = 2;
+
   SignalWatch();
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;

@@ -26,14 +26,6 @@ DataOrder data_order(const RunConfig& c) {
           .window = c.batch.window};
 }
 
-std::vector<std::string> tokenizer_files(const std::string& corpus_folder) {
-  const Corpus corpus(corpus_folder);
-  const Manifest& m = corpus.manifest();
-  std::vector<std::string> files{corpus_folder + "/" + m.source_tokenizer};
-  if (m.target_tokenizer != m.source_tokenizer) files.push_back(corpus_folder + "/" + m.target_tokenizer);
-  return files;
-}
-
 std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
   return {{"model", "", params.values()},
           {"optimizer", "adam.m.", optimizer.first_moment()},
@@ -59,7 +51,9 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
-  if (!config.data.train.empty()) start_loader({});
+  if (config.data.train.empty()) return;
+  tokenizers_ = read_tokenizers(config.data.train, read_manifest(config.data.train));
+  start_loader({});
 }
 
 void Trainer::start_loader(const Cursor& cursor) {
@@ -156,7 +150,7 @@ void Trainer::snapshot(TrainState& state) const {
 std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
   const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
   return save_checkpoint(ctx_, root, state.step, mesh_, replica_.params(), flat_states(replica_.params(), optimizer_),
-                         state.to_json(), {.config = config_text, .copied_files = tokenizer_files(config_.data.train)});
+                         state.to_json(), {.config = config_text, .files = tokenizers_});
 }
 
 void Trainer::load(const std::string& checkpoint, TrainState& state) {

@@ -5,6 +5,7 @@
 // divided by the step's target tokens.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -68,6 +69,7 @@ class Trainer {
   StepGraphs graphs_;  // after replica_: graphs must be destroyed before NCCL's communicators
   DataOrder order_;
   Architecture architecture_;
+  std::map<std::string, std::string> tokenizers_;  // the corpus': name -> contents, for the checkpoints
   std::unique_ptr<Loader> loader_;
   int64_t step_ = 0;
 };

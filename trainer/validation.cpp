@@ -1,6 +1,8 @@
 // trainer/validation.cpp: computes loss and translations of the validation set.
 #include "trainer/validation.h"
 
+#include "data/corpus.h"
+
 namespace weft {
 
 Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer)
@@ -10,6 +12,7 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
       losses_(mesh.device()),
       blocks_(load_all_blocks(config.data.valid, config.batch, mesh.dp().rank(), mesh.dp().size())) {
   if (config.train.validate_bleu == 0) return;
+  read_tokenizers(config.data.valid, read_manifest(config.data.valid));  // refuses damaged ones
   tokenizers_ = load_tokenizers(config.data.valid);
   held_out_ = read_held_out(config.data.valid, *tokenizers_.target, config.train.validate_bleu);
   translator_ =

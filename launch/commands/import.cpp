@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "data/atomic_file.h"
 #include "launch/commands.h"
 #include "launch/options/config_io.h"
 #include "launch/options/exchange_format.h"
@@ -60,8 +61,8 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
 }
 
 std::map<std::string, std::string> tokenizer_files(const ImportRequest& r) {
-  if (!r.tokenizer.empty()) return {{"tokenizer.model", r.tokenizer}};
-  return {{"source.model", r.source_tokenizer}, {"target.model", r.target_tokenizer}};
+  if (!r.tokenizer.empty()) return {{"tokenizer.model", read_file(r.tokenizer)}};
+  return {{"source.model", read_file(r.source_tokenizer)}, {"target.model", read_file(r.target_tokenizer)}};
 }
 
 void take_vocabulary(int64_t& configured, const char* option, const std::string& tokenizer, const std::string& config) {
@@ -98,7 +99,7 @@ std::string save(const ImportRequest& r, const RunConfig& config, const ParamSto
   const TrainState state{.model = Architecture::of(config.model)};
   const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
   return save_checkpoint(host, r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
-                         {.config = to_cfg(config), .copied_files = {}, .renamed_files = tokenizer_files(r)});
+                         {.config = to_cfg(config), .files = tokenizer_files(r)});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ constexpr int64_t kPairsAtOnce = 1000;
 
 void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   if (count == 0) return;
+  read_tokenizers(corpus.folder(), corpus.manifest());  // refuses damaged ones
   const Tokenizers tokenizers = load_tokenizers(corpus.folder());
   std::vector<PairIds> pairs;
   for (int64_t done = 0; done < count; done += static_cast<int64_t>(pairs.size())) {

@@ -59,7 +59,7 @@ std::vector<std::string> read_chunk(int64_t lines_before) {
     require_text(line, "standard input", lines_before + std::ssize(lines) + 1);
     lines.push_back(line);
   }
-  if (std::cin.bad()) fail(ErrorKind::io, "standard input cannot be read to its end");
+  if (std::cin.bad() || std::ferror(stdin)) fail(ErrorKind::io, "standard input cannot be read to its end");
   return lines;
 }
 

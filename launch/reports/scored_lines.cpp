@@ -20,7 +20,8 @@ namespace {
 std::string read_all(std::istream& in, const std::string& name) {
   std::ostringstream text;
   if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
-  if (in.bad() || !text) fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
+  if (in.bad() || !text || (&in == &std::cin && std::ferror(stdin)))  // to std::cin an error of stdin is its end
+    fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
   std::string bytes = std::move(text).str();
   return is_gzip(bytes) ? gunzip(bytes, name) : bytes;
 }

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "data/atomic_file.h"
 #include "tests/data/pack_fixture.h"
 #include "tests/support/errors.h"
 #include "tests/support/synthetic_corpus.h"
+#include "tests/support/text_corpus.h"
 
 namespace weft {
 namespace {
@@ -158,6 +161,17 @@ TEST_F(ManifestTest, RefusesTextThatIsNotJson) {
     write_file_atomically(file_, text);
     expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data, {file_});
   }
+}
+
+TEST(Corpus, ATokenizerIsTheManifestsOrRefused) {
+  const testing::TextCorpus text(/*num_pairs=*/20);
+  const std::string file = text.folder() + "/tokenizer.model";
+  const Manifest manifest = read_manifest(text.folder());
+  std::string bytes = read_file(file);
+  EXPECT_EQ(read_tokenizers(text.folder(), manifest).at("tokenizer.model"), bytes);
+  bytes[bytes.size() / 2] ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+  expect_error([&] { read_tokenizers(text.folder(), manifest); }, ErrorKind::data, {file, "is damaged"});
 }
 
 }  // namespace

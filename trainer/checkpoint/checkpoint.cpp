@@ -7,7 +7,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tensor/error.h"
 #include "tensor/transfer.h"
@@ -126,9 +125,7 @@ void add_small_files(CheckpointDraft& draft, const json& state, const Checkpoint
     fail(ErrorKind::internal, "the trainer's state would not read back from JSON as it is");
   draft.add_text(kStateName, text);
   draft.add_text(kConfigName, extras.config);
-  for (const std::string& path : std::set(extras.copied_files.begin(), extras.copied_files.end()))
-    draft.add_copy_of(path);
-  for (const auto& [name, path] : extras.renamed_files) draft.add_text(name, read_file(path));
+  for (const auto& [name, contents] : extras.files) draft.add_text(name, contents);
 }
 
 void check_tensors(const SafetensorsFile& file, const FileLayout& wanted) {

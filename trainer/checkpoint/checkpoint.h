@@ -27,10 +27,9 @@ struct FlatState {
   Tensor flat;
 };
 
-struct CheckpointExtras {                                 // small files that make a checkpoint usable on its own
-  std::string config;                                     // text of config.cfg
-  std::vector<std::string> copied_files;                  // paths copied in under their own names (tokenizer models)
-  std::map<std::string, std::string> renamed_files = {};  // name in the checkpoint -> path that is copied there
+struct CheckpointExtras {                         // small files that make a checkpoint usable on its own
+  std::string config;                             // text of config.cfg
+  std::map<std::string, std::string> files = {};  // name -> contents: the tokenizer models
 };
 
 // All ranks call it. dp rank 0 of each tp rank contributes its slices; world rank 0 writes. Returns the

@@ -39,7 +39,7 @@ void move_damaged_aside(const std::string& folder) {
   } catch (const Error& e) {
     std::string aside = fmt::format("{}.damaged-{}", folder, getpid());
     while (fs::exists(aside)) aside += "x";
-    fmt::print(stderr, "{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside);
+    std::fputs(fmt::format("{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside).c_str(), stderr);
     rename_durably(folder, aside);
     return;
   }
@@ -79,10 +79,6 @@ void CheckpointDraft::add_text(const std::string& file, const std::string& text)
   if (!is_plain_file_name(file) || file == kManifestName || manifest.files.contains(file))
     fail(ErrorKind::usage, fmt::format("a checkpoint cannot take a file called '{}', or has one already", file));
   manifest.files[file] = write_digested(path_of(file), text);
-}
-
-void CheckpointDraft::add_copy_of(const std::string& path) {
-  add_text(fs::path(path).filename().string(), read_file(path));
 }
 
 void CheckpointDraft::commit() {

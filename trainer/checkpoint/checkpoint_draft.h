@@ -36,8 +36,7 @@ class CheckpointDraft {
 
   std::string path_of(const std::string& file) const { return temporary_ + "/" + file; }
   void add_text(const std::string& file, const std::string& text);
-  void add_copy_of(const std::string& path);  // under its own name
-  void commit();                              // manifest, fsync, rename, fsync of the parent
+  void commit();  // manifest, fsync, rename, fsync of the parent
 
   CheckpointManifest manifest;  // the caller adds the files that it writes at path_of
 

@@ -8,24 +8,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
+#include "data/atomic_file.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  if (in.bad() || !in.is_open()) fail(ErrorKind::io, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
-  return text.str();
-}
 
 // Calls visit(record, offset of its line) for each finished line until it returns false; returns where it stopped.
 size_t visit_records(const std::string& path, const std::string& text,
@@ -51,7 +42,7 @@ size_t visit_records(const std::string& path, const std::string& text,
 EventLog::EventLog(const std::string& path, int64_t last_step) : path_(path) {
   size_t keep = 0;
   if (std::filesystem::is_regular_file(path)) {
-    keep = visit_records(path, read_text(path),
+    keep = visit_records(path, read_file(path),
                          [&](const nlohmann::json& record) { return record.value("step", int64_t{0}) <= last_step; });
   }
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -78,7 +69,7 @@ void EventLog::write(const nlohmann::ordered_json& record) {
 
 std::vector<nlohmann::json> read_event_log(const std::string& path) {
   std::vector<nlohmann::json> records;
-  visit_records(path, read_text(path), [&](nlohmann::json&& record) {
+  visit_records(path, read_file(path), [&](nlohmann::json&& record) {
     records.push_back(std::move(record));
     return true;
   });

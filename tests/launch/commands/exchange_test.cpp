@@ -52,7 +52,7 @@ class Exchange : public ::testing::Test {
     const TrainState state{.step = 40, .model = Architecture::of(config.model)};
     checkpoint_ = save_checkpoint(ctx, folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
                                   {{"model", "", params.values()}}, state.to_json(),
-                                  {.config = to_cfg(config), .copied_files = {tokenizer_}});
+                                  {.config = to_cfg(config), .files = {{"tokenizer.model", read_file(tokenizer_)}}});
   }
 
   static int run(int (*command)(const CommandContext&), std::vector<std::string> args) {

@@ -15,8 +15,7 @@ namespace {
 class CheckpointDamage : public ::testing::Test {
  protected:
   void SetUp() override {
-    write_text(folder_ / "tokenizer.model", std::string(300, 't'));
-    save(folder_.path(), 1, {.copied_files = {folder_ / "tokenizer.model"}});
+    save(folder_.path(), 1, {.files = {{"tokenizer.model", std::string(300, 't')}}});
   }
 
   void expect_refused_with(const std::string& file, const std::string& content, const std::string& what) {

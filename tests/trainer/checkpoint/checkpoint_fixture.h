@@ -90,7 +90,7 @@ inline const nlohmann::json kState = {{"cursor", 17}, {"best", 0.1 + 0.2}, {"see
 struct SaveOptions {
   int dp = 1, tp = 1;
   float seed = 0;
-  std::vector<std::string> copied_files = {};
+  std::map<std::string, std::string> files = {};
   std::function<void(Communicator&, Model&)> before = nullptr;  // on every rank
 };
 
@@ -102,7 +102,7 @@ inline void save(const std::string& root, int64_t step, const SaveOptions& optio
     if (options.before) options.before(world, model);
     const nlohmann::json state = world.rank() == 0 ? kState : nlohmann::json();  // only rank 0's is used
     save_checkpoint(model.ctx, root, step, mesh, model.params, model.buffers(), state,
-                    {.config = "[train]\nsteps = 3\n", .copied_files = options.copied_files});
+                    {.config = "[train]\nsteps = 3\n", .files = options.files});
   });
 }
 

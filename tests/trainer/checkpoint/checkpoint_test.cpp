@@ -74,16 +74,14 @@ TEST(Checkpoint, VocabularyIsStoredWithoutTheRowsThatPadIt) {
 
 TEST(Checkpoint, ManifestListsEveryFileAndTensor) {
   const Folder folder;
-  write_text(folder / "tokenizer.model", "pieces");
-  const std::string tokenizer = folder / "tokenizer.model";
-  save(folder / "run", 1200, {.dp = 2, .tp = 2, .copied_files = {tokenizer, tokenizer}});
+  save(folder / "run", 1200, {.dp = 2, .tp = 2, .files = {{"tokenizer.model", "entries"}}});
   const CheckpointManifest manifest = read_checkpoint_manifest(folder / "run/step-00001200");
   std::vector<std::string> names = {kManifestName};
   for (const auto& [name, digest] : manifest.files) names.push_back(name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, names_in(folder / "run/step-00001200"));
   EXPECT_EQ(names_in(folder / "run"), std::vector<std::string>{"step-00001200"});
-  EXPECT_EQ(read_text(folder / "run/step-00001200/tokenizer.model"), "pieces");
+  EXPECT_EQ(read_text(folder / "run/step-00001200/tokenizer.model"), "entries");
   EXPECT_EQ(manifest.step, 1200);
   EXPECT_EQ(manifest.dp, 2);
   EXPECT_EQ(manifest.tp, 2);
@@ -171,9 +169,8 @@ TEST(Checkpoint, AStateThatJsonCannotHoldIsRefused) {
 
 TEST(Checkpoint, TwoFilesOfOneNameAreRefused) {
   const Folder folder;
-  write_text(folder / "config.cfg", "of somebody else");
   const std::string message =
-      message_of(ErrorKind::usage, [&] { save(folder / "run", 1, {.copied_files = {folder / "config.cfg"}}); });
+      message_of(ErrorKind::usage, [&] { save(folder / "run", 1, {.files = {{"config.cfg", "of somebody else"}}}); });
   EXPECT_TRUE(holds(message, "'config.cfg'")) << message;
 }
 

@@ -28,7 +28,7 @@ class ModelLoaderTest : public ::testing::Test {
       RandomModel m(config_.model, mesh, /*max_positions=*/1024);
       step_folder_ =
           save_checkpoint(m.ctx, folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
-                          {{"step", 40}}, {.config = "", .copied_files = {tokenizer_file}});
+                          {{"step", 40}}, {.config = "", .files = {{"tokenizer.model", read_file(tokenizer_file)}}});
       expected_ = Translator(m.replica, tokenizer, tokenizer, config_.decode).translate(lines_);
     });
   }

@@ -86,7 +86,9 @@ class PrecisionOfARun : public ::testing::Test {
   static std::string train(const RunConfig& c) {
     ::testing::internal::CaptureStderr();
     const auto world = make_single_communicator();
-    run_training(c, *world, [](const RunConfig& k) { return name_of(storage_of(k.train.precision)); });
+    run_training(c, *world, [](const RunConfig& k) {
+      return k.train.precision == kAuto ? "undecided" : name_of(storage_of(k.train.precision));
+    });
     return ::testing::internal::GetCapturedStderr();
   }
   static std::string plan(const RunConfig& c) {
