@@ -49,6 +49,9 @@ class Communicator {
 
   // The step of the next collectives, for the message if one of them hangs.
   virtual void set_step(int64_t) {}
+  // From now on, a wait for other ranks that exceeds `seconds` ends this process with a message. Where it waited,
+  // and its recent collectives, are written to `folder` ("": nowhere). Over NCCL, NcclLimits does the same.
+  virtual void limit_waits(double /*seconds*/, const std::string& /*folder*/) {}
 
   // Helpers for host values.
   double sum(double value);

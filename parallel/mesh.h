@@ -34,7 +34,8 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
     v("timeout", timeout,
-      "seconds for ranks to connect over NCCL, and for each collective; a slower one is named and all ranks exit");
+      "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
+      "named and all ranks exit");
   }
 };
 

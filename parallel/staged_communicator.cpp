@@ -62,6 +62,7 @@ class StagedCommunicator final : public Communicator {
 
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
+  void set_step(int64_t step) override { inner_.set_step(step); }
 
   void all_reduce(const Tensor& x, ReduceOp op) override {
     const Tensor host = to_host(x, from_);

@@ -100,6 +100,7 @@ void Run::take_initial_values() {
 }
 
 void Run::start(const std::string& resume_from) {
+  mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
     trainer_->snapshot(state_);
@@ -181,7 +182,12 @@ int Run::loop() {
     if (last || best_is_new_ || request == StopRequest::save || (t.save_every > 0 && state_.step % t.save_every == 0))
       save();
   }
-  if (request != StopRequest::stop) return 0;
+  if (request != StopRequest::stop) {
+    all_or_none(mesh_.world(), [&] {
+      if (is_main_rank()) folder_->note_finished(state_.step);
+    });
+    return 0;
+  }
   log_.message("stopped on request and saved; the same command resumes");
   return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
 }
@@ -193,6 +199,7 @@ int run_training(const RunConfig& wanted, Communicator& world, const ConfigText&
   RunConfig compared = config;
   compared.parallel.timeout = 0;  // a rank's own, like its device: changes no number
   require_same_on_all_ranks(config, text_to_keep(compared, to_text), world);
+  world.limit_waits(config.parallel.timeout, "");  // there may be no run's folder yet
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return Run(config, mesh, to_text).loop();
 }

@@ -6,6 +6,7 @@
 // may progress them in any order.
 #include <mpi.h>
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -28,7 +29,7 @@ std::byte* at(const Tensor& x, int64_t element) {
 
 class Group {  // owns an MPI communicator
  public:
-  Group(MPI_Comm comm, MpiLimits limits) : comm(comm), limits(limits) {
+  Group(MPI_Comm comm, MpiLimits limits, MpiWatchdog& watchdog) : comm(comm), limits(limits), watchdog(watchdog) {
     check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
@@ -39,11 +40,17 @@ class Group {  // owns an MPI communicator
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
+  // While it lives, this rank waits in a call with these bytes.
+  MpiWatchdog::Wait wait(const char* name, size_t bytes) const {
+    return {watchdog, {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank, .size = size}};
+  }
+
   // The tag of the next reduction; when it wraps around, its first user has long finished.
   int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;
   const MpiLimits limits;
+  MpiWatchdog& watchdog;
   int rank = 0, size = 1;
 
  private:
@@ -99,6 +106,10 @@ class Reduction {
     out_ = y.data;
   }
 
+  void wait() {
+    const auto waiting = group_.wait(gathers_ ? "all_reduce" : "reduce_scatter", x_.bytes());
+    advance(/*block=*/true);
+  }
   bool advance(bool block) {
     if (exchanging_) {
       if (!transfers_.finished(block)) return false;
@@ -164,21 +175,23 @@ class MpiWork : public PendingWork {
     // Abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
     if (reduction_) static_cast<void>(reduction_.release());
   }
-  void poll() override { finish(false); }
-  void wait() override { finish(true); }
-
- private:
-  void finish(bool block) {
-    if (reduction_ && reduction_->advance(block)) idle_.push_back(std::move(reduction_));
+  void poll() override {
+    if (reduction_ && reduction_->advance(/*block=*/false)) idle_.push_back(std::move(reduction_));
+  }
+  void wait() override {
+    if (!reduction_) return;
+    reduction_->wait();
+    idle_.push_back(std::move(reduction_));
   }
 
+ private:
   std::unique_ptr<Reduction> reduction_;  // empty when done
   Reductions& idle_;
 };
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm comm, MpiLimits limits) : group_(comm, limits) {}
+  MpiCommunicator(MPI_Comm comm, MpiLimits limits, MpiWatchdog& watchdog) : group_(comm, limits, watchdog) {}
   int rank() const override { return group_.rank; }
   int size() const override { return group_.size; }
 
@@ -207,6 +220,7 @@ class MpiCommunicator : public Communicator {
   void all_gather(const Tensor& x, const Tensor& y) override {
     check_gather(x, y, size());
     if (y.numel() <= group_.limits.message) return gather_at_once(x, y.data);
+    const auto waiting = group_.wait("all_gather", y.bytes());
     Transfers transfers;
     const int tag = group_.next_tag();
     std::memcpy(at(y, rank() * x.numel()), x.data, x.bytes());
@@ -220,28 +234,39 @@ class MpiCommunicator : public Communicator {
 
   void broadcast(const Tensor& x, int root) override {
     check_collective(x);
+    const auto waiting = group_.wait("broadcast", x.bytes());
     for_each_piece(x.numel(), group_.limits.message, [&](int64_t begin, int64_t n) {
       check_mpi(MPI_Bcast(at(x, begin), static_cast<int>(n), mpi_type(x.dtype), root, group_.comm), "MPI_Bcast");
     });
   }
 
-  void barrier() override { check_mpi(MPI_Barrier(group_.comm), "MPI_Barrier"); }
+  void barrier() override {
+    const auto waiting = group_.wait("barrier", 0);
+    check_mpi(MPI_Barrier(group_.comm), "MPI_Barrier");
+  }
+
+  void set_step(int64_t step) override { group_.watchdog.set_step(step); }
+  void limit_waits(double seconds, const std::string& folder) override {
+    group_.watchdog.limit(std::chrono::milliseconds(std::llround(1000 * seconds)), folder);
+  }
 
   std::unique_ptr<Communicator> split(int color, int key) override {
+    const auto waiting = group_.wait("split", 0);
     MPI_Comm part;
     check_mpi(MPI_Comm_split(group_.comm, color, key, &part), "MPI_Comm_split");
-    return std::make_unique<MpiCommunicator>(part, group_.limits);
+    return std::make_unique<MpiCommunicator>(part, group_.limits, group_.watchdog);
   }
 
   std::unique_ptr<Communicator> split_by_host() override {  // hosts: ranks that can share memory
     MPI_Comm part;
     check_mpi(MPI_Comm_split_type(group_.comm, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
               "MPI_Comm_split_type");
-    return std::make_unique<MpiCommunicator>(part, group_.limits);
+    return std::make_unique<MpiCommunicator>(part, group_.limits, group_.watchdog);
   }
 
  private:
   void gather_at_once(const Tensor& x, void* all) {
+    const auto waiting = group_.wait("all_gather", x.bytes() * static_cast<size_t>(size()));
     const int count = static_cast<int>(x.numel());
     check_mpi(MPI_Allgather(x.data, count, mpi_type(x.dtype), all, count, mpi_type(x.dtype), group_.comm),
               "MPI_Allgather");
@@ -275,7 +300,7 @@ class MpiCommunicator : public Communicator {
 std::unique_ptr<Communicator> MpiSession::world(MpiLimits limits) const {
   MPI_Comm copy;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
-  return std::make_unique<MpiCommunicator>(copy, limits);
+  return std::make_unique<MpiCommunicator>(copy, limits, *watchdog_);
 }
 
 }  // namespace weft

@@ -30,6 +30,8 @@ MpiSession::MpiSession() : exceptions_at_start_(std::uncaught_exceptions()) {
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
 
+  watchdog_ = std::make_unique<MpiWatchdog>(rank_, size_);
+
   MPI_Comm machine;
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
             "MPI_Comm_split_type");

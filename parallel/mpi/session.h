@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "parallel/communicator.h"
+#include "parallel/mpi/watchdog.h"
 
 namespace weft {
 
@@ -35,6 +36,7 @@ class MpiSession {
  private:
   int exceptions_at_start_;
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  std::unique_ptr<MpiWatchdog> watchdog_;  // of all communicators
 };
 
 }  // namespace weft

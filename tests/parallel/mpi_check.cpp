@@ -2,9 +2,12 @@
 // status 0 if all pass.
 //
 // With the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
+// With "stop FOLDER" it stops: the others must name it and end.
+#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "communicator_cases.h"
 #include "parallel/mpi/session.h"
@@ -31,9 +34,19 @@ void fail_beside_waiting_ranks(const MpiSession& session) {
   world->barrier();
 }
 
-void check(const MpiSession& session, bool failing) {
+void stop_beside_waiting_ranks(const MpiSession& session, const std::string& folder) {
+  const auto world = session.world();
+  world->limit_waits(0.3, folder);
+  world->set_step(7);
+  world->barrier();
+  if (world->rank() == world->size() - 1) std::raise(SIGSTOP);
+  world->max(1);
+}
+
+void check(const MpiSession& session, const std::vector<std::string>& args) {
   testing::expect(session.local_rank() < session.local_size() && session.local_size() <= session.size(), "local rank");
-  if (failing) return fail_beside_waiting_ranks(session);
+  if (!args.empty() && args[0] == "fail") return fail_beside_waiting_ranks(session);
+  if (args.size() == 2 && args[0] == "stop") return stop_beside_waiting_ranks(session, args[1]);
   run_cases(session, "usual", {});
   run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // splits every tensor into several messages
   run_cases(session, "equal", {.message = 2048, .small_reduce = 0});
@@ -45,7 +58,7 @@ void check(const MpiSession& session, bool failing) {
 int main(int argc, char** argv) {
   weft::MpiSession session;
   try {
-    weft::check(session, argc > 1 && std::strcmp(argv[1], "fail") == 0);
+    weft::check(session, {argv + 1, argv + argc});
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "FAILED  rank {}: {}\n", session.rank(), e.what());

@@ -1,0 +1,116 @@
+// parallel/mpi/watchdog.cpp: notices waits that are too long, and reports them.
+#include "parallel/mpi/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "parallel/communicator.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestInterval{200};  // between two looks
+constexpr milliseconds kOthers{500};           // for other ranks to write their reports
+constexpr int kMostNamed = 16;                 // ranks in the message
+
+std::string text_of(const MpiWatchdog::Call& call) {
+  return fmt::format("{} of {} bytes, rank {} of a group of {}, step {}", call.name, call.bytes, call.rank, call.size,
+                     call.step);
+}
+
+}  // namespace
+
+MpiWatchdog::~MpiWatchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  closed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  limit_ = longest;
+  folder_ = folder;
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // an earlier run's
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
+void MpiWatchdog::begin(Call call) {
+  call.step = step_;
+  const std::lock_guard lock(mutex_);
+  recent_[num_calls_++ % kRecent] = call;
+  waiting_ = true;
+  since_ = std::chrono::steady_clock::now();
+}
+
+void MpiWatchdog::end() {
+  const std::lock_guard lock(mutex_);
+  waiting_ = false;
+}
+
+void MpiWatchdog::run() {
+  std::unique_lock lock(mutex_);
+  const auto interval = [&] { return std::clamp(limit_ / 8, milliseconds(1), kLongestInterval); };
+  while (!closed_.wait_for(lock, interval(), [&] { return closing_; }))
+    if (waiting_ && std::chrono::steady_clock::now() - since_ > limit_) give_up();
+}
+
+std::string MpiWatchdog::file_of(int rank) const { return fmt::format("{}/rank-{}.txt", folder_, rank); }
+
+std::string MpiWatchdog::wait_text() const {
+  return fmt::format("rank {} on {} waits in {}", rank_, host_name(), text_of(recent_[(num_calls_ - 1) % kRecent]));
+}
+
+// First line: the wait. Then the collectives before it, the latest first.
+void MpiWatchdog::write_report() const {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);
+  const std::string file = file_of(rank_), temporary = file + ".tmp";
+  {
+    std::ofstream out(temporary);
+    out << wait_text() << '\n';
+    for (uint64_t n = num_calls_ - 1; n > 0 && num_calls_ - n < kRecent; --n)
+      out << fmt::format("  before: call {}, {}\n", n, text_of(recent_[(n - 1) % kRecent]));
+  }
+  std::filesystem::rename(temporary, file, ignored);  // so that nobody reads half of it
+}
+
+void MpiWatchdog::give_up() {
+  std::string text = fmt::format("weft: {} for more than {:g} s (parallel.timeout)\n", wait_text(),
+                                 std::chrono::duration<double>(limit_).count());
+  if (!folder_.empty()) {
+    write_report();
+    std::this_thread::sleep_for(kOthers);
+    std::string silent;
+    int named = 0;
+    for (int rank = 0; rank < size_; ++rank) {
+      std::string line;
+      std::ifstream report(file_of(rank));
+      if (std::getline(report, line)) {
+        if (rank != rank_ && named++ < kMostNamed) text += "  " + line + "\n";
+      } else {
+        silent += fmt::format("{}{}", silent.empty() ? "" : ", ", rank);
+      }
+    }
+    if (!silent.empty())
+      text += fmt::format("  no sign of rank {}: it hangs, was stopped, works elsewhere or is cut off\n", silent);
+    text += fmt::format("  the recent collectives of each rank are in {}\n", folder_);
+  }
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+  std::_Exit(static_cast<int>(ErrorKind::peer));
+}
+
+}  // namespace weft

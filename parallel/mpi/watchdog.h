@@ -1,0 +1,74 @@
+// parallel/mpi/watchdog.h: a thread that ends this process when MPI waits for other ranks too long.
+//
+// MPI notices a rank that dies, but waits for ever for one that hangs, is stopped or is cut off. When a wait
+// exceeds the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the
+// others a moment to do the same, prints who waits where and who wrote nothing, and exits. The launcher then
+// ends the other ranks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace weft {
+
+class MpiWatchdog {
+ public:
+  struct Call {
+    const char* name = "";
+    int64_t bytes = 0;
+    int rank = 0, size = 1;  // in its group
+    int64_t step = -1;       // -1: before the first
+  };
+
+  MpiWatchdog(int rank, int size) : rank_(rank), size_(size) {}  // of all ranks
+  ~MpiWatchdog();
+  MpiWatchdog(const MpiWatchdog&) = delete;
+  MpiWatchdog& operator=(const MpiWatchdog&) = delete;
+
+  // Starts the thread. The folder is made when it is needed; "" only prints.
+  void limit(std::chrono::milliseconds longest, const std::string& folder);
+  void set_step(int64_t step) { step_ = step; }
+
+  class Wait {  // this rank waits inside `call` while it lives
+   public:
+    Wait(MpiWatchdog& watchdog, Call call) : watchdog_(watchdog) { watchdog_.begin(call); }
+    ~Wait() { watchdog_.end(); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    MpiWatchdog& watchdog_;
+  };
+
+ private:
+  static constexpr uint64_t kRecent = 32;
+
+  void begin(Call call);
+  void end();
+  void run();
+  std::string wait_text() const;
+  void write_report() const;
+  [[noreturn]] void give_up();
+  std::string file_of(int rank) const;
+
+  const int rank_, size_;
+  std::atomic<int64_t> step_ = -1;
+  std::chrono::milliseconds limit_{};
+  std::string folder_;
+
+  std::mutex mutex_;  // guards the following
+  std::condition_variable closed_;
+  std::array<Call, kRecent> recent_;  // call n is at n % kRecent
+  uint64_t num_calls_ = 0;
+  bool waiting_ = false, closing_ = false;
+  std::chrono::steady_clock::time_point since_;
+  std::thread thread_;
+};
+
+}  // namespace weft
