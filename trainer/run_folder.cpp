@@ -49,11 +49,16 @@ bool RunFolder::would_begin(const std::string& path, bool fresh) {
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   lock_ = locked(path + "/.lock");
+  fs::remove(path + "/finished");
   if (fresh) {
     set_aside(checkpoints());
     set_aside(log());
   }
   make_folder(checkpoints());
+}
+
+void RunFolder::note_finished(int64_t step) const {
+  write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));
 }
 
 }  // namespace weft

@@ -1,9 +1,10 @@
-// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/; used by one run at a
-// time.
+// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, finished; used by one run
+// at a time.
 //
 // Only world rank 0 makes one. Errors are of kind io, or usage if another run holds the folder.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "data/atomic_file.h"
@@ -23,6 +24,7 @@ class RunFolder {
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string config() const { return path_ + "/config.cfg"; }
+  void note_finished(int64_t step) const;  // writes the file `finished`, which the next run here removes
 
  private:
   std::string path_;
