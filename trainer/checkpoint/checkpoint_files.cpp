@@ -39,14 +39,28 @@ std::vector<std::string> step_folders(const std::string& root) {
   return folders;
 }
 
-// The reason for which `check` refuses the folder; empty if it does not.
+// The reason for which `check` refuses the folder; empty if it does not. A folder that cannot be read now may be
+// whole: passing it over would lose the work since the one before it.
 template <typename Check>
 std::string reason_against(const std::string& folder, Check check) {
   try {
     check(folder);
     return "";
   } catch (const Error& e) {
+    if (e.kind() == ErrorKind::io)
+      fail(ErrorKind::io,
+           fmt::format("checkpoint {} cannot be read now: {}; try again, or move it away to resume from an earlier one",
+                       folder, e.what()));
     return e.what();
+  }
+}
+
+bool has_manifest(const std::string& folder) {
+  try {
+    read_checkpoint_manifest(folder);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -129,10 +143,10 @@ void prune_checkpoints(const std::string& root, int64_t keep_last) {
   for (const fs::directory_entry& entry : list_folder(root))
     if (const auto target = pointed_at(root, entry.path().filename().string())) pointed.insert(*target);
 
-  // Folders that are not valid checkpoints are neither counted nor removed.
+  // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
-    if (fs::is_symlink(folder) || !reason_against(folder, read_checkpoint_manifest).empty()) continue;
+    if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
     const std::string name = fs::path(folder).filename().string();
     if (++num_kept <= keep_last || pointed.contains(name)) continue;
     const std::string temporary = root + "/" + temporary_name(name);  // no reader ever sees a half-removed folder

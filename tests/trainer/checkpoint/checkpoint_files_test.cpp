@@ -1,6 +1,10 @@
 // tests/trainer/checkpoint/checkpoint_files_test.cpp: finding, resolving, linking and pruning, also after
 // kills.
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "checkpoint_fixture.h"
+#include "data/atomic_file.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft::checkpoint_test {
@@ -52,6 +56,21 @@ TEST(CheckpointFiles, DamagedOnesArePassedOverWithTheReason) {
   for (const char* part : {"step-00000004/optimizer.safetensors is damaged",
                            "step-00000003/MANIFEST.json: No such file", "step-00000002/state.json: No such file"})
     EXPECT_TRUE(holds(said, part)) << said;
+}
+
+TEST(CheckpointFiles, OneThatCannotBeReadNowIsNotPassedOver) {
+  const Folder folder;
+  save(folder.path(), 1);
+  save(folder.path(), 2);
+  const std::string file = folder / "step-00000002/model.safetensors";
+  fs::remove(file);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};  // opening it fails, but not because it is missing
+  ASSERT_LT(file.size(), sizeof address.sun_path);
+  file.copy(address.sun_path, file.size());
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const std::string message = message_of(ErrorKind::io, [&] { find_latest_checkpoint(folder.path()); });
+  EXPECT_TRUE(holds(message, "step-00000002 cannot be read now")) << message;
 }
 
 TEST(CheckpointFiles, NoneWholeIsAnErrorAndNotABeginningAnew) {
