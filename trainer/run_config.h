@@ -45,6 +45,7 @@ struct TrainConfig {
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
   int64_t keep_last = 3;
+  int64_t check_replicas = 1000;
   BestMetric keep_best = BestMetric::bleu;
   Precision precision = Precision::automatic;
   int64_t patience = 0;
@@ -65,6 +66,8 @@ struct TrainConfig {
     v("log_every", log_every, "steps between progress lines on a pipe");
     v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
+    v("check_replicas", check_replicas,
+      "steps between checks that ranks still hold equal parameters and moments; 0 = never");
     v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "

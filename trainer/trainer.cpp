@@ -12,6 +12,7 @@
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/precision.h"
+#include "trainer/replica_check.h"
 
 namespace weft {
 namespace {
@@ -96,7 +97,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
   scaler_.update(totals.finite);
-  return {.step = ++step_,
+  check_replicas(++step_);
+  return {.step = step_,
           .epoch = step.epoch,
           .loss = totals.loss * per_token,
           .nll = totals.nll * per_token,
@@ -135,6 +137,16 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
+}
+
+void Trainer::check_replicas(int64_t step) {
+  const int64_t every = config_.train.check_replicas;
+  if (every == 0 || step % every != 0) return;
+  require_equal_replicas(ctx_, replica_.params(),
+                         {{"", replica_.params().values()},
+                          {"the first moment of ", optimizer_.first_moment()},
+                          {"the second moment of ", optimizer_.second_moment()}},
+                         mesh_);
 }
 
 void Trainer::snapshot(TrainState& state) const {

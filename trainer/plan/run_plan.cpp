@@ -32,6 +32,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least<int64_t>(c.train.log_every, 1, "train.log_every");
   require_at_least<int64_t>(c.train.validate_bleu, -1, "train.validate_bleu");
   require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
+  require_at_least<int64_t>(c.train.check_replicas, 0, "train.check_replicas");
   require_at_least<int64_t>(c.train.patience, 0, "train.patience");
   require_fraction(c.optimizer.beta1, "optimizer.beta1");
   require_fraction(c.optimizer.beta2, "optimizer.beta2");

@@ -1,0 +1,85 @@
+// tests/trainer/replica_check_test.cpp: replicas that differ in one bit, and replicas that train.
+#include "trainer/replica_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/support/errors.h"
+#include "tests/support/small_run.h"
+
+namespace weft::testing {
+namespace {
+
+// What all ranks of a 2 x 2 grid are told if `rank` flips the lowest bit of an element of a parameter.
+std::string refusal_of(int rank, const char* name, int64_t element) {
+  std::string message;
+  run_thread_ranks(4, [&](Communicator& world) {
+    const Mesh mesh(world, {.dp = 2, .tp = 2});
+    ParamStore params(mesh.tp().rank(), mesh.tp().size());
+    params.declare({.name = "norm.weight", .shape = {35}});
+    params.declare({.name = "linear.weight", .shape = {6, 7}, .tp_dim = 0, .init = InitSpec::normal(1)});
+    params.allocate();
+    Context ctx;
+    params.initialize(ctx, /*seed=*/1);
+    const std::vector<ReplicatedState> states{{"the second moment of ", params.values()}};
+    require_equal_replicas(ctx, params, states, mesh);
+    if (world.rank() == rank) {
+      float& value = params.find(name)->value.ptr<float>()[element];
+      uint32_t bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      bits ^= 1;
+      std::memcpy(&value, &bits, sizeof bits);
+    }
+    const std::string refusal =
+        message_of(ErrorKind::diverged, [&] { require_equal_replicas(ctx, params, states, mesh); });
+    if (world.rank() == 0) message = refusal;
+  });
+  return message;
+}
+
+TEST(ReplicaCheck, NamesTheTensorAndTheRanksOfOneFlippedBit) {
+  for (const int64_t element : {0, 16, 34}) {
+    const std::string whole = refusal_of(/*rank=*/2, "norm.weight", element);
+    EXPECT_NE(whole.find("the second moment of norm.weight differs between rank 0 and rank 2"), std::string::npos)
+        << whole;
+  }
+  const std::string split = refusal_of(/*rank=*/3, "linear.weight", 20);
+  EXPECT_NE(split.find("linear.weight differs between rank 1 and rank 3"), std::string::npos) << split;
+}
+
+TEST(ReplicaCheck, NamesWholeParametersThatDifferBetweenTensorParallelRanks) {
+  std::string message;
+  run_thread_ranks(2, [&](Communicator& world) {
+    const Mesh mesh(world, {.dp = 1, .tp = 2});
+    ParamStore params(mesh.tp().rank(), mesh.tp().size());
+    params.declare({.name = "norm.weight", .shape = {3}});
+    params.allocate();
+    params.values().ptr<float>()[1] = static_cast<float>(world.rank());
+    Context ctx;
+    const std::string refusal = message_of(ErrorKind::diverged, [&] {
+      require_equal_replicas(ctx, params, {{"", params.values()}}, mesh);
+    });
+    if (world.rank() == 1) message = refusal;
+  });
+  EXPECT_NE(message.find("norm.weight differs between rank 0 and rank 1"), std::string::npos) << message;
+}
+
+TEST(ReplicaCheck, FindsNothingInRunsOnAnyGrid) {
+  const TextCorpus corpus(/*num_pairs=*/60);
+  for (const auto& [dp, tp] : {std::pair{2, 1}, {1, 2}, {2, 2}}) {
+    run_thread_ranks(dp * tp, [&, dp = dp, tp = tp](Communicator& world) {
+      RunConfig config = run_config(corpus);
+      config.parallel = {.dp = dp, .tp = tp};
+      config.train.precision = Precision::bf16;
+      config.train.check_replicas = 2;
+      config = resolve(config, world.size());
+      const Mesh mesh(world, config.parallel, rank_on(test_device(), world));
+      Trainer trainer(config, mesh);
+      for (int i = 0; i < 4; ++i) trainer.step();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace weft::testing

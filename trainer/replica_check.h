@@ -1,0 +1,25 @@
+// trainer/replica_check.h: that replicas are still equal, bit by bit.
+//
+// Ranks of a dp group hold equal parameters and moments, and ranks of a tp group hold equal parameters where
+// these are not split. A bit that flips in memory, or a device that computes wrongly, makes them differ for
+// good, and nothing else would notice.
+#pragma once
+
+#include <vector>
+
+#include "model/parameters/param_store.h"
+#include "parallel/mesh.h"
+
+namespace weft {
+
+struct ReplicatedState {
+  const char* what;  // "", "first moment of "
+  Tensor flat;       // laid out like ParamStore's values, on ctx's device
+};
+
+// All ranks call it. An Error of kind diverged names the first tensor that differs, and the ranks. It reads each
+// state once and exchanges 8 bytes a tensor.
+void require_equal_replicas(Context& ctx, const ParamStore& params, const std::vector<ReplicatedState>& states,
+                            const Mesh& mesh);
+
+}  // namespace weft
