@@ -17,6 +17,7 @@ constexpr Command kCommands[] = {
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
     {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"export", "write a checkpoint's weights to a file for PyTorch", run_export, false},
     {"import", "make a checkpoint of weights from PyTorch", run_import, false},

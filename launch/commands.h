@@ -36,6 +36,7 @@ int run_score(const CommandContext&);
 int run_evaluate(const CommandContext&);
 int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);
+int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);
 int run_export(const CommandContext&);
 int run_import(const CommandContext&);

@@ -1,0 +1,95 @@
+// launch/commands/verify.cpp: `weft verify PATH...`: whether corpora, checkpoints and runs are whole.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/corpus.h"
+#include "launch/commands.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VerifiedPart {  // of what a path names
+  std::string path;
+  std::function<void()> check;  // throws an Error if it is damaged
+};
+
+// Reads every pair of a shard: its digest, HDF5's metadata, and that ids are entries of the vocabularies.
+void read_shard(const std::string& corpus_folder, int64_t first, int64_t count) {
+  constexpr int64_t kPairsAtOnce = 1000;
+  Corpus corpus(corpus_folder);
+  std::vector<PairIds> pairs;
+  for (int64_t done = 0; done < count; done += kPairsAtOnce)
+    corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
+}
+
+std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
+  const Manifest manifest = read_manifest(folder);
+  std::vector<VerifiedPart> parts{{folder + " (tokenizers)", [=] { read_tokenizers(folder, manifest); }}};
+  int64_t first = 0;
+  for (const ShardEntry& shard : manifest.shards) {
+    parts.push_back({folder + "/" + shard.file, [=, n = shard.num_pairs] { read_shard(folder, first, n); }});
+    first += shard.num_pairs;
+  }
+  return parts;
+}
+
+std::vector<VerifiedPart> parts_to_verify(const std::string& path) {
+  if (fs::exists(path + "/" + kManifestFile)) return parts_of_corpus(path);
+  if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string()))
+    return {{path, [=] { verify_checkpoint(path); }}};
+  std::vector<VerifiedPart> parts;
+  for (const std::string& root : {path + "/checkpoints", path}) {
+    if (!fs::is_directory(root)) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+      const std::string folder = entry.path().string();
+      if (step_of_folder(entry.path().filename().string()))
+        parts.push_back({folder, [=] { verify_checkpoint(folder); }});
+    }
+    if (!parts.empty()) break;
+  }
+  if (parts.empty())
+    fail(ErrorKind::usage,
+         fmt::format("{} is neither a packed corpus nor a checkpoint nor a run with checkpoints", path));
+  std::sort(parts.begin(), parts.end(), [](const VerifiedPart& a, const VerifiedPart& b) { return a.path < b.path; });
+  return parts;
+}
+
+// 0, or the exit status of its damage.
+int verify_part(const VerifiedPart& part) {
+  try {
+    part.check();
+    fmt::print("ok       {}\n", part.path);
+    return 0;
+  } catch (const Error& e) {
+    fmt::print("DAMAGED  {}: {}\n", part.path, e.what());
+    return e.exit_code();
+  }
+}
+
+}  // namespace
+
+// Reads every byte, and compares it with the SHA-256 that was noted when it was written.
+int run_verify(const CommandContext& context) {
+  std::vector<std::string> paths;
+  Options options("verify PATH [PATH ...]");
+  options.positional("PATH", paths, "a packed corpus, a checkpoint, or a run's folder");
+  if (!options.parse(context.args)) return 0;
+  if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft verify PATH");
+  int status = 0;
+  for (const std::string& path : paths)
+    for (const VerifiedPart& part : parts_to_verify(path)) status = std::max(status, verify_part(part));
+  return status;
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// tests/launch/commands/verify_test.cpp: corpora and checkpoints, whole and damaged.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "tests/support/errors.h"
+#include "tests/support/text_corpus.h"
+
+namespace weft::testing {
+namespace {
+
+struct Verified {
+  int status;
+  std::string text;
+};
+
+Verified verify(const std::string& path) {
+  ::testing::internal::CaptureStdout();
+  const int status = run_verify({.args = {path}});
+  return {status, ::testing::internal::GetCapturedStdout()};
+}
+
+void flip_middle_bit(const std::string& file) {
+  std::string bytes = read_file(file);
+  bytes[bytes.size() / 2] ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST(Verify, ListsTheWholePartsOfACorpus) {
+  const TextCorpus corpus(/*num_pairs=*/30);
+  const std::string folder = corpus.folder();
+  EXPECT_EQ(verify(folder).text, "ok       " + folder + " (tokenizers)\nok       " + folder + "/shard-00000.h5\n");
+  EXPECT_EQ(verify(folder).status, 0);
+}
+
+TEST(Verify, NamesEachDamagedFileOfACorpus) {
+  const TextCorpus corpus(/*num_pairs=*/30);
+  flip_middle_bit(corpus.folder() + "/shard-00000.h5");
+  flip_middle_bit(corpus.folder() + "/tokenizer.model");
+  const Verified found = verify(corpus.folder());
+  EXPECT_EQ(found.status, static_cast<int>(ErrorKind::data));
+  EXPECT_NE(found.text.find("DAMAGED  " + corpus.folder() + "/shard-00000.h5: "), std::string::npos) << found.text;
+  EXPECT_NE(found.text.find("DAMAGED  " + corpus.folder() + " (tokenizers): "), std::string::npos) << found.text;
+}
+
+TEST(Verify, ReadsEveryCheckpointOfARun) {
+  const TemporaryFolder folder;
+  const std::string whole = folder / "run/checkpoints/step-00000003",
+                    damaged = folder / "run/checkpoints/step-00000004";
+  std::filesystem::create_directories(folder / "run/checkpoints");
+  const std::string fixture = WEFT_SOURCE_DIR "/tests/reference/version-0.1/run/checkpoints/step-00000003";
+  std::filesystem::copy(fixture, whole, std::filesystem::copy_options::recursive);
+  std::filesystem::create_directory(damaged);
+  const Verified found = verify(folder / "run");
+  EXPECT_EQ(found.status, static_cast<int>(ErrorKind::checkpoint));
+  EXPECT_NE(found.text.find("ok       " + whole + "\n"), std::string::npos) << found.text;
+  EXPECT_NE(found.text.find("DAMAGED  " + damaged + ": "), std::string::npos) << found.text;
+}
+
+TEST(Verify, RefusesWhatIsNeither) {
+  const TemporaryFolder folder;
+  EXPECT_NE(message_of(ErrorKind::usage, [&] { run_verify({.args = {folder.path()}}); }).find("is neither"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::testing
