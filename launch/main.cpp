@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -97,6 +98,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file above `ulimit -f` is then an error like a full disk
   keep_closed_streams_closed();
   std::unique_ptr<MpiSession> mpi;
   std::unique_ptr<Communicator> world;

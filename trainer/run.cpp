@@ -10,6 +10,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/initial_values.h"
+#include "trainer/plan/config_difference.h"
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/plan/same_on_all_ranks.h"
@@ -42,11 +43,12 @@ class Run {
   void open_folder();
   void take_initial_values();
   void start(const std::string& resume_from);
+  void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
   bool finished(StopRequest request) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
   void refuse_divergence(const StepReport& r);
-  void validate(bool last);
+  bool validate(bool last);
   void save();
 
   RunConfig config_;
@@ -59,7 +61,8 @@ class Run {
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   std::string last_saved_;             // folder
   SignalWatch signals_;
-  int64_t skipped_in_a_row_ = 0, saved_at_ = -1;
+  int64_t skipped_in_a_row_ = 0, saved_at_ = -1;  // step
+  double seconds_at_save_ = 0;                    // of training
   bool best_is_new_ = false;
 };
 
@@ -109,19 +112,31 @@ void Run::start(const std::string& resume_from) {
     log_.open(folder_->log(), state_.step);
   });
   if (resume_from.empty()) return;
-  saved_at_ = state_.step;
+  saved_at_ = state_.step, seconds_at_save_ = state_.seconds;
   last_saved_ = resume_from;
-  if (validation_) validation_->set_done(state_.step);
+  if (validation_ && !state_.validation_due) validation_->set_done(state_.step);
   log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, state_.cursor.epoch));
+  report_changed_options(resume_from);
 }
 
-// This rank's pending request, or the end of the run's time. Clocks differ between ranks: the main rank's
-// decides.
+// Options that may change between starts. Others, which would make it another run, were refused by load().
+void Run::report_changed_options(const std::string& checkpoint) {
+  if (!is_main_rank()) return;
+  for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text_))
+    log_.message(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+}
+
+// This rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks: the
+// main rank's decides.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   const double limit = 60 * config_.train.minutes;
-  const bool time_is_over = is_main_rank() && limit > 0 && state_.seconds >= limit;
-  return asked == StopRequest::none && time_is_over ? StopRequest::finish : asked;
+  if (!is_main_rank()) return asked;
+  const double save_after = 60 * config_.train.save_minutes;
+  const bool save_is_due = save_after > 0 && state_.seconds - seconds_at_save_ >= save_after;
+  const bool time_is_over = limit > 0 && state_.seconds >= limit;
+  return std::max({asked, save_is_due ? StopRequest::save : StopRequest::none,
+                   time_is_over ? StopRequest::finish : StopRequest::none});
 }
 
 bool Run::finished(StopRequest request) const {
@@ -140,25 +155,32 @@ void Run::refuse_divergence(const StepReport& r) {
            kMaxSkippedSteps, last_saved_.empty() ? "the start" : last_saved_));
 }
 
-void Run::validate(bool last) {
-  if (!validation_ || !validation_->due(state_.step, last)) return;
-  const ValidationReport report = validation_->run(state_.step);
-  best_is_new_ = note_score(report, config_.train.keep_best, state_.best);
-  log_.validation(report, state_.best);
+// Validates if that is due. Returns false if a stop was requested first: then it is still due when the run resumes.
+bool Run::validate(bool last) {
+  state_.validation_due = false;
+  if (!validation_ || !validation_->due(state_.step, last)) return true;
+  const auto stop = [&] { return mesh_.world().max(signals_.stop_signal() != 0 ? 1 : 0) == 1; };
+  const std::optional<ValidationReport> report = validation_->run(state_.step, stop);
+  state_.validation_due = !report;
+  if (!report) return false;
+  best_is_new_ = note_score(*report, config_.train.keep_best, state_.best);
+  log_.validation(*report, state_.best);
+  return true;
 }
 
 void Run::save() {
-  if (saved_at_ == state_.step) return;
-  saved_at_ = state_.step;
-  last_saved_ = trainer_->save(config_.train.output + "/checkpoints", state_, config_text_);
+  const bool is_saved = saved_at_ == state_.step;
+  if (is_saved && !best_is_new_) return;
+  if (!is_saved) last_saved_ = trainer_->save(config_.train.output + "/checkpoints", state_, config_text_);
+  saved_at_ = state_.step, seconds_at_save_ = state_.seconds;
   all_or_none(mesh_.world(), [&] {
     if (!is_main_rank()) return;
     point_to(folder_->checkpoints(), "latest", last_saved_);
     if (best_is_new_) point_to(folder_->checkpoints(), "best", last_saved_);
-    prune_checkpoints(folder_->checkpoints(), config_.train.keep_last);
+    prune_checkpoints(folder_->checkpoints(), config_.train.keep_last, config_.train.keep_every);
   });
   best_is_new_ = false;
-  log_.message(fmt::format("saved {}", last_saved_));
+  if (!is_saved) log_.message(fmt::format("saved {}", last_saved_));
 }
 
 int Run::loop() {
@@ -169,6 +191,10 @@ int Run::loop() {
   if (last)
     log_.message(
         fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
+  if (state_.validation_due) {
+    if (!validate(last)) request = StopRequest::stop, last = true;
+    if (best_is_new_) save();
+  }
   while (!last) {
     const StepReport report = trainer_->step(own_request());
     request = report.request;
@@ -177,8 +203,8 @@ int Run::loop() {
     log_.step(report, state_.seconds, trainer_->dropped());
     refuse_divergence(report);
     last = finished(request);
-    validate(/*last=*/last && request != StopRequest::stop);
-    last = last || out_of_patience();
+    if (!validate(/*last=*/last && request != StopRequest::stop)) request = StopRequest::stop;
+    last = last || request == StopRequest::stop || out_of_patience();
     if (last || best_is_new_ || request == StopRequest::save || (t.save_every > 0 && state_.step % t.save_every == 0))
       save();
   }

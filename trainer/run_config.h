@@ -44,7 +44,9 @@ struct TrainConfig {
   std::string output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
+  double save_minutes = 0;
   int64_t keep_last = 3;
+  int64_t keep_every = 0;
   int64_t check_replicas = 1000;
   BestMetric keep_best = BestMetric::bleu;
   Precision precision = Precision::automatic;
@@ -63,9 +65,11 @@ struct TrainConfig {
     v("init", init, "a checkpoint or a run whose parameters a new run starts with; empty = random ones");
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
+    v("save_minutes", save_minutes, "minutes of training after which to save, too; 0 = only after save_every steps");
     v("log_every", log_every, "steps between progress lines on a pipe");
     v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
+    v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,
       "steps between checks that ranks still hold equal parameters and moments; 0 = never");
     v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");

@@ -44,10 +44,16 @@ Architecture Architecture::of(const ModelConfig& c) {
           .scale_embeddings = c.scale_embeddings};
 }
 
-json TrainState::to_json() const { return *this; }
+json TrainState::to_json() const {
+  json j = *this;
+  if (validation_due) j["validation_due"] = true;
+  return j;
+}
 
 TrainState TrainState::from_json(const json& j, const std::string& folder) try {
-  return j.get<TrainState>();
+  TrainState state = j.get<TrainState>();
+  state.validation_due = j.value("validation_due", false);
+  return state;
 } catch (const json::exception& e) {
   fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
 }

@@ -45,6 +45,7 @@ struct TrainState {
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
   LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;
+  bool validation_due = false;  // a stop came first: the validation after `step` is done when the run resumes
 
   nlohmann::json to_json() const;
   // A missing field is an Error of kind checkpoint that names the checkpoint's folder.

@@ -6,6 +6,7 @@
 // normalisation changed a character.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,7 +32,9 @@ class Validation {
 
   // Whether to validate after this step, which may be the run's last; never twice after the same step.
   bool due(int64_t step, bool last) const;
-  ValidationReport run(int64_t step);  // all ranks call it and get the same
+  // All ranks call it and get the same. It asks stop(), which agrees between the ranks, every few sentences, and
+  // returns nothing once that is true.
+  std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
 
  private:

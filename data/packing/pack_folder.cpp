@@ -37,7 +37,7 @@ PackFolder::PackFolder(std::string folder, bool overwrite)
          fmt::format("{} holds a packed corpus already: give another --output, or --overwrite", folder_));
   const bool is_new = !fs::exists(folder_);
   make_folder(working_);
-  lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!lock_) fail(ErrorKind::io, fmt::format("cannot open folder {}: {}", working_, std::strerror(errno)));
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail(ErrorKind::usage, fmt::format("another `weft pack` is writing to {}", folder_));

@@ -43,7 +43,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
     const size_t scratch = trainer.replica().context().scratch_bytes();
     for (int step = 2; step <= steps; ++step) {
       trainer.step();
-      if (step % (steps / 2) == 0) validation.run(step);
+      if (step % (steps / 2) == 0) validation.run(step, [] { return false; });
     }
     EXPECT_EQ(Buffer::allocations(), before);
     EXPECT_EQ(trainer.replica().context().scratch_bytes(), scratch);
@@ -60,7 +60,7 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   Validation validation(c, mesh, trainer);
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
   trainer.step();
-  validation.run(1);
+  validation.run(1, [] { return false; });
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
 }
 

@@ -12,7 +12,7 @@ namespace weft::testing {
 namespace {
 
 // What all ranks of a 2 x 2 grid are told if `rank` flips the lowest bit of an element of a parameter.
-std::string refusal_of(int rank, const char* name, int64_t element) {
+std::string told_after_flipping(int rank, const char* name, int64_t element) {
   std::string message;
   run_thread_ranks(4, [&](Communicator& world) {
     const Mesh mesh(world, {.dp = 2, .tp = 2});
@@ -40,11 +40,11 @@ std::string refusal_of(int rank, const char* name, int64_t element) {
 
 TEST(ReplicaCheck, NamesTheTensorAndTheRanksOfOneFlippedBit) {
   for (const int64_t element : {0, 16, 34}) {
-    const std::string whole = refusal_of(/*rank=*/2, "norm.weight", element);
+    const std::string whole = told_after_flipping(/*rank=*/2, "norm.weight", element);
     EXPECT_NE(whole.find("the second moment of norm.weight differs between rank 0 and rank 2"), std::string::npos)
         << whole;
   }
-  const std::string split = refusal_of(/*rank=*/3, "linear.weight", 20);
+  const std::string split = told_after_flipping(/*rank=*/3, "linear.weight", 20);
   EXPECT_NE(split.find("linear.weight differs between rank 1 and rank 3"), std::string::npos) << split;
 }
 

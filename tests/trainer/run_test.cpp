@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -156,6 +157,54 @@ TEST(Run, RefusesValuesOutOfRange) {
   RunConfig c = run_config(folder);
   c.train.label_smoothing = 7;
   EXPECT_EQ(refusal_of_run(c), "train.label_smoothing = 7 must be in [0, 1)");
+}
+
+TEST(Run, SavesAfterSoManyMinutesOfTraining) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 4, c.train.save_every = c.train.validate_every = 0, c.train.keep_last = 10;
+  c.train.save_minutes = 1e-9;  // over after each step; the next step's ranks agree on the save
+  EXPECT_EQ(run(c), 0);
+  for (const char* step : {"step-00000002", "step-00000004"})
+    EXPECT_TRUE(fs::exists(c.train.output + "/checkpoints/" + step)) << step;
+}
+
+// The validation losses that a run logged, by step.
+std::vector<std::pair<int64_t, double>> validations(const RunConfig& c) {
+  std::vector<std::pair<int64_t, double>> all;
+  for (const auto& record : read_event_log(c.train.output + "/log.jsonl"))
+    if (record.contains("valid_loss")) all.emplace_back(record.at("step"), record.at("valid_loss"));
+  return all;
+}
+
+TEST(Run, AStopPutsOffTheValidationUntilTheRunResumes) {
+  const TemporaryFolder folder, undisturbed_folder;
+  RunConfig c = run_config(folder), undisturbed = run_config(undisturbed_folder);
+  c.train.validate_every = undisturbed.train.validate_every = 1;
+  c.train.steps = undisturbed.train.steps = 3;
+  const auto world = make_single_communicator();
+  int calls = 0;
+  const auto stop_before_step_1 = [&](const RunConfig&) {
+    if (++calls == 2) std::raise(SIGTERM);  // at the second call the run handles signals
+    return "";
+  };
+  EXPECT_EQ(run_training(c, *world, stop_before_step_1), 128 + SIGTERM);
+  EXPECT_TRUE(validations(c).empty());
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(run(undisturbed), 0);
+  EXPECT_EQ(validations(c), validations(undisturbed));
+  EXPECT_EQ(validations(c).size(), 3u);
+}
+
+TEST(RunFolder, KeepsTheLogOfARunWhoseCheckpointsAreGone) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "run");
+  write_file_atomically(folder / "run/log.jsonl", "{\"step\":7}\n");
+  write_file_atomically(folder / "run/config.cfg.tmp-123", "");
+  const RunFolder run(folder / "run", /*fresh=*/false);
+  EXPECT_EQ(read_file(folder / "run/log.jsonl.old"), "{\"step\":7}\n");
+  EXPECT_FALSE(fs::exists(folder / "run/log.jsonl"));
+  EXPECT_FALSE(fs::exists(folder / "run/config.cfg.tmp-123"));
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root);
 std::string resolve_checkpoint(const std::string& path);
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
-void prune_checkpoints(const std::string& root, int64_t keep_last);  // keep_last >= 1; the links' targets stay too
+// Keeps the newest keep_last (at least 1), the links' targets, and, if keep_every is not 0, steps that it divides.
+void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every);
 
 }  // namespace weft

@@ -137,7 +137,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
   rename_durably(temporary, root + "/" + pointer);
 }
 
-void prune_checkpoints(const std::string& root, int64_t keep_last) {
+void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   std::set<std::string> pointed;
   for (const fs::directory_entry& entry : list_folder(root))
@@ -148,7 +148,8 @@ void prune_checkpoints(const std::string& root, int64_t keep_last) {
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
     const std::string name = fs::path(folder).filename().string();
-    if (++num_kept <= keep_last || pointed.contains(name)) continue;
+    const bool for_good = keep_every > 0 && *step_of_folder(name) % keep_every == 0;
+    if (++num_kept <= keep_last || for_good || pointed.contains(name)) continue;
     const std::string temporary = root + "/" + temporary_name(name);  // no reader ever sees a half-removed folder
     rename_durably(folder, temporary);
     remove_folder(temporary);

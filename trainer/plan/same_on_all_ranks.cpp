@@ -1,25 +1,18 @@
-// trainer/plan/same_on_all_ranks.cpp: compares configurations line by line, and corpora by their manifests.
+// trainer/plan/same_on_all_ranks.cpp: compares configurations, and corpora by their manifests.
 #include "trainer/plan/same_on_all_ranks.h"
-
-#include <sstream>
 
 #include "data/sha256.h"
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
+#include "trainer/plan/config_difference.h"
 
 namespace weft {
 namespace {
 
-// The first line of `own` that is not that of `main`, with its section: "train.seed = 2, on rank 0 seed = 1".
 std::string first_difference(const std::string& main, const std::string& own) {
-  std::istringstream main_lines(main), own_lines(own);
-  std::string section, wanted;
-  for (std::string line; std::getline(own_lines, line);) {
-    std::getline(main_lines, wanted);
-    if (line != wanted) return fmt::format("{}.{}, on rank 0 {}", section, line, wanted);
-    if (line.size() > 2 && line.front() == '[') section = line.substr(1, line.size() - 2);
-  }
-  return "options are missing";
+  const std::vector<ChangedOption> changed = config_differences(main, own);
+  if (changed.empty()) return "options of another version";
+  return fmt::format("{} = {}, rank 0 {}", changed[0].name, changed[0].to, changed[0].from);
 }
 
 std::string digest_of(const std::string& corpus) {

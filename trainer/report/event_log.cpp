@@ -27,9 +27,9 @@ size_t visit_records(const std::string& path, const std::string& text,
     if (end == std::string::npos) return begin;
     nlohmann::json record =
         nlohmann::json::parse(text.begin() + begin, text.begin() + end, nullptr, /*allow_exceptions=*/false);
-    if (!record.is_object())
+    if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
       fail(ErrorKind::data,
-           fmt::format("{}:{}: not a JSON object; the file is damaged; move it away to continue without its "
+           fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its "
                        "records",
                        path, number));
     if (!visit(std::move(record))) return begin;
@@ -45,7 +45,8 @@ EventLog::EventLog(const std::string& path, int64_t last_step) : path_(path) {
     keep = visit_records(path, read_file(path),
                          [&](const nlohmann::json& record) { return record.value("step", int64_t{0}) <= last_step; });
   }
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  // Neither through a link, which would shorten another file, nor to a pipe, which would wait for a reader.
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file_ < 0) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   if (::ftruncate(file_, static_cast<off_t>(keep)) != 0) {
     const int error = errno;

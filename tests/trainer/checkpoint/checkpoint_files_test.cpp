@@ -148,9 +148,16 @@ TEST(CheckpointFiles, PruningKeepsTheLastOnesAndThePointersTargets) {
   for (const int64_t step : {1, 2, 3, 4, 5}) save(folder.path(), step);
   point_to(folder.path(), "best", folder / "step-00000002");
   point_to(folder.path(), "latest", folder / "step-00000005");
-  prune_checkpoints(folder.path(), 2);
+  prune_checkpoints(folder.path(), 2, 0);
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"best", "latest", "step-00000002", "step-00000004", "step-00000005"}));
+}
+
+TEST(CheckpointFiles, PruningKeepsSomeForGood) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4, 5, 6, 7}) save(folder.path(), step);
+  prune_checkpoints(folder.path(), 1, 3);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003", "step-00000006", "step-00000007"}));
 }
 
 TEST(CheckpointFiles, PruningNeitherCountsNorTouchesWhatIsNotAWholeCheckpoint) {
@@ -161,10 +168,10 @@ TEST(CheckpointFiles, PruningNeitherCountsNorTouchesWhatIsNotAWholeCheckpoint) {
   write_text(folder / "step-00000000/notes.txt", "mine");
   fs::create_directory(folder / "old");
   write_text(folder / "step-00000009", "a file");
-  prune_checkpoints(folder.path(), 1);
+  prune_checkpoints(folder.path(), 1, 0);
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"old", "step-00000000", "step-00000003", "step-00000004", "step-00000009"}));
-  message_of(ErrorKind::usage, [&] { prune_checkpoints(folder.path(), 0); });
+  message_of(ErrorKind::usage, [&] { prune_checkpoints(folder.path(), 0, 0); });
 }
 
 }  // namespace

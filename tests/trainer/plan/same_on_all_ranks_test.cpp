@@ -12,7 +12,7 @@ namespace {
 
 // What rank 1 of 2 is told, if `change` makes its options.
 template <typename Change>
-std::string refusal_of(const std::string& main_corpus, const std::string& main_text, const Change& change) {
+std::string told_to_rank_1(const std::string& main_corpus, const std::string& main_text, const Change& change) {
   std::string message;
   run_thread_ranks(2, [&](Communicator& world) {
     RunConfig config;
@@ -27,15 +27,15 @@ std::string refusal_of(const std::string& main_corpus, const std::string& main_t
 
 TEST(SameOnAllRanks, NamesTheOptionThatDiffers) {
   const auto change = [](RunConfig&, std::string& text) { text = "[model]\nwidth = 8\n\n[train]\nseed = 2\n"; };
-  EXPECT_NE(refusal_of("", "[model]\nwidth = 8\n\n[train]\nseed = 1\n", change)
-                .find("rank 1 was given train.seed = 2, on rank 0 seed = 1"),
+  EXPECT_NE(told_to_rank_1("", "[model]\nwidth = 8\n\n[train]\nseed = 1\n", change)
+                .find("rank 1 was given train.seed = 2, rank 0 1"),
             std::string::npos);
 }
 
 TEST(SameOnAllRanks, RefusesAnotherCorpusOfTheSameName) {
   const TextCorpus corpus(/*num_pairs=*/20), other(/*num_pairs=*/30);
   const auto change = [&](RunConfig& c, std::string&) { c.data.train = other.folder(); };
-  EXPECT_NE(refusal_of(corpus.folder(), "", change).find("rank 1 sees another corpus"), std::string::npos);
+  EXPECT_NE(told_to_rank_1(corpus.folder(), "", change).find("rank 1 sees another corpus"), std::string::npos);
 }
 
 TEST(SameOnAllRanks, AcceptsEqualOnes) {

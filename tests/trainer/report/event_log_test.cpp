@@ -61,6 +61,23 @@ TEST_F(EventLogTest, WritesNullForWhatIsNotFinite) {
   EXPECT_TRUE(read_event_log(path_).at(0).at("grad_norm").is_null());
 }
 
+TEST_F(EventLogTest, RefusesARecordWithoutANumberOfItsStep) {
+  for (const char* step : {"\"x\"", "5e27", "1.5", "null"}) {
+    std::filesystem::remove(path_);
+    append(std::string("{\"step\":") + step + "}\n");
+    testing::expect_error([&] { EventLog log(path_, 5); }, ErrorKind::data, {"not a record of a step"});
+  }
+}
+
+TEST_F(EventLogTest, IsNotWrittenThroughALink) {
+  const std::filesystem::path other = path_.string() + ".other";
+  std::ofstream(other) << "of somebody else\n";
+  std::filesystem::create_symlink(other, path_);
+  EXPECT_THROW(EventLog(path_, 0), Error);
+  EXPECT_EQ(std::filesystem::file_size(other), 17u);
+  std::filesystem::remove(other);
+}
+
 TEST_F(EventLogTest, CutsOffStepsThatWillBeDoneAgain) {
   {
     EventLog log(path_, 0);
