@@ -126,7 +126,8 @@ std::vector<std::string> stalled_replay(const std::function<void(Communicator& w
       heard[static_cast<size_t>(world.rank())] = e.what();
     }
   };
-  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(500)});
+  // Long enough for both streams to reach the collective, also on a busy machine.
+  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(1500)});
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
   return heard;
 }
