@@ -116,12 +116,13 @@ void Run::start(const std::string& resume_from) {
   last_saved_ = resume_from;
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);
   log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, state_.cursor.epoch));
-  report_changed_options(resume_from);
+  all_or_none(mesh_.world(), [&] {
+    if (is_main_rank()) report_changed_options(resume_from);
+  });
 }
 
 // Options that may change between starts. Others, which would make it another run, were refused by load().
 void Run::report_changed_options(const std::string& checkpoint) {
-  if (!is_main_rank()) return;
   for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text_))
     log_.message(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
 }

@@ -49,10 +49,6 @@ bool RunFolder::would_begin(const std::string& path, bool fresh) {
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   lock_ = locked(path + "/.lock");
-  for (const auto& entry : fs::directory_iterator(path)) {  // left by starts that were killed
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("config.cfg.tmp-") || name.starts_with("finished.tmp-")) fs::remove(entry.path());
-  }
   fs::remove(path + "/finished");
   if (fresh || !fs::exists(checkpoints())) {  // without its checkpoints a run begins again, but keeps its log
     set_aside(checkpoints());

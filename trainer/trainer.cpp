@@ -97,7 +97,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
   scaler_.update(totals.finite);
-  check_replicas(++step_);
+  ++step_;
+  check_replicas();
   return {.step = step_,
           .epoch = step.epoch,
           .loss = totals.loss * per_token,
@@ -139,9 +140,9 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
 }
 
-void Trainer::check_replicas(int64_t step) {
+void Trainer::check_replicas() {
   const int64_t every = config_.train.check_replicas;
-  if (every == 0 || step % every != 0) return;
+  if (every == 0 || step_ % every != 0) return;
   require_equal_replicas(ctx_, replica_.params(),
                          {{"", replica_.params().values()},
                           {"the first moment of ", optimizer_.first_moment()},

@@ -55,7 +55,7 @@ class Trainer {
   void start_loader(const Cursor& cursor);
   void add_block(const Block& block, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);
-  void check_replicas(int64_t step);
+  void check_replicas();
 
   RunConfig config_;
   const Mesh& mesh_;

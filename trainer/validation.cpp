@@ -38,22 +38,15 @@ bool Validation::due(int64_t step, bool last) const {
 }
 
 std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
-  constexpr int64_t kSentencesAtOnce = 128;  // of each dp rank
   if (stop()) return std::nullopt;
   Pass p = trainer_.pass(/*training=*/false);
   const LossSums sums =
       validation_loss(p, trainer_.replica().model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
   ValidationReport report{.step = step, .loss = sums.loss(), .nll = sums.nll()};
-  std::vector<std::string> texts;
-  const auto total = static_cast<int64_t>(held_out_.sources.size());
-  for (int64_t begin = 0; begin < total; begin += kSentencesAtOnce * mesh_.dp().size()) {
-    if (stop()) return std::nullopt;
-    const int64_t end = std::min(begin + kSentencesAtOnce * mesh_.dp().size(), total);
-    const auto translations =
-        translator_->translate_tokens({held_out_.sources.begin() + begin, held_out_.sources.begin() + end});
-    for (std::string& text : best_texts(translations)) texts.push_back(std::move(text));
+  if (translator_) {
+    report.translation = evaluate(*translator_, held_out_, mesh_.dp(), stop);
+    if (!report.translation) return std::nullopt;
   }
-  if (translator_) report.translation = score_translations(texts, held_out_.references);
   done_ = step;
   return report;
 }

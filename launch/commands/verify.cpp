@@ -51,17 +51,12 @@ std::vector<VerifiedPart> parts_to_verify(const std::string& path) {
   std::vector<VerifiedPart> parts;
   for (const std::string& root : {path + "/checkpoints", path}) {
     if (!fs::is_directory(root)) continue;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-      const std::string folder = entry.path().string();
-      if (step_of_folder(entry.path().filename().string()))
-        parts.push_back({folder, [=] { verify_checkpoint(folder); }});
-    }
+    for (const std::string& folder : step_folders(root)) parts.push_back({folder, [=] { verify_checkpoint(folder); }});
     if (!parts.empty()) break;
   }
   if (parts.empty())
     fail(ErrorKind::usage,
          fmt::format("{} is neither a packed corpus nor a checkpoint nor a run with checkpoints", path));
-  std::sort(parts.begin(), parts.end(), [](const VerifiedPart& a, const VerifiedPart& b) { return a.path < b.path; });
   return parts;
 }
 

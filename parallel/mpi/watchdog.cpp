@@ -22,11 +22,6 @@ constexpr milliseconds kLongestInterval{200};  // between two looks
 constexpr milliseconds kOthers{500};           // for other ranks to write their reports
 constexpr int kMostNamed = 16;                 // ranks in the message
 
-std::string text_of(const MpiWatchdog::Call& call) {
-  return fmt::format("{} of {} bytes, rank {} of a group of {}, step {}", call.name, call.bytes, call.rank, call.size,
-                     call.step);
-}
-
 }  // namespace
 
 MpiWatchdog::~MpiWatchdog() {
@@ -47,12 +42,11 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
-void MpiWatchdog::begin(Call call) {
+void MpiWatchdog::begin(CollectiveCall call) {
   call.step = step_;
   const std::lock_guard lock(mutex_);
   recent_[num_calls_++ % kRecent] = call;
   waiting_ = true;
-  since_ = std::chrono::steady_clock::now();
 }
 
 void MpiWatchdog::end() {
@@ -60,17 +54,24 @@ void MpiWatchdog::end() {
   waiting_ = false;
 }
 
+// Counts its own looks rather than reading a clock: after a suspension all clocks have run on.
 void MpiWatchdog::run() {
   std::unique_lock lock(mutex_);
-  const auto interval = [&] { return std::clamp(limit_ / 8, milliseconds(1), kLongestInterval); };
-  while (!closed_.wait_for(lock, interval(), [&] { return closing_; }))
-    if (waiting_ && std::chrono::steady_clock::now() - since_ > limit_) give_up();
+  uint64_t looked_at = 0;  // call
+  milliseconds waited{0};
+  for (;;) {
+    const milliseconds interval = std::clamp(limit_ / 8, milliseconds(1), kLongestInterval);
+    if (closed_.wait_for(lock, interval, [&] { return closing_; })) return;
+    waited = waiting_ && looked_at == num_calls_ ? waited + interval : milliseconds(0);
+    looked_at = num_calls_;
+    if (waited > limit_) give_up();
+  }
 }
 
 std::string MpiWatchdog::file_of(int rank) const { return fmt::format("{}/rank-{}.txt", folder_, rank); }
 
 std::string MpiWatchdog::wait_text() const {
-  return fmt::format("rank {} on {} waits in {}", rank_, host_name(), text_of(recent_[(num_calls_ - 1) % kRecent]));
+  return fmt::format("rank {} on {} waits in {}", rank_, host_name(), describe(recent_[(num_calls_ - 1) % kRecent]));
 }
 
 // First line: the wait. Then the collectives before it, the latest first.
@@ -82,7 +83,7 @@ void MpiWatchdog::write_report() const {
     std::ofstream out(temporary);
     out << wait_text() << '\n';
     for (uint64_t n = num_calls_ - 1; n > 0 && num_calls_ - n < kRecent; --n)
-      out << fmt::format("  before: call {}, {}\n", n, text_of(recent_[(n - 1) % kRecent]));
+      out << fmt::format("  before: call {}, {}\n", n, describe(recent_[(n - 1) % kRecent]));
   }
   std::filesystem::rename(temporary, file, ignored);  // so that nobody reads half of it
 }

@@ -3,7 +3,7 @@
 // MPI notices a rank that dies, but waits for ever for one that hangs, is stopped or is cut off. When a wait
 // exceeds the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the
 // others a moment to do the same, prints who waits where and who wrote nothing, and exits. The launcher then
-// ends the other ranks.
+// ends the other ranks. Time in which this process itself was suspended does not count.
 #pragma once
 
 #include <array>
@@ -15,17 +15,12 @@
 #include <string>
 #include <thread>
 
+#include "parallel/collective_call.h"
+
 namespace weft {
 
 class MpiWatchdog {
  public:
-  struct Call {
-    const char* name = "";
-    int64_t bytes = 0;
-    int rank = 0, size = 1;  // in its group
-    int64_t step = -1;       // -1: before the first
-  };
-
   MpiWatchdog(int rank, int size) : rank_(rank), size_(size) {}  // of all ranks
   ~MpiWatchdog();
   MpiWatchdog(const MpiWatchdog&) = delete;
@@ -37,7 +32,7 @@ class MpiWatchdog {
 
   class Wait {  // this rank waits inside `call` while it lives
    public:
-    Wait(MpiWatchdog& watchdog, Call call) : watchdog_(watchdog) { watchdog_.begin(call); }
+    Wait(MpiWatchdog& watchdog, CollectiveCall call) : watchdog_(watchdog) { watchdog_.begin(call); }
     ~Wait() { watchdog_.end(); }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
@@ -49,7 +44,7 @@ class MpiWatchdog {
  private:
   static constexpr uint64_t kRecent = 32;
 
-  void begin(Call call);
+  void begin(CollectiveCall call);
   void end();
   void run();
   std::string wait_text() const;
@@ -64,10 +59,9 @@ class MpiWatchdog {
 
   std::mutex mutex_;  // guards the following
   std::condition_variable closed_;
-  std::array<Call, kRecent> recent_;  // call n is at n % kRecent
+  std::array<CollectiveCall, kRecent> recent_;  // call n is at n % kRecent
   uint64_t num_calls_ = 0;
   bool waiting_ = false, closing_ = false;
-  std::chrono::steady_clock::time_point since_;
   std::thread thread_;
 };
 

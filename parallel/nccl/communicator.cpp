@@ -192,7 +192,7 @@ class NcclCommunicator final : public Communicator {
  private:
   bool travels(const Tensor& x) const { return x.numel() > 0 && comm_ != nullptr; }
 
-  Collective collective(const char* name, const Tensor& x) const {
+  CollectiveCall collective(const char* name, const Tensor& x) const {
     return {.name = name, .bytes = static_cast<int64_t>(x.bytes()), .rank = rank(), .size = size()};
   }
 

@@ -26,16 +26,11 @@ bool is_capturing(cudaStream_t stream) {
   return status == cudaStreamCaptureStatusActive;
 }
 
-bool same_kind(const Collective& a, const Collective& b) {
+bool same_kind(const CollectiveCall& a, const CollectiveCall& b) {
   return std::string_view(a.name) == b.name && a.bytes == b.bytes && a.rank == b.rank && a.size == b.size;
 }
 
 }  // namespace
-
-std::string describe(const Collective& c) {
-  return fmt::format("{} of {} bytes{}, rank {} of a group of {}", c.name, c.bytes,
-                     c.step < 0 ? "" : fmt::format(" in step {}", c.step), c.rank, c.size);
-}
 
 Marks::Marks() : ring_(kRing) {
   std::vector<uint32_t> numbers(kRing + 2 * kKinds * kTurns);
@@ -59,7 +54,7 @@ Marks::~Marks() {
 
 // CUDA calls may wait for a hanging stream, so none is made under the lock, which the watchdog needs.
 
-void Marks::begin(const Collective& collective, cudaStream_t stream) {
+void Marks::begin(const CollectiveCall& collective, cudaStream_t stream) {
   capturing_ = is_capturing(stream);
   if (capturing_) {
     captured_number_ = next_captured_number(collective);
@@ -75,7 +70,7 @@ void Marks::end(cudaStream_t stream) {
   mark(&words_[kOutside], (num_issued_ - 1) % kRing, stream);
 }
 
-std::optional<Collective> Marks::unfinished() const {
+std::optional<CollectiveCall> Marks::unfinished() const {
   const std::lock_guard lock(mutex_);
   const uint32_t mark = load(words_[kInGraphs]);
   const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, plus one when it has ended
@@ -85,7 +80,7 @@ std::optional<Collective> Marks::unfinished() const {
     return ring_[static_cast<size_t>(ended % kRing)];
   }
   // It is running, so it precedes all enqueued ones.
-  Collective replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
+  CollectiveCall replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
   replayed.step = step_;  // not the step of the capture
   return replayed;
 }
@@ -99,7 +94,7 @@ int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, s
   return num_issued_ - (behind + kRing) % kRing;
 }
 
-int64_t Marks::next_captured_number(const Collective& collective) {
+int64_t Marks::next_captured_number(const CollectiveCall& collective) {
   const std::lock_guard lock(mutex_);
   auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return same_kind(k.collective, collective); });
   if (kind == kinds_.end()) {

@@ -15,15 +15,9 @@
 #include <string>
 #include <vector>
 
-namespace weft::nccl {
+#include "parallel/collective_call.h"
 
-struct Collective {
-  const char* name = "";
-  int64_t bytes = 0;
-  int rank = 0, size = 1;  // in its group
-  int64_t step = -1;       // -1: unknown
-};
-std::string describe(const Collective& collective);  // "all_reduce of 4096 bytes in step 7, rank 1 of a group of 2"
+namespace weft::nccl {
 
 class Marks {
  public:
@@ -36,27 +30,27 @@ class Marks {
   int64_t step() const { return step_; }
 
   // Called before and after a collective is enqueued on `stream`, by one thread.
-  void begin(const Collective& collective, cudaStream_t stream);
+  void begin(const CollectiveCall& collective, cudaStream_t stream);
   void end(cudaStream_t stream);
 
   // For any thread.
-  std::optional<Collective> unfinished() const;  // the first enqueued one (in a graph: running), if any
-  uint64_t position() const;                     // changes after each collective
+  std::optional<CollectiveCall> unfinished() const;  // the first enqueued one (in a graph: running), if any
+  uint64_t position() const;                         // changes after each collective
 
  private:
   struct Kind {  // of captured collectives with the same name, size and group
-    Collective collective;
+    CollectiveCall collective;
     int64_t num_captured = 0;
   };
 
   int64_t num_ended() const;  // outside graphs
-  int64_t next_captured_number(const Collective& collective);
+  int64_t next_captured_number(const CollectiveCall& collective);
   void mark(uint32_t* word, int64_t table_index, cudaStream_t stream);
 
-  uint32_t* words_ = nullptr;     // pinned memory: the last mark outside and inside graphs; 0: none
-  uint32_t* table_ = nullptr;     // device memory: 1, 2, 3 ...
-  mutable std::mutex mutex_;      // guards the following members; only the computing thread writes
-  std::vector<Collective> ring_;  // outside graphs: number n is at n % kRing
+  uint32_t* words_ = nullptr;         // pinned memory: the last mark outside and inside graphs; 0: none
+  uint32_t* table_ = nullptr;         // device memory: 1, 2, 3 ...
+  mutable std::mutex mutex_;          // guards the following members; only the computing thread writes
+  std::vector<CollectiveCall> ring_;  // outside graphs: number n is at n % kRing
   int64_t num_issued_ = 0;
   std::vector<Kind> kinds_;
   std::atomic<int64_t> step_ = -1;  // the current step

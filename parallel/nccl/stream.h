@@ -43,7 +43,7 @@ class CommunicationStream final : public Context::Watch {
 
   // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, then `done`.
   template <typename Enqueue>
-  void run(Collective collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
+  void run(CollectiveCall collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
     check();
     collective.step = marks_.step();
     try {

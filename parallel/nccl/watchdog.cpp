@@ -82,7 +82,7 @@ void Watchdog::run() {
 }
 
 std::string Watchdog::look() {
-  const std::optional<Collective> unfinished = marks_.unfinished();
+  const std::optional<CollectiveCall> unfinished = marks_.unfinished();
   const std::string error = comms_.asynchronous_error();
   if (!error.empty()) return unfinished ? fmt::format("{}: {}", describe(*unfinished), error) : error;
   const auto now = std::chrono::steady_clock::now();

@@ -11,16 +11,24 @@ constexpr float kNormEps = 1e-2f;
 
 struct Norm {
   Tensor x, gamma, beta, y, mean, rstd;
+  NormKind kind;
   Norm(Workspace& w, int64_t rows, int64_t cols, NormKind kind = NormKind::layer)
       : x(w.random_slice(rows, cols)),
         gamma(w.random({cols})),
         beta(formula_of(kind).has_beta ? w.random({cols}) : Tensor()),
         y(w.nan_slice(rows, cols)),
         mean(formula_of(kind).centred ? w.nans({rows}) : Tensor()),
-        rstd(w.nans({rows})) {
+        rstd(w.nans({rows})),
+        kind(kind) {
     ops::norm_forward(
         w.ctx,
         {.x = x, .gamma = gamma, .beta = beta, .y = y, .mean = mean, .rstd = rstd, .kind = kind, .eps = kNormEps});
+  }
+  // The given gradients, with what forward read and saved.
+  void backward(Workspace& w, ops::NormBackward a) const {
+    a.x = x, a.gamma = gamma, a.mean = mean, a.rstd = rstd, a.kind = kind;
+    a.partial = w.nans({ops::kNormPartials, 2, x.cols()});
+    ops::norm_backward(w.ctx, a);
   }
 };
 
@@ -48,17 +56,7 @@ TEST(Norm, BackwardMatchesFiniteDifferences) {
     const Norm n(w, rows, cols, kind);
     const Tensor d_y = w.random_slice(rows, cols), residual = w.random_slice(rows, cols), d_x = w.nan_slice(rows, cols);
     const Tensor d_gamma = w.filled({cols}, 1), d_beta = n.beta.empty() ? Tensor() : w.filled({cols}, 2);
-    ops::norm_backward(w.ctx, {.d_y = d_y,
-                               .x = n.x,
-                               .gamma = n.gamma,
-                               .mean = n.mean,
-                               .rstd = n.rstd,
-                               .d_residual = residual,
-                               .d_x = d_x,
-                               .d_gamma = d_gamma,
-                               .d_beta = d_beta,
-                               .partial = w.nans({ops::kNormPartials, 2, cols}),
-                               .kind = kind});
+    n.backward(w, {.d_y = d_y, .d_residual = residual, .d_x = d_x, .d_gamma = d_gamma, .d_beta = d_beta});
     const Doubles x = to_doubles(n.x), gamma = to_doubles(n.gamma), beta = optional_doubles(n.beta);
     const Doubles g = to_doubles(d_y), added = to_doubles(residual);
     const auto loss = [&](const Doubles& x, const Doubles& gamma, const Doubles& beta) {
@@ -81,17 +79,11 @@ TEST(Norm, BackwardNeedsNoResidualAndMayWriteOverItsInputs) {
     const Norm n(w, rows, cols, kind);
     const Tensor d_y = w.random({rows, cols}), residual = w.random({rows, cols});
     const auto d_x = [&](const Tensor& d_y, const Tensor& d_residual, const Tensor& to) {
-      ops::norm_backward(w.ctx, {.d_y = d_y,
-                                 .x = n.x,
-                                 .gamma = n.gamma,
-                                 .mean = n.mean,
-                                 .rstd = n.rstd,
-                                 .d_residual = d_residual,
-                                 .d_x = to,
-                                 .d_gamma = w.zeros({cols}),
-                                 .d_beta = n.beta.empty() ? Tensor() : w.zeros({cols}),
-                                 .partial = w.nans({ops::kNormPartials, 2, cols}),
-                                 .kind = kind});
+      n.backward(w, {.d_y = d_y,
+                     .d_residual = d_residual,
+                     .d_x = to,
+                     .d_gamma = w.zeros({cols}),
+                     .d_beta = n.beta.empty() ? Tensor() : w.zeros({cols})});
       return values(to);
     };
     const std::vector<float> summed = d_x(d_y, residual, w.nans({rows, cols}));
@@ -105,7 +97,7 @@ TEST(Norm, BackwardNeedsNoResidualAndMayWriteOverItsInputs) {
   });
 }
 
-TEST(Norm, OfLayersKeepsSmallDifferencesBesideALargeMean) {
+TEST(Norm, KeepsSmallDifferencesBesideALargeMean) {
   Workspace w;
   const Tensor x = w.random({4, 64}), ones = w.filled({64}, 1), zeros = w.zeros({64}), y = w.nans({4, 64});
   for (int64_t i = 0; i < x.numel(); ++i) x.ptr<float>()[i] += 1000;
@@ -117,15 +109,7 @@ TEST(Norm, BackwardIsTheSameOnAnyNumberOfThreads) {
   expect_same_on_any_threads([](Workspace& w) {
     const Norm n(w, 377, 33);
     const Tensor d_x = w.nans({377, 33}), d_gamma = w.zeros({33}), d_beta = w.zeros({33});
-    ops::norm_backward(w.ctx, {.d_y = w.random({377, 33}),
-                               .x = n.x,
-                               .gamma = n.gamma,
-                               .mean = n.mean,
-                               .rstd = n.rstd,
-                               .d_x = d_x,
-                               .d_gamma = d_gamma,
-                               .d_beta = d_beta,
-                               .partial = w.nans({ops::kNormPartials, 2, 33})});
+    n.backward(w, {.d_y = w.random({377, 33}), .d_x = d_x, .d_gamma = d_gamma, .d_beta = d_beta});
     return bytes_of(n.y) + bytes_of(d_x) + bytes_of(d_gamma) + bytes_of(d_beta);
   });
 }

@@ -200,11 +200,9 @@ TEST(RunFolder, KeepsTheLogOfARunWhoseCheckpointsAreGone) {
   const TemporaryFolder folder;
   fs::create_directories(folder / "run");
   write_file_atomically(folder / "run/log.jsonl", "{\"step\":7}\n");
-  write_file_atomically(folder / "run/config.cfg.tmp-123", "");
   const RunFolder run(folder / "run", /*fresh=*/false);
   EXPECT_EQ(read_file(folder / "run/log.jsonl.old"), "{\"step\":7}\n");
   EXPECT_FALSE(fs::exists(folder / "run/log.jsonl"));
-  EXPECT_FALSE(fs::exists(folder / "run/config.cfg.tmp-123"));
 }
 
 }  // namespace

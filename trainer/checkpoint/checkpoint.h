@@ -51,6 +51,8 @@ nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const Pa
 // The functions below only access files and do not communicate: world rank 0 calls them and broadcasts the
 // result.
 
+std::vector<std::string> step_folders(const std::string& root);  // directly under it, newest first; not checked
+
 // The newest folder under ROOT whose files verify; skipped ones are reported on stderr with the reason. Empty
 // if there is no step folder; an Error of kind checkpoint if none of them is whole.
 std::optional<std::string> find_latest_checkpoint(const std::string& root);

@@ -25,20 +25,6 @@ std::vector<fs::directory_entry> list_folder(const std::string& root) {
   return entries;
 }
 
-// The step folders directly under `root`, newest first.
-std::vector<std::string> step_folders(const std::string& root) {
-  std::vector<int64_t> steps;
-  for (const fs::directory_entry& entry : list_folder(root)) {
-    std::error_code ignored;
-    const auto step = step_of_folder(entry.path().filename().string());
-    if (step && entry.is_directory(ignored)) steps.push_back(*step);
-  }
-  std::sort(steps.rbegin(), steps.rend());
-  std::vector<std::string> folders;
-  for (const int64_t step : steps) folders.push_back(root + "/" + step_folder_name(step));
-  return folders;
-}
-
 // The reason for which `check` refuses the folder; empty if it does not. A folder that cannot be read now may be
 // whole: passing it over would lose the work since the one before it.
 template <typename Check>
@@ -88,6 +74,19 @@ void remove_folder(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> step_folders(const std::string& root) {
+  std::vector<int64_t> steps;
+  for (const fs::directory_entry& entry : list_folder(root)) {
+    std::error_code ignored;
+    const auto step = step_of_folder(entry.path().filename().string());
+    if (step && entry.is_directory(ignored)) steps.push_back(*step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  std::vector<std::string> folders;
+  for (const int64_t step : steps) folders.push_back(root + "/" + step_folder_name(step));
+  return folders;
+}
 
 std::optional<std::string> find_latest_checkpoint(const std::string& root) {
   if (!fs::is_directory(root)) return std::nullopt;

@@ -45,8 +45,17 @@ HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& targ
   return set;
 }
 
-TranslationScore evaluate(Translator& translator, const HeldOutSet& set) {
-  return score_translations(best_texts(translator.translate_tokens(set.sources)), set.references);
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
+                                         const std::function<bool()>& stop) {
+  const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // a translation depends on no other
+  std::vector<std::string> texts;
+  for (int64_t begin = 0; begin < total; begin += at_once) {
+    if (stop()) return std::nullopt;
+    const auto first = set.sources.begin() + begin;
+    for (std::string& text : best_texts(translator.translate_tokens({first, first + std::min(at_once, total - begin)})))
+      texts.push_back(std::move(text));
+  }
+  return score_translations(texts, set.references);
 }
 
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,

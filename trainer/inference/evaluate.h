@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,9 @@ struct HeldOutSet {
   std::vector<std::string> references;
 };
 HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
-TranslationScore evaluate(Translator& translator, const HeldOutSet& set);
+// Asks stop(), which agrees between the ranks, every few sentences; returns nothing once that is true.
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
+                                         const std::function<bool()>& stop);
 
 // Sums over this dp rank's blocks, then over all ranks: nats and target tokens. `total` is the buffer for the
 // sums.

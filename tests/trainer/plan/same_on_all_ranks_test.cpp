@@ -32,7 +32,7 @@ TEST(SameOnAllRanks, NamesTheOptionThatDiffers) {
             std::string::npos);
 }
 
-TEST(SameOnAllRanks, RefusesAnotherCorpusOfTheSameName) {
+TEST(SameOnAllRanks, RefusesAnotherCorpus) {
   const TextCorpus corpus(/*num_pairs=*/20), other(/*num_pairs=*/30);
   const auto change = [&](RunConfig& c, std::string&) { c.data.train = other.folder(); };
   EXPECT_NE(told_to_rank_1(corpus.folder(), "", change).find("rank 1 sees another corpus"), std::string::npos);
