@@ -14,6 +14,7 @@
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/plan/same_on_all_ranks.h"
+#include "trainer/run_checkpoints.h"
 #include "trainer/run_folder.h"
 #include "trainer/run_log.h"
 
@@ -49,20 +50,19 @@ class Run {
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
   void refuse_divergence(const StepReport& r);
   bool validate(bool last);
-  void save();
+  void save(bool last);
 
   RunConfig config_;
   const Mesh& mesh_;
   RunLog log_;
   std::string config_text_;
+  std::unique_ptr<RunCheckpoints> checkpoints_;  // before trainer_, whose threads call it
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Validation> validation_;  // none without data.valid
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
-  std::string last_saved_;             // folder
   SignalWatch signals_;
-  int64_t skipped_in_a_row_ = 0, saved_at_ = -1;  // step
-  double seconds_at_save_ = 0;                    // of training
+  int64_t skipped_in_a_row_ = 0;
   bool best_is_new_ = false;
 };
 
@@ -82,6 +82,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const std::string tight_fit = require_fit_on_gpus(run, mesh);
   if (!tight_fit.empty()) log_.message(tight_fit);
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
+  checkpoints_ = std::make_unique<RunCheckpoints>(config_, config_text_, world, *trainer_, log_);
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
@@ -112,8 +113,7 @@ void Run::start(const std::string& resume_from) {
     log_.open(folder_->log(), state_.step);
   });
   if (resume_from.empty()) return;
-  saved_at_ = state_.step, seconds_at_save_ = state_.seconds;
-  last_saved_ = resume_from;
+  checkpoints_->resume_from(resume_from, state_);
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);
   log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, state_.cursor.epoch));
   all_or_none(mesh_.world(), [&] {
@@ -133,10 +133,8 @@ StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   const double limit = 60 * config_.train.minutes;
   if (!is_main_rank()) return asked;
-  const double save_after = 60 * config_.train.save_minutes;
-  const bool save_is_due = save_after > 0 && state_.seconds - seconds_at_save_ >= save_after;
   const bool time_is_over = limit > 0 && state_.seconds >= limit;
-  return std::max({asked, save_is_due ? StopRequest::save : StopRequest::none,
+  return std::max({asked, checkpoints_->is_due(state_) ? StopRequest::save : StopRequest::none,
                    time_is_over ? StopRequest::finish : StopRequest::none});
 }
 
@@ -149,11 +147,12 @@ void Run::refuse_divergence(const StepReport& r) {
   if (!r.skipped) skipped_in_a_row_ = 0;
   if (r.skipped && !LossScaler::can_lower(r.loss_scale)) ++skipped_in_a_row_;
   if (skipped_in_a_row_ < kMaxSkippedSteps) return;
+  checkpoints_->finish(state_);
   fail(ErrorKind::diverged,
        fmt::format(
            "{} steps in a row had gradients that are not finite: the run has diverged; go back to {} with a lower "
            "schedule.lr, a longer schedule.warmup or optimizer.clip_norm",
-           kMaxSkippedSteps, last_saved_.empty() ? "the start" : last_saved_));
+           kMaxSkippedSteps, checkpoints_->newest().empty() ? "the start" : checkpoints_->newest()));
 }
 
 // Validates if that is due. Returns false if a stop was requested first: then it is still due when the run resumes.
@@ -169,19 +168,9 @@ bool Run::validate(bool last) {
   return true;
 }
 
-void Run::save() {
-  const bool is_saved = saved_at_ == state_.step;
-  if (is_saved && !best_is_new_) return;
-  if (!is_saved) last_saved_ = trainer_->save(config_.train.output + "/checkpoints", state_, config_text_);
-  saved_at_ = state_.step, seconds_at_save_ = state_.seconds;
-  all_or_none(mesh_.world(), [&] {
-    if (!is_main_rank()) return;
-    point_to(folder_->checkpoints(), "latest", last_saved_);
-    if (best_is_new_) point_to(folder_->checkpoints(), "best", last_saved_);
-    prune_checkpoints(folder_->checkpoints(), config_.train.keep_last, config_.train.keep_every);
-  });
+void Run::save(bool last) {
+  checkpoints_->save(state_, best_is_new_, last);
   best_is_new_ = false;
-  if (!is_saved) log_.message(fmt::format("saved {}", last_saved_));
 }
 
 int Run::loop() {
@@ -194,7 +183,7 @@ int Run::loop() {
         fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
-    if (best_is_new_) save();
+    if (best_is_new_) save(last);
   }
   while (!last) {
     const StepReport report = trainer_->step(own_request());
@@ -203,11 +192,12 @@ int Run::loop() {
     state_.seconds += report.seconds;
     log_.step(report, state_.seconds, trainer_->dropped());
     refuse_divergence(report);
+    if (report.save_is_ready) checkpoints_->advance(state_);
     last = finished(request);
     if (!validate(/*last=*/last && request != StopRequest::stop)) request = StopRequest::stop;
     last = last || request == StopRequest::stop || out_of_patience();
     if (last || best_is_new_ || request == StopRequest::save || (t.save_every > 0 && state_.step % t.save_every == 0))
-      save();
+      save(last);
   }
   if (request != StopRequest::stop) {
     all_or_none(mesh_.world(), [&] {

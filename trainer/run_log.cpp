@@ -12,7 +12,15 @@ RunLog::RunLog(const RunConfig& config, bool is_main_rank)
 void RunLog::open(const std::string& path, int64_t last_step) { events_.emplace(path, last_step); }
 
 void RunLog::write(const nlohmann::ordered_json& record) {
-  if (events_) events_->write(record);
+  if (!events_) return;
+  const bool written = events_->write(record);
+  if (is_written_ && !written)
+    message("NOT LOGGED: log.jsonl cannot be written now; its records are kept in memory until it can");
+  is_written_ = written;
+}
+
+void RunLog::flush() {
+  if (events_) events_->flush();
 }
 
 void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {

@@ -24,6 +24,7 @@ class RunLog {
   void step(const StepReport& report, double seconds, int64_t dropped);
   void validation(const ValidationReport& report, const BestScore& best);
   void message(const std::string& text) { progress_.message(text); }
+  void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
 
  private:
   void write(const nlohmann::ordered_json& record);
@@ -33,6 +34,7 @@ class RunLog {
   RunConfig config_;
   TrainProgress progress_;
   std::optional<EventLog> events_;
+  bool is_written_ = true;  // all records
   ThroughputMeter throughput_;
   int64_t epoch_ = -1;
   double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;

@@ -10,19 +10,22 @@ namespace weft {
 // between dp ranks, squares of split parameters between tp ranks; whole parameters are the same everywhere.
 // Each rank also reports whether its own sums are finite: they should agree within a dp group, but a rank
 // with faulty memory must not take another branch than the others.
-StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh) {
-  enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kRequests, kCount = kRequests + 4 };
+StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh,
+                           bool save_is_ready) {
+  enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kSaveNotReady, kRequests, kCount = kRequests + 4 };
   const std::vector<double> own = sums.read(ctx);
   std::array<double, kCount> all{};
   if (mesh.tp().is_main_rank()) all[kLoss] = own[0], all[kNll] = own[1];
   if (mesh.dp().is_main_rank()) all[kSplit] = own[2];
   if (mesh.world().is_main_rank()) all[kWhole] = own[3];
   all[kNotFinite] = std::isfinite(own[2] + own[3]) ? 0 : 1;
+  all[kSaveNotReady] = save_is_ready ? 0 : 1;
   all[kRequests + static_cast<size_t>(request)] = 1;
   mesh.world().all_reduce(Tensor(all.data(), {kCount}, DType::f64));
 
   StepTotals totals{.loss = all[kLoss], .nll = all[kNll], .gradient_square = all[kSplit] + all[kWhole]};
   totals.finite = all[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
+  totals.save_is_ready = all[kSaveNotReady] == 0;
   for (const StopRequest r : {StopRequest::save, StopRequest::finish, StopRequest::stop})
     if (all[kRequests + static_cast<size_t>(r)] > 0) totals.request = r;
   return totals;

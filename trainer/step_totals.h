@@ -29,9 +29,11 @@ struct StepTotals {  // the same on every rank
   double gradient_square = 0;               // of the whole gradient, times the squared loss scale
   bool finite = true;                       // all gradients, on every rank
   StopRequest request = StopRequest::none;  // the strongest of all ranks
+  bool save_is_ready = false;               // on every rank
 };
 
 // Waits for the device, then sums over all ranks of the mesh, in rank order.
-StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh);
+StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh,
+                           bool save_is_ready = false);
 
 }  // namespace weft

@@ -47,7 +47,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       scalars_(mesh.device()),
       graphs_(config, mesh),
       order_(data_order(config)),
-      architecture_(Architecture::of(config.model)) {
+      architecture_(Architecture::of(config.model)),
+      saver_(mesh) {
   replica_.params().initialize(ctx_, config.train.seed);
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
@@ -92,7 +93,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals = exchange_totals(ctx_, sums_, request, mesh_);  // waits for the device, once per step
+  const StepTotals totals =
+      exchange_totals(ctx_, sums_, request, mesh_, saver_.is_ready());  // waits for the device, once per step
   const double norm = std::sqrt(totals.gradient_square) / loss_scale;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
@@ -111,7 +113,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .seconds = monotonic_seconds() - begin,
           .fill = step.fill,
           .skipped = !totals.finite,
-          .request = totals.request};
+          .request = totals.request,
+          .save_is_ready = totals.save_is_ready};
 }
 
 // Adds the block's losses and gradients to those of the step. In the last block gradients become complete;
@@ -135,6 +138,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
 
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   const ProfilerRange range(ctx_, "update");
+  saver_.wait_until_copied();
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
@@ -160,19 +164,22 @@ void Trainer::snapshot(TrainState& state) const {
   state.loss_scale = scaler_.state();
 }
 
-std::string Trainer::save(const std::string& root, const TrainState& state, const std::string& config_text) {
-  const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
-  return save_checkpoint(ctx_, root, state.step, mesh_, replica_.params(), flat_states(replica_.params(), optimizer_),
-                         state.to_json(), {.config = config_text, .files = tokenizers_});
+void Trainer::start_save(const std::string& root, const TrainState& state, const std::string& config_text,
+                         std::function<void(const std::string&)> after_commit, bool yields) {
+  saver_.start(ctx_, root, state.step, replica_.params(), flat_states(replica_.params(), optimizer_), state.to_json(),
+               {.config = config_text, .files = tokenizers_}, std::move(after_commit), yields);
 }
 
 void Trainer::load(const std::string& checkpoint, TrainState& state) {
+  require(!saver_.in_progress(), ErrorKind::internal, "no checkpoint is loaded while one is saved");
   TrainState now;
   snapshot(now);
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
   state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
   require_same_run(state, now);
-  load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_));
+  const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
+  const bool verified = mesh_.world().is_main_rank();  // by find_latest_checkpoint()
+  load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_), *host, verified);
   replica_.params().round_values(ctx_);
   step_ = state.step;
   optimizer_.set_steps(state.optimizer_steps);

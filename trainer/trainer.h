@@ -5,12 +5,14 @@
 // divided by the step's target tokens.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "data/loader.h"
 #include "tensor/device_scalars.h"
+#include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
 #include "trainer/step_graphs.h"
@@ -28,6 +30,7 @@ struct StepReport {
   double seconds = 0, fill = 0;
   bool skipped = false;                     // a gradient was not finite: no rank took the step
   StopRequest request = StopRequest::none;  // the strongest of all ranks
+  bool save_is_ready = false;               // saver().advance() is due
 };
 
 class Trainer {
@@ -40,9 +43,14 @@ class Trainer {
   // A step on this rank's blocks, with the token counts of all ranks.
   StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
 
-  // Commits checkpoint `state.step` under `root`; returns its folder.
-  std::string save(const std::string& root, const TrainState& state, const std::string& config_text);
-  void load(const std::string& checkpoint, TrainState& state);  // values, moments and data position
+  // Starts to save checkpoint `state.step` under `root`. The save goes on beside the next steps; `after_commit` gets
+  // its folder, on the main rank, in a thread.
+  void start_save(const std::string& root, const TrainState& state, const std::string& config_text,
+                  std::function<void(const std::string&)> after_commit = {}, bool yields = true);
+  CheckpointSaver& saver() { return saver_; }
+  // Values, moments and data position. All ranks call it; one of each host reads. The world's main rank has verified
+  // the checkpoint.
+  void load(const std::string& checkpoint, TrainState& state);
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
   void snapshot(TrainState& state) const;
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
@@ -72,6 +80,7 @@ class Trainer {
   Architecture architecture_;
   std::map<std::string, std::string> tokenizers_;  // the corpus': name -> contents, for the checkpoints
   std::unique_ptr<Loader> loader_;
+  CheckpointSaver saver_;  // after the memory that its thread copies
   int64_t step_ = 0;
 };
 

@@ -43,6 +43,11 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   Device device = test_device();
 };
 
+inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
+  trainer.start_save(root, state, /*config_text=*/"");
+  return trainer.saver().finish();
+}
+
 inline Trained train(const TextCorpus& corpus, const Part& part) {
   Trained result;
   run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
@@ -57,7 +62,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     std::vector<double> losses;
     for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
     trainer.snapshot(state);
-    if (!part.to.empty()) trainer.save(part.to, state, "");
+    if (!part.to.empty()) save(trainer, part.to, state);
     auto params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = {std::move(losses), std::move(params)};
   });

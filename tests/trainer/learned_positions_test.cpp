@@ -118,7 +118,8 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
     EXPECT_NE(to_host<float>(trainer.replica().context(), table), before);
     TrainState state;
     trainer.snapshot(state);
-    const std::string saved = trainer.save(folder / "checkpoints", state, "");
+    trainer.start_save(folder / "checkpoints", state, "");
+    const std::string saved = trainer.saver().finish();
     if (mesh.world().rank() == 0) step_folder = saved, config = c;
   });
   double scores[2] = {};

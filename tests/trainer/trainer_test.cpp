@@ -127,7 +127,7 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
       TrainState state;
       trainer.snapshot(state);
       state.loss_scale.value = 0x1p30;
-      trainer.load(trainer.save(folder.path(), state, ""), state);
+      trainer.load(save(trainer, folder.path(), state), state);
       const auto before =
           gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
       int skipped = 0;

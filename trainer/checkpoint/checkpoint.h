@@ -2,51 +2,37 @@
 // grid can load them.
 //
 // Format: docs/checkpoint-format.md. Under ROOT (a run's `checkpoints`): step-00001200/ with
-// model.safetensors, optimizer.safetensors, state.json, config.cfg, the tokenizer models and MANIFEST.json
-// (sizes and SHA-256, written last). The links ROOT/latest and ROOT/best name one of them. A save writes
+// model.safetensors, optimizer.safetensors (or several files), state.json, config.cfg, the tokenizer models and
+// MANIFEST.json (sizes and SHA-256, written last). The links ROOT/latest and ROOT/best name one of them. A save writes
 // under a temporary name, then calls fsync, rename and fsync of the folder.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/parameters/param_store.h"
-#include "parallel/mesh.h"
+#include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/checkpoint/file_layout.h"
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device; it is copied through the host one tensor at
-// a time. In its file each tensor is called prefix + parameter name.
-struct FlatState {
-  std::string file;    // "model" or "optimizer": which safetensors file of the folder
-  std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
-  Tensor flat;
-};
-
-struct CheckpointExtras {                         // small files that make a checkpoint usable on its own
-  std::string config;                             // text of config.cfg
-  std::map<std::string, std::string> files = {};  // name -> contents: the tokenizer models
-};
-
-// All ranks call it. dp rank 0 of each tp rank contributes its slices; world rank 0 writes. Returns the
-// folder's path. A value that is not finite on any rank is an Error of kind diverged before a file is made.
-// An Error on one rank is thrown on all; the temporary folder is then removed, and older checkpoints are
-// untouched. A whole folder of this step is never overwritten; a damaged one is renamed to
-// step-N.damaged-PID. `state` and `extras` of rank 0 are used. The buffers are on ctx's device; the files do
-// not depend on it.
+// Saves and waits for it (checkpoint_saver.h). Returns the folder's path.
 std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
                             const ParamStore& params, const std::vector<FlatState>& buffers,
                             const nlohmann::json& state, const CheckpointExtras& extras);
 
-// Fills this rank's slices, without communication. Before any buffer changes, the files are verified and
-// every tensor is checked (name, dtype, global shape, no NaN or infinity). If `buffers` leaves out the
-// optimizer, its file is not read. Returns state.json.
+// Fills this rank's slices, without communication. Before any buffer changes, the files are verified, and every
+// tensor's name, dtype and global shape are checked. After an Error because of a value that is not finite, or cannot be
+// read, the buffers are undefined. If `buffers` leaves out the optimizer, its file is not read. Returns state.json.
 nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
                                const std::vector<FlatState>& buffers);
+
+// The same on all ranks of `readers`, of which the main rank reads the files and broadcasts each tensor. `verified`:
+// the digests of the tensors' files have been checked before.
+nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
+                               const std::vector<FlatState>& buffers, Communicator& readers, bool verified);
 
 // The functions below only access files and do not communicate: world rank 0 calls them and broadcasts the
 // result.

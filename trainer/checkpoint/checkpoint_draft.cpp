@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "tensor/error.h"
-#include "trainer/version.h"
 
 namespace weft {
 
@@ -59,26 +58,18 @@ MadeFolders::~MadeFolders() {
   for (const std::string& folder : made_) rmdir(folder.c_str());  // refuses links and folders that are not empty
 }
 
-CheckpointDraft::CheckpointDraft(const std::string& root, int64_t step)
-    : final_(root + "/" + step_folder_name(step)), temporary_(temporary_name(final_)) {
+CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
+    : manifest(std::move(m)), final_(root + "/" + step_folder_name(manifest.step)), temporary_(temporary_name(final_)) {
   folders_.make(root);
   remove_stale_drafts(root);
   move_damaged_aside(final_);
   std::error_code error;
   if (!fs::create_directory(temporary_, error)) fail_to_make(temporary_, error);
-  manifest.step = step;
-  manifest.weft_version = kVersion;
 }
 
 CheckpointDraft::~CheckpointDraft() {
   std::error_code ignored;  // the next save retries
   if (!committed_) fs::remove_all(temporary_, ignored);
-}
-
-void CheckpointDraft::add_text(const std::string& file, const std::string& text) {
-  if (!is_plain_file_name(file) || file == kManifestName || manifest.files.contains(file))
-    fail(ErrorKind::usage, fmt::format("a checkpoint cannot take a file called '{}', or has one already", file));
-  manifest.files[file] = write_digested(path_of(file), text);
 }
 
 void CheckpointDraft::commit() {

@@ -29,16 +29,15 @@ class CheckpointDraft {
   // Makes `root` and its parents if necessary (removed again without commit), and removes temporary folders
   // of earlier saves. If the step's folder exists, a whole one is an Error; a damaged one is renamed to
   // step-N.damaged-PID.
-  CheckpointDraft(const std::string& root, int64_t step);
+  CheckpointDraft(const std::string& root, CheckpointManifest manifest);
   ~CheckpointDraft();  // without commit: removes what was written
   CheckpointDraft(const CheckpointDraft&) = delete;
   CheckpointDraft& operator=(const CheckpointDraft&) = delete;
 
-  std::string path_of(const std::string& file) const { return temporary_ + "/" + file; }
-  void add_text(const std::string& file, const std::string& text);
+  const std::string& folder() const { return temporary_; }
   void commit();  // manifest, fsync, rename, fsync of the parent
 
-  CheckpointManifest manifest;  // the caller adds the files that it writes at path_of
+  CheckpointManifest manifest;  // the caller adds the files that are written into folder()
 
  private:
   MadeFolders folders_;

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kFormat[] = "weft-checkpoint";
-constexpr int64_t kFormatVersion = 1;
+constexpr int64_t kNewestVersion = 2;  // 1: all tensors of a kind are in one file
 
 // The last lines hold the digest of all bytes before them.
 constexpr size_t kSealBytes = 90;
@@ -32,7 +32,7 @@ std::string to_text(const CheckpointManifest& manifest) {
   for (const auto& [name, t] : manifest.tensors)
     tensors[name] = {{"file", t.file}, {"dtype", t.dtype}, {"shape", t.shape}};
   const json all = {{"format", kFormat},
-                    {"format_version", kFormatVersion},
+                    {"format_version", manifest.format_version},
                     {"step", manifest.step},
                     {"weft_version", manifest.weft_version},
                     {"grid", {{"dp", manifest.dp}, {"tp", manifest.tp}}},
@@ -46,10 +46,11 @@ std::string to_text(const CheckpointManifest& manifest) {
 
 CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
-  if (all.at("format_version") != kFormatVersion)
-    fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads {}", path,
-                                            printable(all.at("format_version").dump()), kFormatVersion));
-  CheckpointManifest manifest;
+  const json& version = all.at("format_version");
+  if (!version.is_number_integer() || version < 1 || version > kNewestVersion)
+    fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads 1 to {}", path,
+                                            printable(version.dump()), kNewestVersion));
+  CheckpointManifest manifest{.format_version = version.get<int64_t>()};
   manifest.step = all.at("step").get<int64_t>();
   manifest.weft_version = all.at("weft_version").get<std::string>();
   manifest.dp = all.at("grid").at("dp").get<int64_t>();

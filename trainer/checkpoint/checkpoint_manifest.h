@@ -13,6 +13,8 @@
 namespace weft {
 
 inline constexpr char kManifestName[] = "MANIFEST.json";
+inline constexpr char kStateFile[] = "state.json";
+inline constexpr char kConfigFile[] = "config.cfg";
 
 struct StoredTensor {
   std::string file, dtype;
@@ -20,6 +22,7 @@ struct StoredTensor {
 };
 
 struct CheckpointManifest {
+  int64_t format_version = 1;  // the oldest that describes the folder
   int64_t step = 0;
   std::string weft_version;
   int64_t dp = 1, tp = 1;  // the grid that wrote it; information only

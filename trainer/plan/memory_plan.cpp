@@ -8,6 +8,7 @@
 #include "data/loader.h"
 #include "model/decoding/beam_search.h"
 #include "parallel/device_mesh.h"
+#include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/inference/translator.h"
 #include "trainer/plan/precision.h"
 #include "trainer/report/units.h"
@@ -61,6 +62,16 @@ size_t tokenizer_bytes(const Corpus& corpus) {
   return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
 }
 
+size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks) {
+  const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
+  const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params,
+                                        {{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}});
+  const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
+  int64_t largest = 0;
+  for (int rank = 0; rank < ranks; ++rank) largest = std::max(largest, stored_bytes(files, rank));
+  return static_cast<size_t>(largest);
+}
+
 size_t data_bytes(const RunConfig& c) {
   const auto dp = static_cast<int>(c.parallel.dp);
   size_t bytes = c.data.train.empty() ? 0 : read_ahead_bytes(Corpus(c.data.train), c.batch, dp);
@@ -85,6 +96,8 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
   plan.scratch = dry.scratch_bytes();
+  plan.saving =
+      largest_share_of_a_checkpoint(params, static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1)));
   return plan;
 }
 
@@ -112,6 +125,7 @@ std::string describe(const MemoryPlan& m, const char* storage) {
   part("translation", m.translation);
   if (on_gpu) s += fmt::format("; {} of the host", format_bytes(m.total() - m.tensors()));
   part("messages", m.messages);
+  part("checkpoint copy", m.saving);
   part("data", m.data);
   part("program", m.program);
   return s;

@@ -23,13 +23,14 @@ struct MemoryPlan {  // bytes
   size_t scratch = 0;      // work space of GEMMs and attention
   size_t translation = 0;  // caches and arena of the validation's decoder
   size_t messages = 0;     // of reductions in flight between ranks
+  size_t saving = 0;       // the copy of what this rank writes of a checkpoint
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + activations + scratch + translation;
   }
-  size_t total() const { return tensors() + messages + data + program; }
+  size_t total() const { return tensors() + messages + saving + data + program; }
 };
 
 // Plan of this rank's part of a model; `config` is resolved, its precision decided. Neither allocates

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -59,13 +60,22 @@ EventLog::~EventLog() {
   if (file_ >= 0) ::close(file_);
 }
 
-void EventLog::write(const nlohmann::ordered_json& record) {
-  const std::string line = record.dump() + "\n";
-  ssize_t written = 0;
-  do written = ::write(file_, line.data(), line.size());
-  while (written < 0 && errno == EINTR);
-  if (written != static_cast<ssize_t>(line.size()))
-    fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path_, written < 0 ? std::strerror(errno) : "disk full"));
+bool EventLog::write(const nlohmann::ordered_json& record) {
+  kept_ += record.dump() + "\n";
+  return write_kept();
+}
+
+void EventLog::flush() {
+  if (!write_kept()) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+}
+
+bool EventLog::write_kept() {
+  while (!kept_.empty()) {
+    const ssize_t written = ::write(file_, kept_.data(), kept_.size());
+    if (written < 0 && errno != EINTR) return false;
+    kept_.erase(0, static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return true;
 }
 
 std::vector<nlohmann::json> read_event_log(const std::string& path) {

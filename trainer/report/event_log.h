@@ -3,7 +3,8 @@
 // A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale,
 // and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf.
 // Numbers read back to the same double; one that is not finite is null. Each record is one write of a whole
-// line, so that a killed run leaves at most one incomplete line, at the end.
+// line, so that a killed run leaves at most one incomplete line, at the end. What cannot be written, to a full
+// disk for instance, is kept in memory and comes before the next record.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,14 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  void write(const nlohmann::ordered_json& record);  // keys keep their order
+  // Keys keep their order. Returns false if records are kept in memory because they cannot be written now.
+  bool write(const nlohmann::ordered_json& record);
+  void flush();  // Error of kind io if records cannot be written
 
  private:
-  std::string path_;
+  bool write_kept();  // sets errno if it fails
+
+  std::string path_, kept_;
   int file_ = -1;
 };
 

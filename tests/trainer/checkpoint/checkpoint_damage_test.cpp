@@ -14,9 +14,7 @@ namespace {
 // A checkpoint in which each file is damaged and repaired in turn.
 class CheckpointDamage : public ::testing::Test {
  protected:
-  void SetUp() override {
-    save(folder_.path(), 1, {.files = {{"tokenizer.model", std::string(300, 't')}}});
-  }
+  void SetUp() override { save(folder_.path(), 1, {.files = {{"tokenizer.model", std::string(300, 't')}}}); }
 
   void expect_refused_with(const std::string& file, const std::string& content, const std::string& what) {
     write_text(step_ + "/" + file, content);

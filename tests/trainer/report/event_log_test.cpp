@@ -109,7 +109,7 @@ TEST_F(EventLogTest, SaysWhenTheFileCannotBeOpened) {
   EXPECT_THROW(EventLog(path_ / "missing", 0), Error);
 }
 
-TEST_F(EventLogTest, SaysWhenTheDiskIsFull) {
+TEST_F(EventLogTest, KeepsRecordsWhileTheDiskIsFullAndWritesThemLater) {
   EventLog log(path_, 0);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
@@ -117,10 +117,14 @@ TEST_F(EventLogTest, SaysWhenTheDiskIsFull) {
   small.rlim_cur = 10;
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
-  EXPECT_THROW(log.write({{"step", 1000000}, {"loss", 2.5}}), Error);
+  EXPECT_FALSE(log.write({{"step", 1000000}, {"loss", 2.5}}));
+  EXPECT_FALSE(log.write({{"step", 1000001}, {"loss", 2.5}}));
+  EXPECT_THROW(log.flush(), Error);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_TRUE(read_event_log(path_).empty()) << "what was half written counts as not written";
+  log.flush();
+  EXPECT_EQ(read_event_log(path_).size(), 2u);
 }
 
 }  // namespace

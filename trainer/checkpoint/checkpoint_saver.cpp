@@ -1,0 +1,145 @@
+// trainer/checkpoint/checkpoint_saver.cpp: the two phases of a save: all ranks write, then the main rank commits.
+#include "trainer/checkpoint/checkpoint_saver.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/rank_files.h"
+#include "trainer/version.h"
+
+namespace weft {
+
+using nlohmann::json;
+
+namespace {
+
+void add_small_files(RankFiles& files, const json& state, const CheckpointExtras& extras) {
+  const std::string text = state.dump(2) + "\n";
+  if (json::parse(text) != state)  // a NaN, for instance
+    fail(ErrorKind::internal, "the trainer's state would not read back from JSON as it is");
+  files.add_text(kStateFile, text);
+  files.add_text(kConfigFile, extras.config);
+  for (const auto& [name, contents] : extras.files) {
+    if (!is_plain_file_name(name) || name == kManifestName || name == kStateFile || name == kConfigFile)
+      fail(ErrorKind::usage, fmt::format("a checkpoint cannot take a file called '{}', or has one already", name));
+    files.add_text(name, contents);
+  }
+}
+
+CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& files, const Mesh& mesh) {
+  CheckpointManifest manifest{.step = step, .weft_version = kVersion, .dp = mesh.dp().size(), .tp = mesh.tp().size()};
+  for (const CheckpointFile& file : files) {
+    if (file.name.find("-of-") != std::string::npos) manifest.format_version = 2;
+    for (const auto& [name, source] : file.tensors)
+      manifest.tensors[name] = {file.name, "F32", dims_of(source.param->spec.shape)};
+  }
+  return manifest;
+}
+
+struct SetAtEnd {  // also after an exception: the optimizer waits for it
+  std::atomic<bool>& flag;
+  ~SetAtEnd() {
+    flag = true;
+    flag.notify_all();
+  }
+};
+
+void yield_to_computation() { setpriority(PRIO_PROCESS, 0, 10); }  // on Linux: of the calling thread alone
+
+template <typename T>
+bool has_ended(const std::future<T>& phase) {
+  return !phase.valid() || phase.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+json to_json(const std::map<std::string, FileDigest>& digests) {
+  json j = json::object();
+  for (const auto& [name, digest] : digests) j[name] = {digest.size, digest.sha256};
+  return j;
+}
+
+}  // namespace
+
+void CheckpointSaver::start(Context& ctx, const std::string& root, int64_t step, const ParamStore& params,
+                            const std::vector<FlatState>& buffers, const json& state, const CheckpointExtras& extras,
+                            std::function<void(const std::string&)> after_commit, bool yields) {
+  require(!in_progress(), ErrorKind::internal, "a checkpoint is saved after the one before it");
+  doing_ = fmt::format("while saving step {}; the last complete checkpoint is kept", step);
+  const ErrorFrame frame(doing_);
+  Communicator& world = mesh_.world();
+  const std::vector<CheckpointFile> files =
+      divide_into_files(file_layout(ctx, params, buffers), world.size(), smallest_share_);
+
+  draft_.reset();
+  std::vector<CheckpointFile> group_files;  // of this tp group, whose ranks gather them
+  for (const CheckpointFile& file : files)
+    if (file.writer / mesh_.tp().size() == mesh_.dp().rank()) group_files.push_back(file);
+  auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files);
+  all_or_none(world, [&] {
+    if (!world.is_main_rank()) return;
+    add_small_files(*own, state, extras);
+    draft_.emplace(root, manifest_of(step, files, mesh_));
+  });
+  const std::string temporary = world.broadcast_string(draft_ ? draft_->folder() : "", /*root=*/0);
+
+  folder_ = root + "/" + step_folder_name(step);
+  after_commit_ = std::move(after_commit);
+  copied_ = given_up_ = false;
+  written_ = std::async(std::launch::async, [this, own, temporary, yields] {
+    const ErrorFrame frame(doing_);
+    {
+      const SetAtEnd copied{copied_};
+      own->copy();
+    }
+    if (yields) yield_to_computation();
+    return own->write(temporary, given_up_);
+  });
+  phase_ = Phase::writing;
+}
+
+bool CheckpointSaver::is_ready() const { return in_progress() && has_ended(written_) && has_ended(committed_); }
+
+std::optional<std::string> CheckpointSaver::advance() {
+  Communicator& world = mesh_.world();
+  const Phase ended = std::exchange(phase_, Phase::none);
+  try {
+    if (ended == Phase::writing) {
+      const Digests own = all_or_none(world, [&] { return written_.get(); });
+      const std::vector<std::string> all = world.all_gather_strings(to_json(own).dump());
+      if (world.is_main_rank()) commit(all);
+      phase_ = Phase::committing;
+      return std::nullopt;
+    }
+    all_or_none(world, [&] {
+      if (world.is_main_rank()) committed_.get();
+    });
+  } catch (...) {
+    draft_.reset();
+    throw;
+  }
+  return folder_;
+}
+
+void CheckpointSaver::commit(const std::vector<std::string>& digests_of_ranks) {
+  for (const std::string& text : digests_of_ranks) {
+    const json digests = json::parse(text);
+    for (const auto& [name, digest] : digests.items())
+      draft_->manifest.files[name] = {digest[0].get<uint64_t>(), digest[1].get<std::string>()};
+  }
+  committed_ = std::async(std::launch::async, [this] {
+    const ErrorFrame frame(doing_);
+    draft_->commit();
+    if (after_commit_) after_commit_(folder_);
+  });
+}
+
+std::string CheckpointSaver::finish() {
+  std::optional<std::string> folder;
+  while (!folder) folder = advance();
+  return *folder;
+}
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// trainer/checkpoint/file_layout.h: which tensors a checkpoint's files hold, where this rank has their values, and
+// which rank writes each file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/parameters/param_store.h"
+
+namespace weft {
+
+// A flat buffer laid out like ParamStore's values, on any device. In its file each tensor is called
+// prefix + parameter name.
+struct FlatState {
+  std::string kind;    // "model" or "optimizer"
+  std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
+  Tensor flat;
+};
+
+struct TensorSource {  // where this rank has its slice of a stored tensor
+  const Param* param;
+  Tensor local;  // [n] of the buffer
+};
+
+using TensorSources = std::map<std::string, TensorSource>;  // by name, which is their order in a file
+using FileLayout = std::map<std::string, TensorSources>;    // by kind
+
+// An Error of kind internal if a buffer is not laid out like the parameters, or two tensors have one name.
+FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers);
+
+std::vector<int64_t> dims_of(const Shape& shape);
+
+struct CheckpointFile {
+  std::string name;
+  int writer = 0;  // world rank
+  TensorSources tensors;
+};
+
+// Divides the tensors' bytes evenly among `ranks` writers, but gives none less than `smallest_share` bytes. The
+// parameters are always one file, model.safetensors, of rank 0. The optimizer's state is optimizer.safetensors or,
+// of several writers, optimizer-00001-of-00004.safetensors and so on.
+std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
+
+int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);
+
+// The files among `names` that hold tensors of `kind`.
+std::vector<std::string> files_of_kind(const std::vector<std::string>& names, const std::string& kind);
+
+}  // namespace weft

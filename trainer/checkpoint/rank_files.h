@@ -1,0 +1,44 @@
+// trainer/checkpoint/rank_files.h: the files of a checkpoint that one rank writes: first copied, then written.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "parallel/communicator.h"
+#include "trainer/checkpoint/checked_file.h"
+#include "trainer/checkpoint/file_layout.h"
+
+namespace weft {
+
+class RankFiles {
+ public:
+  // All ranks of `tp` call it for the same files: it gathers the slices of each tensor, and copies them if this rank
+  // writes the file. On a CPU, tensors that every rank holds whole are left where they are until copy().
+  RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files);
+
+  void add_text(const std::string& file, const std::string& text) { texts_[file] = text; }
+
+  void copy();  // what has not been copied; afterwards the model's memory may change
+  // Writes new files, each followed by fsync, and frees each tensor's copy. Error of kind diverged before the first
+  // one is made if a value is not finite. Returns early, without some files, if `given_up` becomes true.
+  std::map<std::string, FileDigest> write(const std::string& folder, const std::atomic<bool>& given_up);
+
+ private:
+  struct Staged {
+    std::string name;
+    Shape shape;                  // global
+    const float* live = nullptr;  // until copy()
+    std::vector<float> values;
+  };
+  struct File {
+    std::string name;
+    std::vector<Staged> tensors;
+  };
+
+  std::vector<File> files_;
+  std::map<std::string, std::string> texts_;
+};
+
+}  // namespace weft

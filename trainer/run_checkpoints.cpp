@@ -1,0 +1,85 @@
+// trainer/run_checkpoints.cpp: starts saves, follows them, and tries again.
+#include "trainer/run_checkpoints.h"
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+namespace weft {
+namespace {
+
+constexpr double kSecondsToRetry = 60;  // of training, after a save that failed
+
+}  // namespace
+
+RunCheckpoints::RunCheckpoints(const RunConfig& config, std::string config_text, Communicator& world, Trainer& trainer,
+                               RunLog& log)
+    : config_(config.train),
+      config_text_(std::move(config_text)),
+      root_(config_.output + "/checkpoints"),
+      world_(world),
+      trainer_(trainer),
+      log_(log) {}
+
+void RunCheckpoints::resume_from(const std::string& folder, const TrainState& state) {
+  newest_ = folder, saved_at_ = state.step, seconds_at_save_ = state.seconds;
+}
+
+bool RunCheckpoints::is_due(const TrainState& state) const {
+  const double after = 60 * config_.save_minutes;
+  return (after > 0 && state.seconds - seconds_at_save_ >= after) || (retry_at_ > 0 && state.seconds >= retry_at_);
+}
+
+void RunCheckpoints::save(const TrainState& state, bool is_best, bool last) {
+  finish(state);
+  if (saved_at_ == state.step) {
+    all_or_none(world_, [&] {
+      if (is_best && world_.is_main_rank()) keep(newest_, is_best);
+    });
+    return;
+  }
+  const auto start = [&] {
+    all_or_none(world_, [&] { log_.flush(); });  // the log of a checkpoint is complete up to its step
+    trainer_.start_save(
+        root_, state, config_text_, [this, is_best](const std::string& folder) { keep(folder, is_best); },
+        /*yields=*/!last);
+  };
+  saved_at_ = state.step, seconds_at_save_ = state.seconds, retry_at_ = 0;
+  if (!last) return attempt(state, start);
+  start();
+  while (trainer_.saver().in_progress()) advance_once();
+}
+
+void RunCheckpoints::advance(const TrainState& state) {
+  attempt(state, [&] { advance_once(); });
+}
+
+void RunCheckpoints::finish(const TrainState& state) {
+  while (trainer_.saver().in_progress()) advance(state);
+}
+
+void RunCheckpoints::attempt(const TrainState& state, const std::function<void()>& part) {
+  try {
+    part();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::io) throw;
+    saved_at_ = -1, retry_at_ = state.seconds + kSecondsToRetry;
+    log_.message(fmt::format("NOT SAVED: {}; training goes on and tries again in {:.0f} s; the newest checkpoint is {}",
+                             e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
+  }
+}
+
+// On the main rank, in a thread.
+void RunCheckpoints::keep(const std::string& folder, bool is_best) const {
+  point_to(root_, "latest", folder);
+  if (is_best) point_to(root_, "best", folder);
+  prune_checkpoints(root_, config_.keep_last, config_.keep_every);
+}
+
+void RunCheckpoints::advance_once() {
+  if (const auto folder = trainer_.saver().advance()) {
+    newest_ = *folder;
+    log_.message(fmt::format("saved {}", newest_));
+  }
+}
+
+}  // namespace weft
