@@ -11,7 +11,8 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"pack", "turn two text files into token shards; trains a tokenizer or uses a given one", run_pack, false},
-    {"train", "train or resume training, alone or under mpirun", run_train, true},
+    {"train", "train or resume training, alone or as several ranks", run_train, true},
+    {"launch", "start the ranks of train, translate and others, and train again after a failure", run_launch, false},
     {"translate", "translate standard input to standard output", run_translate, true},
     {"score", "log-probability of given translations", run_score, true},
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
@@ -43,8 +44,9 @@ std::string program_help() {
   std::string text = "usage: weft COMMAND [options]\n\n";
   for (const Command& command : kCommands) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   return text +
-         "\n`weft COMMAND --help` explains a command's options. Several ranks: mpirun -n 4 weft train ..., or srun "
-         "--mpi=pmix;\nwithout such a launcher a command runs alone and does not start MPI (docs/reliability.md).\n";
+         "\n`weft COMMAND --help` explains a command's options. Several ranks: weft launch -n 4 train ...\n"
+         "(or mpirun, or srun --mpi=pmix); without a launcher a command runs alone and does not start MPI\n"
+         "(docs/reliability.md).\n";
 }
 
 }  // namespace weft

@@ -31,6 +31,7 @@ std::string program_help();
 
 int run_pack(const CommandContext&);
 int run_train(const CommandContext&);
+int run_launch(const CommandContext&);
 int run_translate(const CommandContext&);
 int run_score(const CommandContext&);
 int run_evaluate(const CommandContext&);

@@ -38,7 +38,8 @@ set(rooms
   trainer/bench      "^trainer/([a-z0-9_]+|plan/.*)[.]h$"
   launch/options     "^$"
   launch/reports     "^launch/options/.*[.]h$"
-  launch/commands    "^launch/([a-z0-9_]+|options/.*|reports/.*)[.]h$")
+  launch/start       "^$"
+  launch/commands    "^launch/([a-z0-9_]+|(options|reports|start)/.*)[.]h$")
 
 # Header, and the files that may include it (regular expressions); a test may include what its folder may.
 set(doors

@@ -111,6 +111,13 @@ bool Options::parse(const std::vector<std::string>& args) {
   return true;
 }
 
+size_t Options::num_before_positional(const std::vector<std::string>& args) const {
+  size_t i = 0;
+  while (i < args.size() && args[i].starts_with("-"))
+    i += args[i].find('=') != std::string::npos || is_flag(args[i], fields_) ? 1 : 2;
+  return std::min(i, args.size());
+}
+
 void Options::take_positional(const std::string& text) {
   if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
   positional_->push_back(text);

@@ -42,6 +42,7 @@ class Options {
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
+  size_t num_before_positional(const std::vector<std::string>& args) const;  // options, and their values
   void require(const std::string& key) const;
   std::string help() const;
 

@@ -1,0 +1,185 @@
+// launch/commands/launch.cpp: `weft launch`: starts the ranks of a command, and a training run again after a
+// failure.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/launch_options.h"
+#include "launch/start/hosts.h"
+#include "launch/start/rank_command.h"
+#include "launch/start/restart_policy.h"
+#include "launch/start/supervisor.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+void say(const std::string& text) { std::fputs(fmt::format("weft launch: {}\n", text).c_str(), stderr); }
+
+std::string this_program() {
+  std::error_code failed;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) fail(ErrorKind::io, "/proc/self/exe cannot be read: mount /proc");
+  return path;
+}
+
+struct Start {  // what to start, and with what
+  Launcher launcher;
+  RankCommand command;
+
+  std::vector<std::string> line() const {
+    return launcher.slurm ? srun_command(launcher.program, command) : mpirun_command(launcher.program, command);
+  }
+};
+
+Start plan_start(const LaunchOptions& o) {
+  const std::string weft = this_program();
+  Start start{.launcher = find_launcher(o.mpirun, weft), .command = {.ranks = o.ranks, .hosts = parse_hosts(o.hosts)}};
+  RankCommand& c = start.command;
+  if (start.launcher.slurm && !c.hosts.empty())
+    fail(ErrorKind::usage, "--hosts: Slurm chose the hosts of this allocation; leave it out, or give --mpirun mpirun");
+  const int slots = num_slots(c.hosts);
+  if (c.ranks == 0) c.ranks = slots;
+  if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
+  if (slots > 0 && c.ranks > slots)
+    fail(ErrorKind::usage, fmt::format("-n {}: --hosts has {} slots; give more, like a:4,b:4", c.ranks, slots));
+  c.words = {weft, o.command};
+  c.words.insert(c.words.end(), o.args.begin(), o.args.end());
+  return start;
+}
+
+// Nothing has to be saved, so mpirun takes this process' place.
+[[noreturn]] void become(const std::vector<std::string>& line) {
+  std::vector<char*> argv;
+  for (const std::string& word : line) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  fail(ErrorKind::io, fmt::format("cannot start {}: {}", line[0], std::strerror(errno)));
+}
+
+std::vector<std::string> without_option(const std::vector<std::string>& args, const std::string& name) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--" + name) {
+      ++i;  // its value
+    } else if (!args[i].starts_with("--" + name + "=")) {
+      kept.push_back(args[i]);
+    }
+  }
+  return kept;
+}
+
+class TrainingLaunch {
+ public:
+  TrainingLaunch(Start start, RunConfig config, int restarts)
+      : start_(std::move(start)), config_(std::move(config)), restarts_(restarts), policy_(restarts) {}
+
+  int run() {
+    for (;;) {
+      const int status = attempt();
+      if (supervisor_.stopped()) return supervisor_.relay().status(status);
+      const RestartPolicy::Decision next = policy_.after(status, progress_of(config_.train.output));
+      if (restarts_ > 0 && !next.reason.empty()) say(next.reason);
+      if (!next.again) return status;
+      supervisor_.pause(next.pause);
+      wait_for_earlier_ranks();
+      if (supervisor_.stopped()) return 128 + supervisor_.relay().stop_signal();
+    }
+  }
+
+ private:
+  int attempt() {
+    const bool checks_hosts = restarts_ > 0 && !start_.command.hosts.empty();
+    const Start start = checks_hosts ? on_hosts_that_answer() : start_;
+    return supervisor_.stopped() ? 128 + SIGUSR2 : supervisor_.run(start.line());
+  }
+
+  // A host answers if mpirun can start a program there.
+  std::vector<Host> hosts_that_answer() {
+    constexpr double kSeconds = 10;
+    const std::vector<Host>& hosts = start_.command.hosts;
+    std::vector<std::vector<std::string>> lines;
+    for (const Host& host : hosts)
+      lines.push_back(mpirun_command(start_.launcher.program, {.ranks = 1, .hosts = {host}, .words = {"true"}}));
+    const std::vector<bool> answered = supervisor_.succeed(lines, kSeconds);
+    std::vector<Host> left;
+    for (size_t i = 0; i < hosts.size(); ++i)
+      if (answered[i]) left.push_back(hosts[i]);
+    return left;
+  }
+
+  // The numbers stay the same on another grid, up to rounding: tp is kept, dp shrinks.
+  Start on_hosts_that_answer() {
+    Start start = start_;
+    RankCommand& c = start.command;
+    c.hosts = hosts_that_answer();
+    if (c.hosts.size() == start_.command.hosts.size() || supervisor_.stopped()) return start_;
+    if (c.hosts.empty()) fail(ErrorKind::peer, "no host of --hosts answers: mpirun could start nothing there");
+    c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp, config_.batch.blocks);
+    say(fmt::format("of {} only {} answer: starting {} ranks", hosts_text(start_.command.hosts), hosts_text(c.hosts),
+                    c.ranks));
+    if (c.ranks < start_.command.ranks) {
+      c.words = without_option(c.words, "parallel.dp");
+      c.words.push_back("--parallel.dp=0");  // ranks / tp
+    }
+    return start;
+  }
+
+  // Ranks of the failed start may still be dying on other hosts, and hold the run's folder.
+  void wait_for_earlier_ranks() {
+    constexpr int kMostSeconds = 600;
+    const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
+    const auto is_held = [&] { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
+    for (int i = 0; i < kMostSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
+  }
+
+  Start start_;
+  RunConfig config_;
+  int restarts_;
+  RestartPolicy policy_;
+  Supervisor supervisor_;
+};
+
+// Of --help, which needs no ranks.
+bool asks_for_help_of(const LaunchOptions& o) {
+  return std::any_of(o.args.begin(), o.args.end(), [](const auto& a) { return a == "--help" || a == "-h"; });
+}
+
+}  // namespace
+
+int run_launch(const CommandContext& context) {
+  LaunchOptions o;
+  if (!parse_launch_options(context.args, o)) return 0;
+  const Command& command = find_command(o.command);
+  if (asks_for_help_of(o)) return command.run({.args = o.args});
+  if (!command.distributed)
+    fail(ErrorKind::usage, fmt::format("`weft {}` runs in one process: start it without `weft launch`", o.command));
+  const Start start = plan_start(o);
+  if (o.dry_run) {
+    fmt::print("{}\n", shell_quoted(start.line()));
+    return 0;
+  }
+  setenv(kLaunchVariable, "1", /*overwrite=*/1);
+  if (o.command != "train") become(start.line());
+  RunConfig config;
+  bool only_plan = false;
+  read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without mpirun's own
+  if (o.restarts > 0 && config.train.fresh)
+    fail(ErrorKind::usage, "train.fresh = true would begin anew after each failure: leave it or --restarts out");
+  return TrainingLaunch(start, std::move(config), o.restarts).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// launch/options/launch_options.cpp: splits the command line into the launcher's options, a command and the
+// command's options.
+#include "launch/options/launch_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launch/options/options.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr char kUsage[] =
+    R"(launch [-n N] [--hosts a:4,b:4] [--restarts K] COMMAND [options of COMMAND]
+
+Starts the ranks of train, translate, score, evaluate or bench: with Open MPI's mpirun, or with srun inside a
+Slurm allocation. Ctrl-C and SIGTERM stop a training run after the step under way and a save, however long
+they take; repeated two seconds later, at once. The exit status is that of the ranks.
+
+  weft launch -n 4 train --config my.cfg --parallel.tp=2          4 ranks on this machine
+  weft launch --hosts a:4,b:4 train --config my.cfg               8 ranks on two hosts, reached by ssh
+  weft launch -n 4 --restarts 20 train --config my.cfg            starts again after a failure
+  weft launch -n 2 translate --checkpoint run < in.en > out.de    other commands, too
+  weft launch -n 4 --dry-run train --config my.cfg                prints the command line of mpirun
+
+docs/running.md has more: settings of Open MPI, restarts, hosts that are gone.)";
+
+void describe_options(Options& options, LaunchOptions& o) {
+  options.add("ranks", o.ranks, "or -n N: ranks to start; if not given, all slots of --hosts, or of the allocation");
+  options.add("hosts", o.hosts, "hosts and how many ranks each may have: a:4,b:4; if not given, this machine");
+  options.add("restarts", o.restarts, "train: how often to start again after a rank or a host failed");
+  options.add("mpirun", o.mpirun, "Open MPI's mpirun; if not given, beside weft or on PATH, and srun in Slurm");
+  options.add("dry-run", o.dry_run, "print the command line that would start the ranks, and stop");
+}
+
+void check(const LaunchOptions& o) {
+  if (o.command.empty()) fail(ErrorKind::usage, "COMMAND is missing; usage: weft launch -n N train ...");
+  if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
+  if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("restarts = {}: give 0 or more", o.restarts));
+  if (o.restarts > 0 && o.command != "train")
+    fail(ErrorKind::usage, fmt::format("--restarts is for train, which resumes; leave it out for {}", o.command));
+}
+
+}  // namespace
+
+bool parse_launch_options(const std::vector<std::string>& args, LaunchOptions& o) {
+  Options options(kUsage);
+  describe_options(options, o);
+  const auto command = args.begin() + static_cast<std::ptrdiff_t>(options.num_before_positional(args));
+  std::vector<std::string> own(args.begin(), command);
+  std::replace(own.begin(), own.end(), std::string("-n"), std::string("--ranks"));
+  if (!options.parse(own)) return false;
+  if (options.given("ranks") && o.ranks == 0) fail(ErrorKind::usage, "ranks = 0: give 1 or more");
+  if (command != args.end()) {
+    o.command = *command;
+    o.args.assign(command + 1, args.end());
+  }
+  check(o);
+  return true;
+}
+
+}  // namespace weft

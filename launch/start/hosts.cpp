@@ -1,0 +1,48 @@
+// launch/start/hosts.cpp: parses and prints lists of hosts.
+#include "launch/start/hosts.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <numeric>
+#include <sstream>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+Host parse_host(const std::string& text) {
+  constexpr int kMostSlots = 1 << 20;
+  const size_t colon = text.find(':');
+  Host host{.name = text.substr(0, colon)};
+  bool ok = !host.name.empty() && host.name[0] != '-' && host.name.find_first_of(" \t") == std::string::npos;
+  if (colon != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data() + colon + 1, end, host.slots);
+    ok = ok && error == std::errc() && stopped == end && host.slots >= 1 && host.slots <= kMostSlots;
+  }
+  if (!ok) fail(ErrorKind::usage, fmt::format("hosts: '{}' is no host with its slots: give a:4,b:4", printable(text)));
+  return host;
+}
+
+}  // namespace
+
+std::vector<Host> parse_hosts(const std::string& text) {
+  std::vector<Host> hosts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) hosts.push_back(parse_host(part));
+  return hosts;
+}
+
+std::string hosts_text(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host.name, host.slots);
+  return text;
+}
+
+int num_slots(const std::vector<Host>& hosts) {
+  return std::accumulate(hosts.begin(), hosts.end(), 0, [](int sum, const Host& host) { return sum + host.slots; });
+}
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+// launch/start/rank_command.cpp: settings of Open MPI and Slurm.
+#include "launch/start/rank_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
+#include <sstream>
+#include <string_view>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+bool can_run(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string on_path(const std::string& name) {  // empty if there is none
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name); can_run(file)) return file;
+  return "";
+}
+
+// mpirun passes only its own settings on to other hosts.
+std::vector<std::string> variables_to_export() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto begins = [&](const char* prefix) { return text.starts_with(prefix); };
+    const std::initializer_list<const char*> prefixes = {"WEFT_", "OMP_", "ONEDNN_", "NCCL_", "GLIBC_TUNABLES="};
+    if (std::any_of(prefixes.begin(), prefixes.end(), begins)) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Launcher find_launcher(const std::string& wanted, const std::string& weft) {
+  if (!wanted.empty()) {
+    const std::string path = wanted.find('/') == std::string::npos ? on_path(wanted) : wanted;
+    if (path.empty() || !can_run(path)) fail(ErrorKind::usage, fmt::format("mpirun = {}: no such program", wanted));
+    return {.program = path};
+  }
+  if (std::getenv("SLURM_JOB_ID") != nullptr)
+    if (const std::string srun = on_path("srun"); !srun.empty()) return {.slurm = true, .program = srun};
+  const std::string beside = std::filesystem::path(weft).parent_path() / "mpirun";
+  const std::string mpirun = can_run(beside) ? beside : on_path("mpirun");
+  if (mpirun.empty())
+    fail(ErrorKind::usage,
+         "mpirun is neither beside weft nor on PATH: install Open MPI (Debian: openmpi-bin), or "
+         "give --mpirun");
+  return {.program = mpirun};
+}
+
+std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks) {
+  std::vector<std::string> words{mpirun, "--quiet", "-n", std::to_string(ranks.ranks)};
+  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // the user of most containers
+  // Ranks of a tensor-parallel group, which are neighbours, come to the same host. By default Open MPI binds each of
+  // two ranks to a single core; unbound, ranks share all cores (launch/threads.h).
+  append(words, {"--map-by", "slot"});
+  if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") == nullptr) append(words, {"--bind-to", "none"});
+  if (ranks.hosts.empty()) {
+    words.emplace_back("--oversubscribe");  // more ranks than cores were asked for by number
+  } else {
+    append(words, {"--host", hosts_text(ranks.hosts)});
+    for (const std::string& name : variables_to_export()) append(words, {"-x", name});
+  }
+  append(words, ranks.words);
+  return words;
+}
+
+std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks) {
+  std::vector<std::string> words{srun, "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=cores"};
+  if (ranks.ranks > 0) words.push_back(fmt::format("--ntasks={}", ranks.ranks));
+  // srun does not take it over from sbatch.
+  if (const char* cpus = std::getenv("SLURM_CPUS_PER_TASK")) words.push_back(fmt::format("--cpus-per-task={}", cpus));
+  append(words, ranks.words);
+  return words;
+}
+
+std::string shell_quoted(const std::vector<std::string>& words) {
+  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? "'\\''" : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// launch/start/rank_command.h: the command line of mpirun or srun that starts ranks with Weft's settings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/start/hosts.h"
+
+namespace weft {
+
+// Set for the ranks that `weft launch` starts: the launcher waits for their save after a signal.
+inline constexpr char kLaunchVariable[] = "WEFT_LAUNCH";
+
+struct Launcher {
+  bool slurm = false;
+  std::string program;  // path of mpirun or srun
+};
+
+// mpirun: `wanted` if it is given, else beside `weft`, else on PATH. Inside a Slurm allocation, unless mpirun
+// was asked for: srun. An Error of kind usage says what to install.
+Launcher find_launcher(const std::string& wanted, const std::string& weft);
+
+struct RankCommand {
+  int ranks = 0;                   // 0: as many as the allocation has tasks; only with srun
+  std::vector<Host> hosts;         // empty: this machine, or the allocation
+  std::vector<std::string> words;  // what each rank runs
+};
+
+// Settings of the environment count: Open MPI's (OMPI_MCA_...) and Slurm's.
+std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks);
+std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks);
+
+std::string shell_quoted(const std::vector<std::string>& words);  // as a line for a shell
+
+}  // namespace weft
