@@ -20,12 +20,12 @@ Measures for about 20 seconds, without a corpus:
   ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
   a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
   tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
-  all-reduce       gigabytes a second, under mpirun with several ranks
+  all-reduce       gigabytes a second, with several ranks
 
   weft bench                                       the base model, one block of 1536 rows a rank
   weft bench --config configs/big.cfg              the model and blocks of a run
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
-  mpirun -n 2 weft bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
+  weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
 
 Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
 

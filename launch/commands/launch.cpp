@@ -23,6 +23,7 @@
 #include "launch/start/restart_policy.h"
 #include "launch/start/supervisor.h"
 #include "tensor/error.h"
+#include "trainer/plan/stop_notice.h"
 
 namespace weft {
 namespace {
@@ -92,7 +93,7 @@ class TrainingLaunch {
       const int status = attempt();
       if (supervisor_.stopped()) return supervisor_.relay().status(status);
       const RestartPolicy::Decision next = policy_.after(status, progress_of(config_.train.output));
-      if (restarts_ > 0 && !next.reason.empty()) say(next.reason);
+      if (!next.reason.empty()) say(next.reason);
       if (!next.again) return status;
       supervisor_.pause(next.pause);
       wait_for_earlier_ranks();

@@ -8,9 +8,6 @@
 
 namespace weft {
 
-// Set for the ranks that `weft launch` starts: the launcher waits for their save after a signal.
-inline constexpr char kLaunchVariable[] = "WEFT_LAUNCH";
-
 struct Launcher {
   bool slurm = false;
   std::string program;  // path of mpirun or srun

@@ -65,7 +65,10 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
   const bool first = !last_failure_, saved = first || progress.checkpoint != last_failure_->checkpoint;
   if (!saved && progress.step <= last_failure_->step)
     return {.reason = fmt::format("{}, no further than the time before: not started again", failed)};
-  if (left_-- == 0) return {.reason = failed + (first ? "" : "; no restarts are left (--restarts)")};
+  if (left_ == 0)
+    return {.reason = failed + (first ? "; the same command goes on, with --restarts K by itself"
+                                      : "; no restarts are left (--restarts)")};
+  --left_;
   pause_ = saved ? 1 : std::min(2 * pause_, kLongestPause);
   last_failure_ = progress;
   return {.again = true, .pause = pause_, .reason = fmt::format("{}: starting again in {} s", failed, pause_)};

@@ -9,6 +9,7 @@
 #include "tensor/error.h"
 #include "trainer/inference/translator.h"
 #include "trainer/plan/precision.h"
+#include "trainer/plan/stop_notice.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -215,6 +216,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
   if (c.train.cuda_graph) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
   row("output", c.train.output);
+  if (const std::string notice = stop_notice(); !notice.empty()) row("signals", notice);
   return s;
 }
 

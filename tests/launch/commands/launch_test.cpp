@@ -1,0 +1,47 @@
+// tests/launch/commands/launch_test.cpp: what `weft launch` would start, and what it refuses.
+#include <gtest/gtest.h>
+
+#include "launch/commands.h"
+#include "tests/support/errors.h"
+#include "tests/support/variable.h"
+
+namespace weft {
+namespace {
+
+using testing::holds;
+
+std::string launch_line(std::vector<std::string> args) {
+  const testing::Variable job("SLURM_JOB_ID");
+  args.insert(args.begin(), {"--dry-run", "--mpirun", "/bin/true"});
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run_launch({.args = args}), 0);
+  return ::testing::internal::GetCapturedStdout();
+}
+
+std::string launch_refusal(std::vector<std::string> args) {
+  const testing::Variable job("SLURM_JOB_ID");
+  args.insert(args.begin(), {"--mpirun", "/bin/true"});
+  return testing::message_of(ErrorKind::usage, [&] { run_launch({.args = args}); });
+}
+
+TEST(LaunchCommand, PrintsItsLineForAShell) {
+  const std::string line = launch_line({"-n", "4", "train", "--train.output=a b"});
+  EXPECT_TRUE(line.starts_with("/bin/true --quiet -n 4 ")) << line;
+  EXPECT_TRUE(line.ends_with(" train '--train.output=a b'\n")) << line;
+}
+
+TEST(LaunchCommand, TakesAllSlotsOfTheHosts) {
+  EXPECT_TRUE(holds(launch_line({"--hosts", "a:4,b:2", "bench"}), " -n 6 "));
+  EXPECT_TRUE(holds(launch_line({"-n", "5", "--hosts", "a:4,b:2", "bench"}), " -n 5 "));
+}
+
+TEST(LaunchCommand, RefusesWhatCannotStart) {
+  EXPECT_EQ(launch_refusal({"-n", "2", "pack"}), "`weft pack` runs in one process: start it without `weft launch`");
+  EXPECT_EQ(launch_refusal({"-n", "2", "trian"}), "unknown command 'trian'; did you mean 'train'?");
+  EXPECT_EQ(launch_refusal({"train"}), "the number of ranks is missing: give -n N");
+  EXPECT_EQ(launch_refusal({"-n", "7", "--hosts", "a:4,b:2", "train"}),
+            "-n 7: --hosts has 6 slots; give more, like a:4,b:4");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,46 @@
+// tests/launch/options/launch_options_test.cpp: the launcher's options end where the command begins.
+#include "launch/options/launch_options.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+
+namespace weft {
+namespace {
+
+std::string refusal_of_launch(const std::vector<std::string>& args) {
+  LaunchOptions o;
+  return testing::message_of(ErrorKind::usage, [&] { parse_launch_options(args, o); });
+}
+
+TEST(LaunchOptions, SplitsTheLineAtTheCommand) {
+  LaunchOptions o;
+  EXPECT_TRUE(parse_launch_options(
+      {"-n", "4", "--hosts=a:4", "--restarts", "3", "train", "--config", "x.cfg", "--dry-run", "-n"}, o));
+  EXPECT_EQ(o.ranks, 4);
+  EXPECT_EQ(o.hosts, "a:4");
+  EXPECT_EQ(o.restarts, 3);
+  EXPECT_FALSE(o.dry_run);
+  EXPECT_EQ(o.command, "train");
+  EXPECT_EQ(o.args, (std::vector<std::string>{"--config", "x.cfg", "--dry-run", "-n"}));
+}
+
+TEST(LaunchOptions, KnowsThatAFlagHasNoValue) {
+  LaunchOptions o;
+  EXPECT_TRUE(parse_launch_options({"--dry-run", "score", "--quiet"}, o));
+  EXPECT_TRUE(o.dry_run);
+  EXPECT_EQ(o.command, "score");
+}
+
+TEST(LaunchOptions, RefusesWhatCannotBeMeant) {
+  EXPECT_EQ(refusal_of_launch({"-n", "4"}), "COMMAND is missing; usage: weft launch -n N train ...");
+  EXPECT_EQ(refusal_of_launch({"-n", "0", "train"}), "ranks = 0: give 1 or more");
+  EXPECT_EQ(refusal_of_launch({"-n", "-4", "train"}), "ranks = -4: give 1 or more");
+  EXPECT_EQ(refusal_of_launch({"--restarts", "-1", "train"}), "restarts = -1: give 0 or more");
+  EXPECT_EQ(refusal_of_launch({"--restarts", "1", "translate"}),
+            "--restarts is for train, which resumes; leave it out for translate");
+  EXPECT_EQ(refusal_of_launch({"--host", "a", "train"}), "unknown option '--host'; did you mean --hosts?");
+}
+
+}  // namespace
+}  // namespace weft
