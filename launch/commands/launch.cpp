@@ -144,6 +144,7 @@ class TrainingLaunch {
     constexpr int kMostSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
     const auto is_held = [&] { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
+    if (!supervisor_.stopped() && is_held()) say("waiting for ranks of the failed start, which still hold its folder");
     for (int i = 0; i < kMostSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
   }
 

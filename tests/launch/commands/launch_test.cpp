@@ -1,8 +1,12 @@
 // tests/launch/commands/launch_test.cpp: what `weft launch` would start, and what it refuses.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "launch/commands.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/variable.h"
 
 namespace weft {
@@ -41,6 +45,21 @@ TEST(LaunchCommand, RefusesWhatCannotStart) {
   EXPECT_EQ(launch_refusal({"train"}), "the number of ranks is missing: give -n N");
   EXPECT_EQ(launch_refusal({"-n", "7", "--hosts", "a:4,b:2", "train"}),
             "-n 7: --hosts has 6 slots; give more, like a:4,b:4");
+}
+
+TEST(LaunchCommand, LeavesTheHostsToSlurm) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/srun") << "#!/bin/sh\n";
+  std::filesystem::permissions(folder.path() + "/srun", std::filesystem::perms::owner_all);
+  const testing::Variable job("SLURM_JOB_ID", "17"), path("PATH", folder.path().c_str()), cpus("SLURM_CPUS_PER_TASK");
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run_launch({.args = {"--dry-run", "train"}}), 0);
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStdout(), "/srun --mpi=pmix --kill-on-bad-exit=1 "));
+  EXPECT_EQ(testing::message_of(ErrorKind::usage,
+                                [] {
+                                  run_launch({.args = {"--hosts", "a", "train"}});
+                                }),
+            "--hosts: Slurm chose the hosts of this allocation; leave it out, or give --mpirun mpirun");
 }
 
 }  // namespace
