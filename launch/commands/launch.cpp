@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -108,8 +107,8 @@ class TrainingLaunch {
     return supervisor_.stopped() ? 128 + SIGUSR2 : supervisor_.run(start.line());
   }
 
-  // A host answers if mpirun can start a program there.
-  std::vector<Host> hosts_that_answer() {
+  // The hosts where mpirun can start a program; the names of the others.
+  std::vector<Host> hosts_that_answer(std::string& gone) {
     constexpr double kSeconds = 10;
     const std::vector<Host>& hosts = start_.command.hosts;
     std::vector<std::vector<std::string>> lines;
@@ -118,7 +117,11 @@ class TrainingLaunch {
     const std::vector<bool> answered = supervisor_.succeed(lines, kSeconds);
     std::vector<Host> left;
     for (size_t i = 0; i < hosts.size(); ++i)
-      if (answered[i]) left.push_back(hosts[i]);
+      if (answered[i]) {
+        left.push_back(hosts[i]);
+      } else {
+        gone += " " + hosts[i].name;
+      }
     return left;
   }
 
@@ -126,12 +129,13 @@ class TrainingLaunch {
   Start on_hosts_that_answer() {
     Start start = start_;
     RankCommand& c = start.command;
-    c.hosts = hosts_that_answer();
-    if (c.hosts.size() == start_.command.hosts.size() || supervisor_.stopped()) return start_;
+    std::string gone;
+    c.hosts = hosts_that_answer(gone);
+    if (gone.empty() || supervisor_.stopped()) return start_;
     if (c.hosts.empty()) fail(ErrorKind::peer, "no host of --hosts answers: mpirun could start nothing there");
     c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp, config_.batch.blocks);
-    say(fmt::format("of {} only {} answer: starting {} ranks", hosts_text(start_.command.hosts), hosts_text(c.hosts),
-                    c.ranks));
+    say(fmt::format("no answer from{}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
+                    hosts_text(c.hosts)));
     if (c.ranks < start_.command.ranks) {
       c.words = without_option(c.words, "parallel.dp");
       c.words.push_back("--parallel.dp=0");  // ranks / tp

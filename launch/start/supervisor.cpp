@@ -52,6 +52,7 @@ enum class Streams { inherited, none };
       for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   const sigset_t set = handled_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
   execv(argv[0], argv.data());
   _exit(kCannotExecute);
 }
@@ -77,11 +78,13 @@ bool has_ended(pid_t child, int& status) {
 
 Supervisor::Supervisor() {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, no status is kept
+  std::signal(SIGPIPE, SIG_IGN);  // nothing reads the screen any more
   const sigset_t set = handled_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
 Supervisor::~Supervisor() {
+  std::signal(SIGPIPE, SIG_DFL);
   const sigset_t set = handled_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
