@@ -166,6 +166,7 @@ void Trainer::snapshot(TrainState& state) const {
 
 void Trainer::start_save(const std::string& root, const TrainState& state, const std::string& config_text,
                          std::function<void(const std::string&)> after_commit, bool yields) {
+  const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
   saver_.start(ctx_, root, state.step, replica_.params(), flat_states(replica_.params(), optimizer_), state.to_json(),
                {.config = config_text, .files = tokenizers_}, std::move(after_commit), yields);
 }

@@ -67,8 +67,7 @@ void CheckpointSaver::start(Context& ctx, const std::string& root, int64_t step,
                             const std::vector<FlatState>& buffers, const json& state, const CheckpointExtras& extras,
                             std::function<void(const std::string&)> after_commit, bool yields) {
   require(!in_progress(), ErrorKind::internal, "a checkpoint is saved after the one before it");
-  doing_ = fmt::format("while saving step {}; the last complete checkpoint is kept", step);
-  const ErrorFrame frame(doing_);
+  frames_ = ErrorFrame::frames();
   Communicator& world = mesh_.world();
   const std::vector<CheckpointFile> files =
       divide_into_files(file_layout(ctx, params, buffers), world.size(), smallest_share_);
@@ -89,7 +88,7 @@ void CheckpointSaver::start(Context& ctx, const std::string& root, int64_t step,
   after_commit_ = std::move(after_commit);
   copied_ = given_up_ = false;
   written_ = std::async(std::launch::async, [this, own, temporary, yields] {
-    const ErrorFrame frame(doing_);
+    ErrorFrame::frames() = frames_;
     {
       const SetAtEnd copied{copied_};
       own->copy();
@@ -130,7 +129,7 @@ void CheckpointSaver::commit(const std::vector<std::string>& digests_of_ranks) {
       draft_->manifest.files[name] = {digest[0].get<uint64_t>(), digest[1].get<std::string>()};
   }
   committed_ = std::async(std::launch::async, [this] {
-    const ErrorFrame frame(doing_);
+    ErrorFrame::frames() = frames_;
     draft_->commit();
     if (after_commit_) after_commit_(folder_);
   });

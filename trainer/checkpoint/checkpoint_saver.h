@@ -66,7 +66,8 @@ class CheckpointSaver {
   const Mesh& mesh_;
   const int64_t smallest_share_;
   Phase phase_ = Phase::none;
-  std::string folder_, doing_;            // doing_: for messages
+  std::string folder_;
+  std::vector<std::string> frames_;       // of the caller's errors, for the threads
   std::optional<CheckpointDraft> draft_;  // of the main rank
   std::function<void(const std::string&)> after_commit_;
   std::atomic<bool> copied_ = true, given_up_ = false;
