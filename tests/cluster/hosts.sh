@@ -1,0 +1,43 @@
+# tests/cluster/hosts.sh: two hosts, node1 and node2, on one machine. Each is a network namespace with the
+# address 10.77.0.1 or .2 and a name of its own; a cable joins them. The script that reads this sets $folder.
+# shellcheck shell=bash disable=SC2016,SC2154  # programs in quotes; $folder is the script's
+
+make_hosts() {
+  local i
+  mkdir -p "$folder"/tmp/node1 "$folder"/tmp/node2
+  printf '127.0.0.1 localhost\n10.77.0.1 node1\n10.77.0.2 node2\n' >"$folder/hosts"
+  ip netns add "$(space node1)"
+  ip netns add "$(space node2)"
+  ip -n "$(space node1)" link add eth0 type veth peer name eth0 netns "$(space node2)"
+  for i in 1 2; do
+    ip -n "$(space node$i)" link set lo up
+    ip -n "$(space node$i)" address add "10.77.0.$i/24" dev eth0
+    ip -n "$(space node$i)" link set eth0 up
+    # The first process keeps the host's name and its own /etc/hosts. ip netns exec would replace /sys.
+    nsenter --net="/run/netns/$(space node$i)" unshare --uts --mount sh -c \
+      'hostname "$1" && mount --bind "$2" /etc/hosts && echo $$ >"$3" && exec sleep infinity' \
+      sh node$i "$folder/hosts" "$folder/node$i.pid" &
+    disown
+    until [ -s "$folder/node$i.pid" ]; do sleep 0.01; done
+  done
+  # Open MPI starts its daemon on the other host with this in place of ssh: agent HOST COMMAND...
+  { echo '#!/bin/bash'; declare -p folder; declare -f on; echo 'on "$1" sh -c "${*:2}"'; } >"$folder/agent"
+  chmod +x "$folder/agent"
+}
+space() { echo "weft-$$-$1"; }
+on() {  # on HOST COMMAND...
+  nsenter --target "$(cat "$folder/$1.pid")" --net --uts --mount --wd="$PWD" \
+    env TMPDIR="$folder/tmp/$1" "${@:2}"
+}
+cable() { ip -n "$(space node2)" link set eth0 "$1"; }  # cable up|down
+
+# Ends every process of both hosts.
+remove_hosts() {
+  local host
+  for host in node1 node2; do
+    [ -e "/run/netns/$(space $host)" ] || continue
+    ip netns pids "$(space $host)" | xargs -r kill -KILL 2>/dev/null || true
+    ip netns delete "$(space $host)"
+    rm -f "$folder/$host.pid"
+  done
+}

@@ -1,0 +1,91 @@
+# tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
+cases+=(mpirun_equal mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_plm_rsh_agent=$folder/agent OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,vader,self
+export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+
+# train HOSTS RUN OPTION...: the process number of rank N is in ./rank-N. HOSTS: node1:2,node2:2.
+train() {
+  on node1 mpirun --host "$1" sh -c 'echo $$ >"rank-$OMPI_COMM_WORLD_RANK"; exec "$@"' sh \
+    "$weft" train --config "$config" "${options[@]}" --train.output="$2" "${@:3}" >out 2>err
+}
+train_four() { train node1:2,node2:2 run --parallel.tp=2 "$@"; }
+
+mpirun_equal() {
+  local grid ranks tp
+  for grid in 2x1 1x2 2x2; do
+    tp=${grid#*x} ranks=$((${grid%x*} * tp))
+    expect 0 train node1:$ranks "one-$grid" --parallel.tp="$tp"
+    expect 0 train "node1:$((ranks / 2)),node2:$((ranks / 2))" "two-$grid" --parallel.tp="$tp"
+    check "$grid" same "$(model "one-$grid")" "$(model "two-$grid")"
+  done
+  seen "2x1, 1x2, 2x2: weights bit-equal to those of one host"
+}
+
+# Four ranks train without end; after some steps COMMAND... strikes. Each of the ranks that then wait must say
+# where, and end within the limit of 5 s + 2 s.
+struck() {  # struck "RANK..." COMMAND...
+  local start rank waiting=()
+  train_four --train.steps=1000000 --parallel.timeout=5 &
+  wait_until 30 "the run begins" has_logged run 20
+  for rank in $1; do waiting+=("$(cat "rank-$rank")"); done
+  start=$(now)
+  "${@:2}"
+  wait_until 30 "the waiting ranks end" gone "${waiting[@]}"
+  seen "the ranks that wait gone after $(since "$start") s"
+  [ $(($(now) - start)) -le 7000000000 ] || fail "they took longer than the limit + 2 s"
+  for rank in $1; do check "rank $rank says where" has "run/waiting/rank-$rank.txt" "rank $rank on node"; done
+  # shellcheck disable=SC2046  # several numbers
+  wait_until 60 "mpirun and all ranks end" gone $! $(cat rank-?)
+  seen "mpirun and all ranks after $(since "$start") s"
+  if wait $!; then fail "mpirun reports success"; fi
+}
+mpirun_network_lost() {
+  # By default TCP, and so mpirun, gives the other host up after a quarter of an hour.
+  on node1 sh -c 'echo 5 >/proc/sys/net/ipv4/tcp_retries2'
+  struck "0 1 2 3" cable down
+  check "that all ranks wait is said" has err "every rank waits: the network"
+}
+mpirun_stopped_rank() {
+  struck "0 1 2" sh -c 'kill -STOP "$(cat rank-3)"'
+  check "the stopped rank is named" has err "no sign of rank 3:"
+}
+
+equals_undisturbed() {
+  expect 0 train node1:4 undisturbed --parallel.tp=2 --train.steps=200
+  check "weights" same "$(model run)" "$(model undisturbed)"
+  check "losses" same <(step_records run) <(step_records undisturbed)
+  seen "weights and losses bit-equal to those of an undisturbed run on one host"
+}
+mpirun_network_back() {
+  local start
+  train_four --train.steps=200 --parallel.timeout=60 &
+  wait_until 30 "the run begins" has_logged run 50
+  start=$(now)
+  cable down
+  sleep 20
+  [ "$(logged run)" -lt 200 ] || fail "the run ended before"
+  local before
+  before=$(logged run)
+  cable up
+  wait_until 60 "the run goes on" has_logged run $((before + 1))
+  seen "network lost for 20 s: goes on $(since "$start") s after the loss"
+  wait $! || fail "status $?"
+  equals_undisturbed
+}
+mpirun_killed_rank() {
+  local start
+  train_four --train.steps=200 &
+  wait_until 30 "the run begins" has_logged run 50
+  start=$(now)
+  kill -KILL "$(cat rank-3)"
+  # shellcheck disable=SC2046  # several numbers
+  wait_until 30 "mpirun and all ranks end" gone $! $(cat rank-?)
+  seen "all gone after $(since "$start") s"
+  if wait $!; then fail "mpirun reports success"; fi
+  expect 0 train_four --train.steps=200
+  equals_undisturbed
+}
