@@ -26,9 +26,8 @@ FileDescriptor locked(const std::string& path) {
   if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot make {}: {}", path, std::strerror(errno)));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail(ErrorKind::usage,
-         fmt::format(
-             "another run is using {}: give another train.output (under Slurm: were the ranks started with MPI?)",
-             fs::path(path).parent_path().string()));
+         fmt::format("another run is using {}: give another train.output (under Slurm: srun --mpi=pmix)",
+                     fs::path(path).parent_path().string()));
   return file;  // the file system has no locks: continue without
 }
 
