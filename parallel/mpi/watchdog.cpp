@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <system_error>
 
 #include "parallel/communicator.h"
@@ -20,6 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestInterval{200};  // between two looks
 constexpr milliseconds kOthers{500};           // for other ranks to write their reports
+constexpr milliseconds kFolder{3000};          // to write and read them: a lost network may be that of the files, too
 constexpr int kMostNamed = 16;                 // ranks in the message
 
 }  // namespace
@@ -88,26 +90,36 @@ void MpiWatchdog::write_report() const {
   std::filesystem::rename(temporary, file, ignored);  // so that nobody reads half of it
 }
 
+// What the ranks wrote about their waits. It hangs if the folder's file system does.
+std::string MpiWatchdog::exchange_reports() const {
+  write_report();
+  std::this_thread::sleep_for(kOthers);
+  std::string text, silent;
+  int named = 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    std::string line;
+    std::ifstream report(file_of(rank));
+    if (std::getline(report, line)) {
+      if (rank != rank_ && named++ < kMostNamed) text += "  " + line + "\n";
+    } else {
+      silent += fmt::format("{}{}", silent.empty() ? "" : ", ", rank);
+    }
+  }
+  text += silent.empty()
+              ? "  every rank waits: the network between them fails, or they wait in different collectives\n"
+              : fmt::format("  no sign of rank {}: it hangs, was stopped, works elsewhere or is cut off\n", silent);
+  return text + fmt::format("  the recent collectives of each rank are in {}\n", folder_);
+}
+
 void MpiWatchdog::give_up() {
   std::string text = fmt::format("weft: {} for more than {:g} s (parallel.timeout)\n", wait_text(),
                                  std::chrono::duration<double>(limit_).count());
   if (!folder_.empty()) {
-    write_report();
-    std::this_thread::sleep_for(kOthers);
-    std::string silent;
-    int named = 0;
-    for (int rank = 0; rank < size_; ++rank) {
-      std::string line;
-      std::ifstream report(file_of(rank));
-      if (std::getline(report, line)) {
-        if (rank != rank_ && named++ < kMostNamed) text += "  " + line + "\n";
-      } else {
-        silent += fmt::format("{}{}", silent.empty() ? "" : ", ", rank);
-      }
-    }
-    if (!silent.empty())
-      text += fmt::format("  no sign of rank {}: it hangs, was stopped, works elsewhere or is cut off\n", silent);
-    text += fmt::format("  the recent collectives of each rank are in {}\n", folder_);
+    std::promise<std::string> promise;
+    std::future<std::string> reports = promise.get_future();
+    std::thread([this, &promise] { promise.set_value(exchange_reports()); }).detach();  // this process ends soon
+    const bool known = reports.wait_for(kOthers + kFolder) == std::future_status::ready;
+    text += known ? reports.get() : fmt::format("  {} does not answer: where the others wait is unknown\n", folder_);
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -2,8 +2,9 @@
 //
 // MPI notices a rank that dies, but waits for ever for one that hangs, is stopped or is cut off. When a wait
 // exceeds the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the
-// others a moment to do the same, prints who waits where and who wrote nothing, and exits. The launcher then
-// ends the other ranks. Time in which this process itself was suspended does not count.
+// others a moment to do the same, prints who waits where and who wrote nothing, and exits, even if the folder
+// does not answer. The launcher then ends the other ranks. Time in which this process itself was suspended
+// does not count.
 #pragma once
 
 #include <array>
@@ -49,6 +50,7 @@ class MpiWatchdog {
   void run();
   std::string wait_text() const;
   void write_report() const;
+  std::string exchange_reports() const;
   [[noreturn]] void give_up();
   std::string file_of(int rank) const;
 

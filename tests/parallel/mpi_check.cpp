@@ -2,10 +2,14 @@
 // status 0 if all pass.
 //
 // With the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
-// With "stop FOLDER" it stops: the others must name it and end.
+// With "stop FOLDER" it stops: the others must name it and end. With "apart FOLDER" no rank finds the
+// others, nor with "folder-hangs FOLDER", where the folder blocks its users.
+#include <sys/stat.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -43,10 +47,22 @@ void stop_beside_waiting_ranks(const MpiSession& session, const std::string& fol
   world->max(1);
 }
 
+void wait_apart(const MpiSession& session, const std::string& folder, bool folder_hangs) {
+  if (folder_hangs) {  // whoever opens a pipe waits for the other end
+    std::filesystem::create_directories(folder);
+    mkfifo(fmt::format("{}/rank-{}.txt.tmp", folder, session.rank()).c_str(), 0600);
+  }
+  const auto one = session.world(), other = session.world();
+  one->limit_waits(0.3, folder);
+  (session.rank() == 0 ? one : other)->barrier();
+}
+
 void check(const MpiSession& session, const std::vector<std::string>& args) {
   testing::expect(session.local_rank() < session.local_size() && session.local_size() <= session.size(), "local rank");
   if (!args.empty() && args[0] == "fail") return fail_beside_waiting_ranks(session);
   if (args.size() == 2 && args[0] == "stop") return stop_beside_waiting_ranks(session, args[1]);
+  if (args.size() == 2 && args[0] == "apart") return wait_apart(session, args[1], false);
+  if (args.size() == 2 && args[0] == "folder-hangs") return wait_apart(session, args[1], true);
   run_cases(session, "usual", {});
   run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // splits every tensor into several messages
   run_cases(session, "equal", {.message = 2048, .small_reduce = 0});
