@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "data/regular_file.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -133,8 +134,7 @@ void write_file_atomically(const std::string& path, std::string_view text) {
 }
 
 std::string read_file(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) fail_io("open", path, errno);
+  const FileDescriptor file = open_regular_file(path);
   std::string text;
   char buffer[1 << 16];
   for (;;) {

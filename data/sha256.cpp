@@ -2,7 +2,6 @@
 // present.
 #include "data/sha256.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "data/atomic_file.h"
+#include "data/regular_file.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -60,9 +59,7 @@ std::string sha256_of_descriptor(int descriptor, const std::string& name) {
 }
 
 std::string sha256_of_file(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) fail(ErrorKind::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  return sha256_of_descriptor(file.get(), path);
+  return sha256_of_descriptor(open_regular_file(path).get(), path);
 }
 
 }  // namespace weft

@@ -7,18 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
+#include "data/strict_json.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // as it is written
 
 constexpr const char* kFormat = "weft corpus";
 constexpr int64_t kVersion = 1;
 constexpr uintmax_t kMaxBytes = 64 << 20;
-constexpr int kMaxDepth = 64;
-constexpr size_t kMostOfParser = 200;  // its message quotes the last input
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
 // One JSON object of the manifest; every getter's Error names the field and the file.
@@ -80,19 +80,7 @@ Json parse(const std::string& path) {
     fail(ErrorKind::data,
          fmt::format("{}: {}; a packed corpus is a folder made by `weft pack`", path, error.message()));
   if (size > kMaxBytes) fail(ErrorKind::data, fmt::format("{} is larger than 64 MB; this is not a manifest", path));
-  bool too_deep = false;
-  const auto limit = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep |= depth > kMaxDepth;
-    return !too_deep;
-  };
-  Json json;
-  try {
-    json = Json::parse(read_file(path), limit);
-  } catch (const Json::exception& e) {
-    fail(ErrorKind::data, fmt::format("{} is not valid JSON: {}", path, printable(e.what(), kMostOfParser)));
-  }
-  if (too_deep) fail(ErrorKind::data, fmt::format("{} is nested more than {} levels deep", path, kMaxDepth));
-  return json;
+  return parse_strict_json(read_file(path), path, ErrorKind::data);
 }
 
 ShardEntry read_shard_entry(const Json& json, const std::string& path) {
@@ -156,39 +144,39 @@ Manifest read_manifest(const std::string& folder) {
 }
 
 void write_manifest(const std::string& folder, const Manifest& m, const Creation& creation) {
-  Json shards = Json::array();
+  OrderedJson shards = OrderedJson::array();
   for (const ShardEntry& shard : m.shards)
     shards.push_back({{"file", shard.file},
                       {"sha256", shard.sha256},
                       {"num_pairs", shard.num_pairs},
                       {"source_pieces", shard.source_tokens},
                       {"target_pieces", shard.target_tokens}});
-  const Json json = {{"format", kFormat},
-                     {"version", m.version},
-                     {"joint_vocabulary", m.joint_vocabulary},
-                     {"source_vocabulary", m.source_vocabulary},
-                     {"target_vocabulary", m.target_vocabulary},
-                     {"source_tokenizer", m.source_tokenizer},
-                     {"target_tokenizer", m.target_tokenizer},
-                     {"source_tokenizer_sha256", m.source_tokenizer_sha256},
-                     {"target_tokenizer_sha256", m.target_tokenizer_sha256},
-                     {"num_pairs", m.num_pairs},
-                     {"source_pieces", m.source_tokens},
-                     {"target_pieces", m.target_tokens},
-                     {"longest_source", m.longest_source},
-                     {"longest_target", m.longest_target},
-                     {"shards", shards},
-                     {"creation",
-                      {{"source_file", creation.source_file},
-                       {"target_file", creation.target_file},
-                       {"seed", creation.seed},
-                       {"shuffled", creation.shuffled},
-                       {"max_length", creation.max_length},
-                       {"over_long", creation.over_long},
-                       {"shard_pairs", creation.shard_pairs}}}};
+  const OrderedJson json = {{"format", kFormat},
+                            {"version", m.version},
+                            {"joint_vocabulary", m.joint_vocabulary},
+                            {"source_vocabulary", m.source_vocabulary},
+                            {"target_vocabulary", m.target_vocabulary},
+                            {"source_tokenizer", m.source_tokenizer},
+                            {"target_tokenizer", m.target_tokenizer},
+                            {"source_tokenizer_sha256", m.source_tokenizer_sha256},
+                            {"target_tokenizer_sha256", m.target_tokenizer_sha256},
+                            {"num_pairs", m.num_pairs},
+                            {"source_pieces", m.source_tokens},
+                            {"target_pieces", m.target_tokens},
+                            {"longest_source", m.longest_source},
+                            {"longest_target", m.longest_target},
+                            {"shards", shards},
+                            {"creation",
+                             {{"source_file", creation.source_file},
+                              {"target_file", creation.target_file},
+                              {"seed", creation.seed},
+                              {"shuffled", creation.shuffled},
+                              {"max_length", creation.max_length},
+                              {"over_long", creation.over_long},
+                              {"shard_pairs", creation.shard_pairs}}}};
   // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
   // end.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
 }
 

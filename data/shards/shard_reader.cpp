@@ -1,6 +1,5 @@
 // data/shards/shard_reader.cpp: reads a token shard and checks it: first the digest, then HDF5's metadata,
 // then the data.
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "data/atomic_file.h"
+#include "data/regular_file.h"
 #include "data/sha256.h"
 #include "data/shards/hdf5_file.h"
 #include "data/shards/shard.h"
@@ -32,8 +31,7 @@ FileIdentity identity_of(int descriptor, const std::string& path) {
 }
 
 Hdf5File open_verified(const std::string& path, const std::string& sha256, std::optional<FileIdentity>& verified) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) fail(ErrorKind::data, fmt::format("cannot open shard {}: {}", path, std::strerror(errno)));
+  const FileDescriptor file = open_regular_file(path);
   const FileIdentity identity = identity_of(file.get(), path);
   if (verified != identity && sha256_of_descriptor(file.get(), path) != sha256)
     fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 is not the manifest's; pack the corpus again, "

@@ -101,6 +101,12 @@ class ManifestTest : public ::testing::Test {
   json good_;
 };
 
+TEST_F(ManifestTest, RefusesAKeyThatIsThereTwice) {
+  const std::string good = good_.dump();
+  write_file_atomically(file_, "{\"num_pairs\": 7," + good.substr(1));
+  expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data, {file_, "duplicate key 'num_pairs'"});
+}
+
 TEST_F(ManifestTest, NamesAMissingField) {
   for (const auto& [key, value] : good_.items()) {
     if (key == "creation") continue;  // informational

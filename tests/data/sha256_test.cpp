@@ -37,7 +37,7 @@ TEST(Sha256, ReadsAWholeDescriptorWithoutMovingIt) {
 }
 
 TEST(Sha256, NamesAFileThatIsNotThere) {
-  testing::expect_error([] { sha256_of_file("/nowhere/a"); }, ErrorKind::io, {"/nowhere/a"});
+  testing::expect_error([] { sha256_of_file("/nowhere/a"); }, ErrorKind::data, {"/nowhere/a"});
 }
 
 }  // namespace

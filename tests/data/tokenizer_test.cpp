@@ -87,7 +87,7 @@ TEST(Tokenizer, RefusesWhatIsNotAModel) {
     write_file_atomically(folder / "bad.model", bytes);
     expect_error([&] { Tokenizer tokenizer(folder / "bad.model"); }, ErrorKind::data, {"bad.model"});
   }
-  expect_error([&] { Tokenizer tokenizer(folder / "none.model"); }, ErrorKind::io, {"none.model"});
+  expect_error([&] { Tokenizer tokenizer(folder / "none.model"); }, ErrorKind::data, {"none.model"});
 }
 
 TEST(TrainTokenizer, GivesTheSameBytesForTheSameLines) {

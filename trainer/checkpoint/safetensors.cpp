@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "data/strict_json.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint/strict_json.h"
 
 namespace weft {
 
@@ -153,7 +153,7 @@ FileDigest SafetensorsWriter::finish() {
 }
 
 SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t data_bytes, const std::string& path) {
-  const json lines = parse_strict_json(header, path);
+  const json lines = parse_strict_json(header, path, ErrorKind::checkpoint);
   if (!lines.is_object()) fail(ErrorKind::checkpoint, fmt::format("{}: the header is not a JSON object", path));
   SafetensorsEntries entries;
   for (const auto& [name, line] : lines.items()) {

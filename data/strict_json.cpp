@@ -1,32 +1,30 @@
-// trainer/checkpoint/strict_json.cpp: limits depth and refuses duplicate keys in the parser's callback.
-#include "trainer/checkpoint/strict_json.h"
+// data/strict_json.cpp: limits depth and refuses duplicate keys in the parser's callback.
+#include "data/strict_json.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "tensor/error.h"
-
 namespace weft {
 
 using nlohmann::json;
 
-json parse_strict_json(std::string_view text, const std::string& what) {
+json parse_strict_json(std::string_view text, const std::string& what, ErrorKind kind) {
   constexpr int kMaxDepth = 64;
   constexpr size_t kMostOfParser = 200;             // its message quotes what it read last
   std::vector<std::set<std::string>> open_objects;  // the keys seen so far, innermost last
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kMaxDepth) fail(ErrorKind::checkpoint, fmt::format("{}: JSON nested too deeply", what));
+    if (depth > kMaxDepth) fail(kind, fmt::format("{}: JSON nested too deeply", what));
     if (event == json::parse_event_t::object_start) open_objects.emplace_back();
     if (event == json::parse_event_t::object_end) open_objects.pop_back();
     if (event == json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
-      fail(ErrorKind::checkpoint, fmt::format("{}: duplicate key '{}'", what, printable(parsed.get<std::string>())));
+      fail(kind, fmt::format("{}: duplicate key '{}'", what, printable(parsed.get<std::string>())));
     return true;
   };
   try {
     return json::parse(text.begin(), text.end(), check);
   } catch (const json::exception& e) {
-    fail(ErrorKind::checkpoint, fmt::format("{}: not valid JSON: {}", what, printable(e.what(), kMostOfParser)));
+    fail(kind, fmt::format("{}: not valid JSON: {}", what, printable(e.what(), kMostOfParser)));
   }
 }
 

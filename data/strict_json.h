@@ -1,0 +1,18 @@
+// data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line
+// errors.
+//
+// Beyond the grammar it requires at most 64 levels and no duplicate key in an object. Every failure is an
+// Error of this kind that begins with `what` (a path).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+nlohmann::json parse_strict_json(std::string_view text, const std::string& what, ErrorKind kind);
+
+}  // namespace weft
