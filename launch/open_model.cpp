@@ -10,6 +10,7 @@
 #include "data/text/text_reader.h"
 #include "launch/options/config_io.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 
@@ -17,9 +18,14 @@ std::string find_checkpoint(Communicator& world, const std::string& path) {
   return lines_of_rank0(world, [&] { return std::vector{resolve_checkpoint(path)}; }).front();
 }
 
+void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config) {
+  verify_small_files(folder, read_checkpoint_manifest(folder));
+  apply_cfg_file(folder + "/config.cfg", config);
+}
+
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks) {
   RunConfig config;
-  apply_cfg_file(folder + "/config.cfg", config);
+  apply_cfg_of_checkpoint(folder, config);
   config.parallel = resolve_grid(grid, ranks);
   return config;
 }

@@ -17,7 +17,10 @@ inline constexpr const char* kCheckpointSentence = "a run's folder (its best che
 // The step folder for `path`, the same on all ranks: rank 0 resolves it, because links may move.
 std::string find_checkpoint(Communicator& world, const std::string& path);
 
-// The configuration saved in the folder, with this grid of `ranks`.
+// The configuration saved in the folder, an Error of kind checkpoint if it or a tokenizer is damaged.
+void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
+
+// The same with this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
 // Options for model and device, shared by the commands that use a trained model.

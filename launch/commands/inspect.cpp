@@ -12,6 +12,7 @@
 
 #include "data/shards/manifest.h"
 #include "launch/commands.h"
+#include "launch/open_model.h"
 #include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
@@ -99,7 +100,11 @@ FoundConfig find_config(const std::string& path) {
   if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
   FoundConfig found;
   if (fs::is_directory(path)) found.checkpoint = resolve_checkpoint(fs::path(path).lexically_normal().string());
-  apply_cfg_file(found.checkpoint.empty() ? path : found.checkpoint + "/config.cfg", found.config);
+  if (found.checkpoint.empty()) {
+    apply_cfg_file(path, found.config);
+  } else {
+    apply_cfg_of_checkpoint(found.checkpoint, found.config);
+  }
   return found;
 }
 

@@ -5,12 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "data/strict_json.h"
 #include "tensor/error.h"
 #include "tensor/transfer.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/finite.h"
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/checkpoint/strict_json.h"
 
 namespace weft {
 
@@ -79,6 +79,13 @@ void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   upload(ctx, local.data(), source.local);
 }
 
+void require_step(int64_t step, const std::string& state_text, const std::string& path) {
+  const json state = parse_strict_json(state_text, path, ErrorKind::checkpoint);
+  if (const auto found = state.find("step"); found != state.end() && *found != step)
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: is of another step than the manifest, {}: load an older checkpoint", path, step));
+}
+
 }  // namespace
 
 std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
@@ -102,11 +109,11 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
   all_or_none(readers, [&] {
     if (!readers.is_main_rank()) return;
     const CheckpointManifest manifest = read_checkpoint_manifest(folder);
-    for (const auto& [name, digest] : manifest.files)  // tokenizers and the like: small, and read elsewhere
-      if (!name.ends_with(".safetensors")) CheckedReader(folder + "/" + name).verify(digest);
+    verify_small_files(folder, manifest);
     if (!manifest.files.contains(kStateFile))
       fail(ErrorKind::checkpoint, fmt::format("{}: the manifest does not list {}", folder, kStateFile));
     state_text = CheckedReader(folder + "/" + kStateFile).read_all();
+    require_step(manifest.step, state_text, folder + "/" + kStateFile);
     for (const auto& [kind, wanted] : layout)
       files.try_emplace(kind, folder, manifest, kind, verified).first->second.require_tensors(wanted);
   });
@@ -126,7 +133,7 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
       put_slice(ctx, source, global.data());
     }
   agree(readers, error);
-  return parse_strict_json(state_text, folder + "/" + kStateFile);
+  return parse_strict_json(state_text, folder + "/" + kStateFile, ErrorKind::checkpoint);
 }
 
 }  // namespace weft

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "data/strict_json.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint/strict_json.h"
 
 namespace weft {
 
@@ -44,6 +44,15 @@ std::string to_text(const CheckpointManifest& manifest) {
   return body + seal(body);
 }
 
+// A number of elements that sums of a manifest's tensors cannot overflow.
+bool is_possible(const std::vector<int64_t>& shape) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t count = 1;
+  for (const int64_t dim : shape)
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > kMost) return false;
+  return true;
+}
+
 CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
   const json& version = all.at("format_version");
@@ -60,9 +69,12 @@ CheckpointManifest from_json(const json& all, const std::string& path) {
       fail(ErrorKind::checkpoint, fmt::format("{}: '{}' is not a plain file name", path, printable(name)));
     manifest.files[name] = {file.at("size").get<uint64_t>(), file.at("sha256").get<std::string>()};
   }
-  for (const auto& [name, t] : all.at("tensors").items())
+  for (const auto& [name, t] : all.at("tensors").items()) {
     manifest.tensors[name] = {t.at("file").get<std::string>(), t.at("dtype").get<std::string>(),
                               t.at("shape").get<std::vector<int64_t>>()};
+    if (!is_possible(manifest.tensors[name].shape))
+      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' has an impossible shape", path, printable(name)));
+  }
   return manifest;
 }
 
@@ -105,7 +117,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
     fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its last lines do not hold the digest of the rest", path));
   CheckpointManifest manifest;
   try {
-    manifest = from_json(parse_strict_json(text, path), path);
+    manifest = from_json(parse_strict_json(text, path, ErrorKind::checkpoint), path);
   } catch (const json::exception& e) {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path, e.what()));
   }
@@ -114,6 +126,11 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
     fail(ErrorKind::checkpoint, fmt::format("{}: step {} in a folder of another step", path, manifest.step));
   for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify_size(digest);
   return manifest;
+}
+
+void verify_small_files(const std::string& folder, const CheckpointManifest& manifest) {
+  for (const auto& [name, digest] : manifest.files)
+    if (!name.ends_with(".safetensors")) CheckedReader(folder + "/" + name).verify(digest);
 }
 
 void verify_checkpoint(const std::string& folder) {

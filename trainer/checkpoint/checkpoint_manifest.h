@@ -45,6 +45,9 @@ FileDigest write_checkpoint_manifest(const std::string& folder, const Checkpoint
 // file.
 CheckpointManifest read_checkpoint_manifest(const std::string& folder);
 
+// The SHA-256 of each file without tensors: configuration, state, tokenizers.
+void verify_small_files(const std::string& folder, const CheckpointManifest& manifest);
+
 void verify_checkpoint(const std::string& folder);  // read_checkpoint_manifest, and the SHA-256 of every file
 
 }  // namespace weft

@@ -95,6 +95,21 @@ class Exchange : public ::testing::Test {
   std::string checkpoint_;
 };
 
+TEST_F(Exchange, ADamagedConfigurationOrTokenizerIsAnErrorOfTheCheckpoint) {
+  for (const char* file : {"/config.cfg", "/tokenizer.model"}) {
+    const std::string good = read_file(checkpoint_ + file);
+    std::string damaged = good;
+    damaged[damaged.size() / 2] ^= 1;
+    write_file_atomically(checkpoint_ + file, damaged);
+    expect_error(
+        [&] {
+          run(run_export, {"--checkpoint", checkpoint_, "--format", "pytorch", "--output", weights_});
+        },
+        ErrorKind::checkpoint, {checkpoint_ + file, "is damaged"});
+    write_file_atomically(checkpoint_ + file, good);
+  }
+}
+
 class Import : public Exchange {
  protected:
   void SetUp() override {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <regex>
 
 #include "data/atomic_file.h"
@@ -9,6 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/xml.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
 
 namespace weft::testing {
@@ -154,16 +156,26 @@ TEST(InspectPositions, TakesTheModelOfAConfigurationAndWritesAFile) {
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "4"), 2);
 }
 
-TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
-  const TemporaryFolder folder;
+// A checkpoint with tables [3, 2] of learned positions; returns its folder.
+std::string checkpoint_of(const TemporaryFolder& folder, const std::map<std::string, std::vector<int64_t>>& tables,
+                          const std::vector<float>& values) {
   const std::string checkpoint = folder / "step-00000001";
   std::filesystem::create_directory(checkpoint);
-  write_file_atomically(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
-  SafetensorsWriter writer(checkpoint + "/model.safetensors",
-                           {{"source_positions.weight", {3, 2}}, {"target_positions.weight", {3, 2}}});
-  const float values[] = {5, 5, 5, 5, 5, -5, 0, 0, 0, 0, 0.5f, 0};
-  writer.write(values, 12);
-  writer.finish();
+  CheckpointManifest manifest{.step = 1};
+  manifest.files["config.cfg"] =
+      write_digested(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
+  SafetensorsWriter writer(checkpoint + "/model.safetensors", tables);
+  writer.write(values.data(), static_cast<int64_t>(values.size()));
+  manifest.files["model.safetensors"] = writer.finish();
+  write_checkpoint_manifest(checkpoint, manifest);
+  return checkpoint;
+}
+
+TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
+  const TemporaryFolder folder;
+  const std::string checkpoint =
+      checkpoint_of(folder, {{"source_positions.weight", {3, 2}}, {"target_positions.weight", {3, 2}}},
+                    {5, 5, 5, 5, 5, -5, 0, 0, 0, 0, 0.5f, 0});
   const auto cells = [&](const std::vector<std::string>& args) {
     const std::string svg = inspect(args);
     return svg.substr(svg.find("<path"), svg.find("</g>") - svg.find("<path"));
@@ -178,12 +190,7 @@ TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
 
 TEST(InspectPositions, RefusesWhatALearnedTableDoesNotHave) {
   const TemporaryFolder folder;
-  const std::string checkpoint = folder / "step-00000001";
-  std::filesystem::create_directory(checkpoint);
-  write_file_atomically(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
-  SafetensorsWriter writer(checkpoint + "/model.safetensors", {{"source_positions.weight", {3, 2}}});
-  writer.write(std::vector<float>(6).data(), 6);
-  writer.finish();
+  const std::string checkpoint = checkpoint_of(folder, {{"source_positions.weight", {3, 2}}}, std::vector<float>(6));
   EXPECT_NE(refusal({"positions", checkpoint, "--count", "4"}).find("count = 4"), std::string::npos);
   EXPECT_NE(refusal({"positions", checkpoint, "--offset", "1"}).find("--offset is for sinusoids"), std::string::npos);
   EXPECT_NE(refusal({"positions", checkpoint, "--width", "2"}).find("--width is for sinusoids"), std::string::npos);

@@ -97,6 +97,16 @@ TEST(CheckpointFaults, LeftoversOfAKilledSaveAreIgnoredAndClearedByTheNext) {
   EXPECT_TRUE(fs::exists(folder / "step-00000001/model.safetensors"));
 }
 
+TEST(CheckpointFaults, AStateOfAnotherStepIsRefused) {
+  const Folder folder;
+  const auto alone = make_single_communicator();
+  Model model(0, 1);
+  const std::string step = save_checkpoint(model.ctx, folder.path(), 3, Mesh(*alone, {.dp = 1, .tp = 1}), model.params,
+                                           model.buffers(), {{"step", 2}}, {.config = ""});
+  const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step, model); });
+  EXPECT_TRUE(holds(message, "state.json: is of another step than the manifest, 3")) << message;
+}
+
 TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {
   const Folder folder;
   save(folder.path(), 1);
