@@ -35,17 +35,6 @@ struct SliceView {
   int64_t position(int64_t o) const { return (o * global_dim + std::min(begin, global_dim)) * inner; }  // global
 };
 
-// Otherwise the kernel would kill the process while it zeroes the memory, without a message.
-void require_memory(int64_t numel, size_t bytes) {
-  const size_t limit = memory_limit();
-  const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
-  if (bytes > limit)
-    fail(ErrorKind::usage,
-         fmt::format("{} parameters need {:.1f} GiB with their gradients, but this machine or its control group allows "
-                     "{:.1f}: use a smaller model, or more machines and a higher parallel.tp",
-                     numel, gib(bytes), gib(limit)));
-}
-
 int64_t local_dim(const ParamSpec& spec, int tp_size) {
   return spec.tp_dim < 0 ? 0 : (spec.shape[spec.tp_dim] + tp_size - 1) / tp_size;
 }
@@ -111,10 +100,21 @@ size_t ParamStore::copies_bytes() const {
   return bytes(numel_) + bytes(packed_numel_);
 }
 
+// Otherwise the kernel would kill the process while it zeroes the memory, without a message.
+void ParamStore::require_memory() const {
+  const size_t bytes = 2 * static_cast<size_t>(numel_) * sizeof(float), limit = memory_limit();
+  const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
+  if (device_ == Device::cpu && bytes > limit)
+    fail(ErrorKind::usage,
+         fmt::format("{} parameters need {:.1f} GiB with their gradients, but this machine or its control group allows "
+                     "{:.1f}: use a smaller model (model.width), or more machines and a higher parallel.tp",
+                     numel_, gib(bytes), gib(limit)));
+}
+
 void ParamStore::allocate() {
   require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
+  require_memory();
   const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
-  if (device_ == Device::cpu) require_memory(numel_, 2 * bytes);
   values_ = Buffer(bytes, device_);
   grads_ = Buffer(bytes, device_);
   if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device_);

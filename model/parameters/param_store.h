@@ -63,6 +63,7 @@ class ParamStore {
 
   const Param* declare(ParamSpec spec);  // before allocate(); an Error for a duplicate name or an indivisible split
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
+  void require_memory() const;                       // an Error if the host cannot hold values and gradients
   void allocate();                                   // makes the flat buffers; call once, after all declarations
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                        // updates all copies after values were written

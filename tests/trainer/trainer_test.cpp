@@ -171,6 +171,17 @@ TEST(Training, AFailedSaveSaysThatTheLastCheckpointIsKept) {
   EXPECT_EQ(error.frames(), std::vector<std::string>{"while saving step 1; the last complete checkpoint is kept"});
 }
 
+TEST(Plan, RefusesBlocksThatNoMemoryHolds) {
+  for (const char* option : {"rows", "source_rows", "blocks"}) {
+    RunConfig config = run_config(corpus());
+    const std::string name = option;
+    (name == "rows"     ? config.batch.rows
+     : name == "blocks" ? config.batch.blocks
+                        : config.batch.source_rows) = 1'000'000'000;
+    expect_error([&] { resolve(config, 1); }, ErrorKind::usage, {"batch." + name + " = 1000000000 must be at most"});
+  }
+}
+
 TEST(Plan, RefusesBlocksThatDoNotDivideByTheRanks) {
   RunConfig config = run_config(corpus());
   config.batch.blocks = 3;

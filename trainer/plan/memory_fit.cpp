@@ -2,7 +2,6 @@
 #include "trainer/plan/memory_fit.h"
 
 #include "tensor/error.h"
-#include "trainer/plan/memory_plan.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -26,7 +25,8 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
     if (fits(c)) return "it fits with " + options;
     if (fits(with_recompute(c))) return fmt::format("it fits with --train.recompute {}", options);
   }
-  return "no smaller block makes it fit: a smaller model, or more GPUs and a higher parallel.tp, need less";
+  return fmt::format("no smaller block makes it fit: a smaller model, or more {} and a higher parallel.tp, need less",
+                     device == Device::cuda ? "GPUs" : "machines");
 }
 
 }  // namespace
@@ -46,6 +46,14 @@ std::string require_fit(const RunConfig& config, const TensorParallel& tp, Devic
        fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it on {}; {}",
                    format_bytes(needed), format_bytes(needed - available), format_bytes(available), gpu,
                    remedy(config, tp, device, available)));
+}
+
+void require_fit_on_host(const RunConfig& config, const TensorParallel& tp, const MemoryPlan& plan, size_t allowed) {
+  if (plan.total() <= allowed) return;
+  const size_t rest = plan.total() - plan.tensors();
+  fail(ErrorKind::usage, fmt::format("a rank needs {} of memory, but this machine or its control group allows {}; {}",
+                                     format_bytes(plan.total()), format_bytes(allowed),
+                                     remedy(config, tp, Device::cpu, allowed > rest ? allowed - rest : 0)));
 }
 
 std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {

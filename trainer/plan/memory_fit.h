@@ -1,10 +1,11 @@
-// trainer/plan/memory_fit.h: checks before any allocation whether a run's tensors fit into the GPU's memory.
+// trainer/plan/memory_fit.h: checks before any allocation whether a run fits into the memory of the GPU or the host.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "parallel/tensor_parallel.h"
+#include "trainer/plan/memory_plan.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -17,6 +18,9 @@ std::string require_fit(const RunConfig& config, const TensorParallel& tp, Devic
 
 // The same for this rank's GPU; ranks that share it divide its free memory.
 std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
+
+// An Error of kind usage if `plan` exceeds the memory that this machine or its control group allows.
+void require_fit_on_host(const RunConfig& config, const TensorParallel& tp, const MemoryPlan& plan, size_t allowed);
 
 // CUDA's libraries, kernels, graphs and NCCL's buffers allocate memory on first use, usually hundreds of MiB.
 inline constexpr size_t kRoomForLibraries = size_t{1} << 30;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/parameters/memory_limit.h"
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"
@@ -52,7 +53,11 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   const TensorParallel tp(mesh.tp());
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_positions=*/1);
-  const std::string plan = describe_plan(c, params, plan_memory(c, tp, mesh.own()), mesh.own());
+  const bool on_host = mesh.device() == Device::cpu;
+  if (on_host) params.require_memory();  // tables of such a width would take minutes to plan
+  const MemoryPlan memory = plan_memory(c, tp, mesh.own());
+  if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
+  const std::string plan = describe_plan(c, params, memory, mesh.own());
   return run.remark.empty() ? plan : plan + "  " + run.remark + "\n";
 }
 

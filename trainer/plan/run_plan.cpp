@@ -105,6 +105,13 @@ void require_positions(Corpus& corpus, const std::string& folder, const RunConfi
                      folder, longest, c.model.max_positions, c.model.max_positions - 1));
 }
 
+void require_at_most(int64_t value, int64_t most, const char* option) {
+  if (value > most) fail(ErrorKind::usage, fmt::format("{} = {} must be at most {}", option, value, most));
+}
+
+// Far above any use, and low enough that products do not overflow.
+constexpr int64_t kMostRows = 1 << 20, kMostBlocksOfAStep = 1 << 16, kMostPairs = 1 << 30;
+
 void resolve_blocks(RunConfig& c) {
   require_at_least<int64_t>(c.batch.rows, 2, "batch.rows");
   require_at_least<int64_t>(c.batch.source_rows, 2, "batch.source_rows");
@@ -112,6 +119,12 @@ void resolve_blocks(RunConfig& c) {
   require_at_least<int64_t>(c.batch.look_ahead, 1, "batch.look_ahead");
   require_at_least<int64_t>(c.batch.page, 1, "batch.page");
   require_at_least<int64_t>(c.batch.window, 1, "batch.window");
+  require_at_most(c.batch.rows, kMostRows, "batch.rows");
+  require_at_most(c.batch.source_rows, kMostRows, "batch.source_rows");
+  require_at_most(c.batch.blocks, kMostBlocksOfAStep, "batch.blocks");
+  require_at_most(c.batch.look_ahead, kMostPairs, "batch.look_ahead");
+  require_at_most(c.batch.page, kMostPairs, "batch.page");
+  require_at_most(c.batch.window, kMostPairs, "batch.window");
   if (c.batch.blocks % c.parallel.dp != 0)
     fail(ErrorKind::usage,
          fmt::format("batch.blocks = {} is not divisible by parallel.dp = {}: every data-parallel rank takes the "

@@ -173,5 +173,13 @@ TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {
   refusal(ErrorKind::internal, 1, {.name = "w", .shape = {0}});
 }
 
+TEST(ParamStore, RefusesParametersBeyondTheMemoryBeforeTheyAreAllocated) {
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+  params.require_memory();
+  params.declare({.name = "huge", .shape = {int64_t{1} << 24, int64_t{1} << 24}});
+  testing::expect_error([&] { params.require_memory(); }, ErrorKind::usage,
+                        {"281474976710656 parameters", "model.width"});
+}
+
 }  // namespace
 }  // namespace weft

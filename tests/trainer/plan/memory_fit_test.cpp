@@ -75,6 +75,15 @@ TEST_F(MemoryFit, NamesSmallerBlocksThatFitAndMakeTheSameStep) {
   EXPECT_EQ(named.batch.rows * std::stoll(found[4]), config_.batch.rows * config_.batch.blocks);
 }
 
+TEST_F(MemoryFit, RefusesWhatTheHostCannotHold) {
+  const MemoryPlan plan = plan_tensors(config_, tp_, Device::cpu);
+  require_fit_on_host(config_, tp_, plan, plan.total());
+  const std::string message =
+      refusal_of(ErrorKind::usage, [&] { require_fit_on_host(config_, tp_, plan, plan.total() - 1); });
+  EXPECT_TRUE(holds(message, "a rank needs " + format_bytes(plan.total()) + " of memory")) << message;
+  EXPECT_TRUE(message.ends_with("it fits with --train.recompute")) << message;
+}
+
 TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "no smaller block")); }
 
 }  // namespace
