@@ -38,7 +38,7 @@ using Points = std::vector<std::pair<double, double>>;
 Points finite_points(const ChartSeries& series) {
   Points points;
   for (const auto& p : series.points)
-    if (std::isfinite(p.first) && std::isfinite(p.second)) points.push_back(p);
+    if (is_drawable(p.first) && is_drawable(p.second)) points.push_back(p);
   return points;
 }
 

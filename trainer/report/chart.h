@@ -1,15 +1,19 @@
 // trainer/report/chart.h: one or two series over steps, drawn with characters.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace weft {
 
+// Not infinities, NaN and numbers whose scale would have no round ticks.
+inline bool is_drawable(double value) { return std::abs(value) <= 1e15; }
+
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // step and value, by step; values that are not finite are left out
+  std::vector<std::pair<double, double>> points;  // step and value, by step; what is not drawable is left out
 };
 
 struct ChartOptions {

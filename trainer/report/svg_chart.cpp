@@ -29,7 +29,7 @@ struct Line {
 Line line_of(const ChartSeries& series) {
   Points finite;
   for (const auto& p : series.points)
-    if (std::isfinite(p.first) && std::isfinite(p.second)) finite.push_back(p);
+    if (is_drawable(p.first) && is_drawable(p.second)) finite.push_back(p);
   Line line{.name = series.name, .each = (finite.size() + kMostPoints - 1) / kMostPoints};
   for (size_t begin = 0; begin < finite.size(); begin += line.each) {
     const size_t end = std::min(begin + line.each, finite.size());
@@ -47,7 +47,9 @@ struct Scale {
   bool empty() const { return low > high; }
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
   void round_out() {
-    if (low == high) low -= 0.5, high += 0.5;
+    const double least = 1e-9 * std::max({1.0, std::abs(low), std::abs(high)});  // of a range that rounding leaves
+    const double margin = high - low < least ? std::max(0.5, least) : 0;
+    low -= margin, high += margin;
     const double rough = (high - low) / 6, power = std::pow(10, std::floor(std::log10(rough)));
     tick = power * (rough <= power ? 1 : rough <= 2 * power ? 2 : rough <= 5 * power ? 5 : 10);
     low = std::floor(low / tick) * tick, high = std::ceil(high / tick) * tick;

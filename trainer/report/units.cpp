@@ -8,7 +8,7 @@
 namespace weft {
 
 std::string format_duration(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (!(seconds >= 0 && seconds < 1e12)) return "?";
   const int64_t s = std::llround(seconds);
   if (s < 60) return fmt::format("{}s", s);
   if (s < 3600) return fmt::format("{}m {:02d}s", s / 60, s % 60);

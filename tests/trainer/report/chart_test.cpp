@@ -46,6 +46,11 @@ TEST(Chart, LeavesOutWhatIsNotFinite) {
             draw_chart({{"loss", {{1, 6}, {10, 2}}}}, kSmall));
 }
 
+TEST(Chart, LeavesOutNumbersBeyondAnyScale) {
+  EXPECT_EQ(draw_chart({{"loss", {{1, 6}, {5, 1e308}, {7, -1e308}, {1e30, 3}, {10, 2}}}}, kSmall),
+            draw_chart({{"loss", {{1, 6}, {10, 2}}}}, kSmall));
+}
+
 TEST(Chart, DrawsASinglePointAndAFlatLine) {
   EXPECT_NE(draw_chart({{"loss", {{7, 3}}}}, kSmall).find('*'), std::string::npos);
   EXPECT_NE(draw_chart({{"loss", {{1, 0}, {2, 0}}}}, kSmall).find("       0 |****"), std::string::npos);

@@ -40,6 +40,16 @@ TEST(SvgChart, LeavesOutWhatIsNotFinite) {
             to_svg({.title = "", .left = {{"loss", {{1, 6}, {10, 2}}}}, .right = {}}));
 }
 
+TEST(SvgChart, LeavesOutNumbersBeyondAnyScale) {
+  EXPECT_EQ(to_svg({.title = "", .left = {{"loss", {{1, 1e30}, {2, 1e30}}}}, .right = {}}), "");
+}
+
+TEST(SvgChart, DrawsALargeNumberAlone) {  // a range of 1 around it would have no ticks
+  const std::string svg = to_svg({.title = "", .left = {{"loss", {{1, 9e14}}}}, .right = {}});
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_LT(svg.size(), 10000u);
+}
+
 TEST(SvgChart, IsEmptyWithoutPoints) { EXPECT_EQ(to_svg({.title = "run", .left = {{"loss", {}}}, .right = {}}), ""); }
 
 }  // namespace
