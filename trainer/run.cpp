@@ -24,7 +24,7 @@ namespace {
 using ConfigText = std::function<std::string(const RunConfig&)>;
 
 // Skipped steps in a row, none of which could lower the loss scale, after which the run has diverged.
-constexpr int64_t kMaxSkippedSteps = 20;
+constexpr int64_t kMaxSkippedSteps = 5;
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
   config.train.fresh = false;               // only for this start; a run started from the saved file resumes
@@ -149,10 +149,12 @@ void Run::refuse_divergence(const StepReport& r) {
   if (skipped_in_a_row_ < kMaxSkippedSteps) return;
   checkpoints_->finish(state_);
   fail(ErrorKind::diverged,
-       fmt::format(
-           "{} steps in a row had gradients that are not finite: the run has diverged; go back to {} with a lower "
-           "schedule.lr, a longer schedule.warmup or optimizer.clip_norm",
-           kMaxSkippedSteps, checkpoints_->newest().empty() ? "the start" : checkpoints_->newest()));
+       fmt::format("{} steps in a row had gradients that are not finite (in the last one, of epoch {} and with loss "
+                   "scale {:.0f}, "
+                   "{}): the run has diverged; go back to {} with a lower schedule.lr, a longer schedule.warmup or "
+                   "optimizer.clip_norm",
+                   kMaxSkippedSteps, r.epoch, r.loss_scale, r.not_finite,
+                   checkpoints_->newest().empty() ? "the start" : checkpoints_->newest()));
 }
 
 // Validates if that is due. Returns false if a stop was requested first: then it is still due when the run resumes.

@@ -75,9 +75,10 @@ void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
 
 void RunLog::report_skipped(const StepReport& r) {
   if (!r.skipped) return;
-  message(fmt::format(
-      "step {}: a gradient is not finite; all ranks skip the step{}", r.step,
-      LossScaler::can_lower(r.loss_scale) ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale) : ""));
+  message(fmt::format("step {}: a gradient is not finite; all ranks skip the step{}", r.step,
+                      LossScaler::can_lower(r.loss_scale)
+                          ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale)
+                          : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch, r.loss_scale, r.not_finite)));
 }
 
 void RunLog::validation(const ValidationReport& r, const BestScore& best) {

@@ -11,6 +11,7 @@
 #include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/not_finite.h"
 #include "trainer/plan/precision.h"
 #include "trainer/replica_check.h"
 
@@ -98,6 +99,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const double norm = std::sqrt(totals.gradient_square) / loss_scale;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
+  const bool lost = !totals.finite && !LossScaler::can_lower(loss_scale);
+  const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite);
   ++step_;
   check_replicas();
@@ -113,6 +116,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .seconds = monotonic_seconds() - begin,
           .fill = step.fill,
           .skipped = !totals.finite,
+          .not_finite = not_finite,
           .request = totals.request,
           .save_is_ready = totals.save_is_ready};
 }
@@ -142,6 +146,25 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
+}
+
+// After a step whose gradients, the sums over all blocks, are not finite: computes the gradients of each block
+// again, alone, to find the first block, its rank and the parameter. The same on all ranks.
+std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
+  const ParamStore& params = replica_.params();
+  const std::string in_sum = first_gradient_not_finite(ctx_, params);
+  std::string in_block;
+  for (const Block& block : step.blocks) {
+    ops::fill(ctx_, {.x = params.grads()});
+    add_block(block, /*last=*/false, scalars);
+    if (const std::string found = first_gradient_not_finite(ctx_, params); in_block.empty() && !found.empty())
+      in_block = fmt::format("block {} on rank {}: the gradient of {}", block.index, mesh_.world().rank(), found);
+  }
+  for (const std::string& of_rank : mesh_.world().all_gather_strings(in_block))  // in the order of the blocks
+    if (!of_rank.empty()) return of_rank;
+  for (const std::string& of_rank : mesh_.world().all_gather_strings(in_sum))
+    if (!of_rank.empty()) return fmt::format("not in one block, but in their sum: the gradient of {}", of_rank);
+  return "in the sum of squares, but in no gradient";
 }
 
 void Trainer::check_replicas() {

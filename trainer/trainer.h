@@ -29,6 +29,7 @@ struct StepReport {
   int64_t source_tokens = 0, target_tokens = 0;  // without padding, all ranks
   double seconds = 0, fill = 0;
   bool skipped = false;                     // a gradient was not finite: no rank took the step
+  std::string not_finite;                   // where, if a lower loss scale cannot help
   StopRequest request = StopRequest::none;  // the strongest of all ranks
   bool save_is_ready = false;               // saver().advance() is due
 };
@@ -63,6 +64,7 @@ class Trainer {
   void start_loader(const Cursor& cursor);
   void add_block(const Block& block, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);
+  std::string trace_not_finite(const Step& step, StepScalars scalars);
   void check_replicas();
 
   RunConfig config_;

@@ -159,6 +159,17 @@ TEST(Run, RefusesValuesOutOfRange) {
   EXPECT_EQ(refusal_of_run(c), "train.label_smoothing = 7 must be in [0, 1)");
 }
 
+TEST(Run, EndsAfterFiveStepsInARowThatAreNotFinite) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.schedule.lr = 1e30, c.schedule.warmup = 0, c.schedule.kind = ScheduleKind::constant;  // ruins it in the first step
+  c.train.steps = 100, c.train.validate_every = c.train.save_every = 0;
+  const std::string said = message_of(ErrorKind::diverged, [&] { run(c); });
+  EXPECT_NE(said.find("5 steps in a row had gradients that are not finite"), std::string::npos) << said;
+  EXPECT_NE(said.find("block 0 on rank 0: the gradient of "), std::string::npos) << said;
+  EXPECT_EQ(logged(c, "skipped"), (std::vector<int64_t>{2, 3, 4, 5, 6}));
+}
+
 TEST(Run, SavesAfterSoManyMinutesOfTraining) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);

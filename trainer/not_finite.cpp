@@ -1,0 +1,22 @@
+// trainer/not_finite.cpp: looks through the gradients, one parameter at a time.
+#include "trainer/not_finite.h"
+
+#include <fmt/format.h>
+
+#include "tensor/transfer.h"
+#include "trainer/checkpoint/finite.h"
+
+namespace weft {
+
+std::string first_gradient_not_finite(Context& ctx, const ParamStore& params) {
+  std::vector<float> copy;
+  for (const Param& p : params.params()) {
+    std::vector<int64_t> shape;
+    for (int i = 0; i < p.grad.shape.rank(); ++i) shape.push_back(p.grad.shape[i]);
+    const std::string found = describe_not_finite(on_host(ctx, p.grad, copy), shape);
+    if (!found.empty()) return fmt::format("{} is {}", p.spec.name, found);
+  }
+  return "";
+}
+
+}  // namespace weft
