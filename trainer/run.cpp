@@ -9,6 +9,8 @@
 #include "data/atomic_file.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/divergence_report.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/prepare_run.h"
@@ -22,9 +24,6 @@ namespace weft {
 namespace {
 
 using ConfigText = std::function<std::string(const RunConfig&)>;
-
-// Skipped steps in a row, none of which could lower the loss scale, after which the run has diverged.
-constexpr int64_t kMaxSkippedSteps = 5;
 
 std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
   config.train.fresh = false;               // only for this start; a run started from the saved file resumes
@@ -48,7 +47,12 @@ class Run {
   StopRequest own_request();
   bool finished(StopRequest request) const;
   bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
-  void refuse_divergence(const StepReport& r);
+  std::string known_good_checkpoint();
+  bool recover_from_divergence(const StepReport& r);
+  void go_back(const std::string& reason);
+  void finish_save_in_progress();
+  template <typename Part>
+  bool save_or_go_back(const Part& part);
   bool validate(bool last);
   void save(bool last);
 
@@ -62,7 +66,6 @@ class Run {
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  int64_t skipped_in_a_row_ = 0;
   bool best_is_new_ = false;
 };
 
@@ -142,19 +145,61 @@ bool Run::finished(StopRequest request) const {
   return request >= StopRequest::finish || state_.step >= config_.train.steps || out_of_patience();
 }
 
-// Skipped steps that lower the loss scale are part of f16's search for it: only the others count.
-void Run::refuse_divergence(const StepReport& r) {
-  if (!r.skipped) skipped_in_a_row_ = 0;
-  if (r.skipped && !LossScaler::can_lower(r.loss_scale)) ++skipped_in_a_row_;
-  if (skipped_in_a_row_ < kMaxSkippedSteps) return;
-  checkpoints_->finish(state_);
-  fail(ErrorKind::diverged,
-       fmt::format("{} steps in a row had gradients that are not finite (in the last one, of epoch {} and with loss "
-                   "scale {:.0f}, "
-                   "{}): the run has diverged; go back to {} with a lower schedule.lr, a longer schedule.warmup or "
-                   "optimizer.clip_norm",
-                   kMaxSkippedSteps, r.epoch, r.loss_scale, r.not_finite,
-                   checkpoints_->newest().empty() ? "the start" : checkpoints_->newest()));
+std::string Run::known_good_checkpoint() {  // empty if there is none
+  std::string good;
+  all_or_none(mesh_.world(), [&] {
+    if (is_main_rank()) good = newest_checkpoint_until(folder_->checkpoints(), state_.divergence.good_until);
+  });
+  return mesh_.world().broadcast_string(good, /*root=*/0);
+}
+
+// Returns whether the run went back to a good checkpoint. Skipped steps that lower the loss scale are part of f16's
+// search for it: only the others count. All ranks see the same numbers and decide the same.
+bool Run::recover_from_divergence(const StepReport& r) {
+  const TrainConfig& t = config_.train;
+  const bool lost = r.skipped && !LossScaler::can_lower(r.loss_scale);
+  const Divergence found = DivergenceRule(t.divergence_rise).observe(state_.divergence, r.step, r.nll, lost);
+  if (found == Divergence::none || (found == Divergence::loss && t.on_divergence == OnDivergence::ignore)) return false;
+  go_back(describe_divergence(found, r, state_.divergence, t.divergence_rise));
+  return true;
+}
+
+// Then the checkpoints on disk do not depend on how fast they are written.
+void Run::finish_save_in_progress() {
+  try {
+    checkpoints_->finish(state_);
+  } catch (const Error& e) {  // not finite: not committed
+    if (e.kind() != ErrorKind::diverged) throw;
+  }
+}
+
+// Or ends the run, if it may not go back. The step goes on counting, and so does the data: the sentences since that
+// checkpoint are not repeated.
+void Run::go_back(const std::string& reason) {
+  const OnDivergence chosen = config_.train.on_divergence;
+  finish_save_in_progress();
+  const std::string good = known_good_checkpoint();
+  const bool may = chosen == OnDivergence::rollback && state_.divergence.rollbacks < DivergenceRule::kMostRollbacks;
+  if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice_after_divergence(good, chosen));
+  all_or_none(mesh_.world(), [&] { trainer_->go_back_to(good); });
+  DivergenceRule::note_rollback(state_.divergence, state_.step);
+  trainer_->snapshot(state_);
+  log_.rollback(state_.step, *step_of_folder(good.substr(good.rfind('/') + 1)));
+  log_.message(fmt::format("{}; going back to the parameters of {}, and on after step {}", reason, good, state_.step));
+}
+
+// Runs a part of a save. A checkpoint that would hold a number that is not finite is a divergence, too: it is not
+// committed. Returns whether the run went back.
+template <typename Part>
+bool Run::save_or_go_back(const Part& part) {
+  try {
+    part();
+    return false;
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::diverged) throw;
+    go_back(e.what());
+    return true;
+  }
 }
 
 // Validates if that is due. Returns false if a stop was requested first: then it is still due when the run resumes.
@@ -193,13 +238,14 @@ int Run::loop() {
     trainer_->snapshot(state_);
     state_.seconds += report.seconds;
     log_.step(report, state_.seconds, trainer_->dropped());
-    refuse_divergence(report);
-    if (report.save_is_ready) checkpoints_->advance(state_);
+    bool rolled_back = recover_from_divergence(report);
+    if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);
     if (!validate(/*last=*/last && request != StopRequest::stop)) request = StopRequest::stop;
     last = last || request == StopRequest::stop || out_of_patience();
-    if (last || best_is_new_ || request == StopRequest::save || (t.save_every > 0 && state_.step % t.save_every == 0))
-      save(last);
+    if (last || best_is_new_ || rolled_back || request == StopRequest::save ||
+        (t.save_every > 0 && state_.step % t.save_every == 0))
+      if (save_or_go_back([&] { save(last); })) save(last);
   }
   if (request != StopRequest::stop) {
     all_or_none(mesh_.world(), [&] {

@@ -33,14 +33,17 @@ void RunCheckpoints::save(const TrainState& state, bool is_best, bool last) {
   finish(state);
   if (saved_at_ == state.step) {
     all_or_none(world_, [&] {
-      if (is_best && world_.is_main_rank()) keep(newest_, is_best);
+      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until);
     });
     return;
   }
   const auto start = [&] {
     all_or_none(world_, [&] { log_.flush(); });  // the log of a checkpoint is complete up to its step
     trainer_.start_save(
-        root_, state, config_text_, [this, is_best](const std::string& folder) { keep(folder, is_best); },
+        root_, state, config_text_,
+        [this, is_best, good_until = state.divergence.good_until](const std::string& folder) {
+          keep(folder, is_best, good_until);
+        },
         /*yields=*/!last);
   };
   saved_at_ = state.step, seconds_at_save_ = state.seconds, retry_at_ = 0;
@@ -69,10 +72,10 @@ void RunCheckpoints::attempt(const TrainState& state, const std::function<void()
 }
 
 // On the main rank, in a thread.
-void RunCheckpoints::keep(const std::string& folder, bool is_best) const {
+void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until) const {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
-  prune_checkpoints(root_, config_.keep_last, config_.keep_every);
+  prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until);
 }
 
 void RunCheckpoints::advance_once() {

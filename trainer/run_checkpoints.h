@@ -29,7 +29,7 @@ class RunCheckpoints {
 
  private:
   void attempt(const TrainState& state, const std::function<void()>& part);
-  void keep(const std::string& folder, bool is_best) const;
+  void keep(const std::string& folder, bool is_best, int64_t good_until) const;
   void advance_once();
 
   const TrainConfig config_;

@@ -36,6 +36,11 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
+enum class OnDivergence : uint8_t { stop, rollback, ignore };  // trainer/divergence.h
+constexpr EnumNames<OnDivergence, 3> enum_names(OnDivergence) {
+  return {{{"stop", OnDivergence::stop}, {"rollback", OnDivergence::rollback}, {"ignore", OnDivergence::ignore}}};
+}
+
 struct TrainConfig {
   int64_t steps = 100000;
   double minutes = 0;
@@ -51,6 +56,8 @@ struct TrainConfig {
   BestMetric keep_best = BestMetric::bleu;
   Precision precision = Precision::automatic;
   int64_t patience = 0;
+  OnDivergence on_divergence = OnDivergence::stop;
+  double divergence_rise = 1;
   bool recompute = false;
   bool cuda_graph = false;
   bool fresh = false;
@@ -83,6 +90,12 @@ struct TrainConfig {
       "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches; needs NCCL "
       "between ranks");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
+    v("on_divergence", on_divergence,
+      "when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "
+      "checkpoint), or ignore a loss that rose (gradients that stay non-finite stop the run)");
+    v("divergence_rise", divergence_rise,
+      "nats per target token: the run has diverged when the loss was higher than its lowest mean by more than this in "
+      "each of 20 steps");
     v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first");
   }
 };

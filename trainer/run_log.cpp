@@ -94,3 +94,5 @@ void RunLog::validation(const ValidationReport& r, const BestScore& best) {
 }
 
 }  // namespace weft
+void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }
+

@@ -23,6 +23,7 @@ class RunLog {
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);
   void validation(const ValidationReport& report, const BestScore& best);
+  void rollback(int64_t step, int64_t back_to);
   void message(const std::string& text) { progress_.message(text); }
   void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
 

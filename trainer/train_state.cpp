@@ -32,6 +32,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DivergenceState, recent, lowest, good_until, not_finite, rollbacks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, precision,
                                    loss_scale, best)
 
@@ -46,12 +47,14 @@ Architecture Architecture::of(const ModelConfig& c) {
 
 json TrainState::to_json() const {
   json j = *this;
+  j["divergence"] = divergence;
   if (validation_due) j["validation_due"] = true;
   return j;
 }
 
 TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   TrainState state = j.get<TrainState>();
+  if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {

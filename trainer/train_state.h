@@ -7,6 +7,7 @@
 
 #include "data/block_plan.h"
 #include "model/config.h"
+#include "trainer/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 
 namespace weft {
@@ -45,6 +46,7 @@ struct TrainState {
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
   LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;
+  DivergenceState divergence;
   bool validation_due = false;  // a stop came first: the validation after `step` is done when the run resumes
 
   nlohmann::json to_json() const;

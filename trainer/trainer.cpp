@@ -201,14 +201,22 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
   state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
   require_same_run(state, now);
-  const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
-  const bool verified = mesh_.world().is_main_rank();  // by find_latest_checkpoint()
-  load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_), *host, verified);
-  replica_.params().round_values(ctx_);
+  load_parameters(checkpoint, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;
-  optimizer_.set_steps(state.optimizer_steps);
-  if (state.precision == now.precision) scaler_.restore(state.loss_scale);  // otherwise keeps the default scale
   start_loader(state.cursor);
+}
+
+void Trainer::go_back_to(const std::string& checkpoint) { load_parameters(checkpoint, /*verified=*/false); }
+
+void Trainer::load_parameters(const std::string& checkpoint, bool verified) {
+  const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
+  const TrainState then = TrainState::from_json(
+      load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_), *host, verified),
+      checkpoint);
+  replica_.params().round_values(ctx_);
+  optimizer_.set_steps(then.optimizer_steps);
+  const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
+  if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }
 
 int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }

@@ -54,6 +54,8 @@ class Trainer {
   void load(const std::string& checkpoint, TrainState& state);
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
   void snapshot(TrainState& state) const;
+  // Only the values, moments and loss scale of an earlier step; steps and data position go on.
+  void go_back_to(const std::string& checkpoint);
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
   Pass pass(bool training);  // uses the arena of training
@@ -61,6 +63,7 @@ class Trainer {
   const StepGraphs& graphs() const { return graphs_; }
 
  private:
+  void load_parameters(const std::string& checkpoint, bool verified);  // and moments, and loss scale
   void start_loader(const Cursor& cursor);
   void add_block(const Block& block, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);

@@ -17,6 +17,7 @@ TrainState some_state() {
   s.order = {.manifest_sha256 = "ab", .seed = 1ull << 63, .rows = 64, .source_rows = 48, .look_ahead = 8, .page = 4};
   s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
   s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1};
+  s.divergence = {.recent = {5.5, 0.1}, .lowest = 0.1, .good_until = 3, .not_finite = 2, .rollbacks = 1};
   return s;
 }
 
@@ -41,8 +42,9 @@ TEST(Architecture, TellsActivationsApart) {
 TEST(TrainState, InsistsOnEveryField) {
   const nlohmann::json flat = some_state().to_json().flatten();
   for (const auto& [pointer, value] : flat.items()) {
-    if (pointer.find("/pending/") != std::string::npos) continue;  // entries of a list, not fields
-    if (pointer == "/model/norm_kind") continue;                   // version 0.1 had none
+    if (pointer.find("/pending/") != std::string::npos || pointer.find("/recent/") != std::string::npos)
+      continue;                                   // entries of a list, not fields
+    if (pointer == "/model/norm_kind") continue;  // version 0.1 had none
     nlohmann::json damaged = flat;
     damaged.erase(pointer);
     EXPECT_THROW(TrainState::from_json(damaged.unflatten(), "step-00000012"), Error) << pointer;
@@ -53,6 +55,13 @@ TEST(TrainState, OfVersion01HasLayerNorms) {
   nlohmann::json old = some_state().to_json();
   old["model"].erase("norm_kind");
   EXPECT_EQ(TrainState::from_json(old, "step-00000012").model.norm_kind, "layer");
+}
+
+TEST(TrainState, OfAnEarlierVersionHasWatchedNoLoss) {
+  nlohmann::json old = some_state().to_json();
+  EXPECT_EQ(TrainState::from_json(old, "step-00000012").divergence, some_state().divergence);
+  old.erase("divergence");
+  EXPECT_EQ(TrainState::from_json(old, "step-00000012").divergence, DivergenceState{});
 }
 
 TEST(TrainState, SaysWhichFilesFieldIsWrong) {

@@ -136,19 +136,32 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
   rename_durably(temporary, root + "/" + pointer);
 }
 
-void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every) {
+std::string newest_checkpoint_until(const std::string& root, int64_t step) {
+  for (const std::string& folder : step_folders(root))
+    if (*step_of_folder(fs::path(folder).filename().string()) <= step && has_manifest(folder)) return folder;
+  return "";
+}
+
+void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   std::set<std::string> pointed;
   for (const fs::directory_entry& entry : list_folder(root))
     if (const auto target = pointed_at(root, entry.path().filename().string())) pointed.insert(*target);
 
   // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
+  const std::string good = newest_checkpoint_until(root, good_until);
+  std::string next_good;
+  for (const std::string& folder : step_folders(root)) {
+    if (good_until < 0 || *step_of_folder(fs::path(folder).filename().string()) <= good_until) break;
+    if (has_manifest(folder)) next_good = folder;
+  }
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
     const std::string name = fs::path(folder).filename().string();
     const bool for_good = keep_every > 0 && *step_of_folder(name) % keep_every == 0;
-    if (++num_kept <= keep_last || for_good || pointed.contains(name)) continue;
+    const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name);
+    if (++num_kept <= keep_last || for_good || may_be_needed) continue;
     const std::string temporary = root + "/" + temporary_name(name);  // no reader ever sees a half-removed folder
     rename_durably(folder, temporary);
     remove_folder(temporary);

@@ -37,6 +37,8 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.train.save_minutes, 0.0, "train.save_minutes");
   require_at_least<int64_t>(c.train.check_replicas, 0, "train.check_replicas");
   require_at_least<int64_t>(c.train.patience, 0, "train.patience");
+  if (!(c.train.divergence_rise > 0))
+    fail(ErrorKind::usage, fmt::format("train.divergence_rise = {} must be above 0", c.train.divergence_rise));
   require_fraction(c.optimizer.beta1, "optimizer.beta1");
   require_fraction(c.optimizer.beta2, "optimizer.beta2");
   require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");
@@ -58,6 +60,12 @@ void check_validation_options(const RunConfig& c) {
   if (validates && c.train.keep_best == BestMetric::bleu && c.train.validate_bleu == 0)
     fail(ErrorKind::usage,
          "train.keep_best = bleu needs translations: set train.validate_bleu, or train.keep_best = loss");
+}
+
+void check_rollback(const RunConfig& c) {
+  if (c.train.on_divergence == OnDivergence::rollback && c.train.save_every == 0 && c.train.save_minutes == 0)
+    fail(ErrorKind::usage,
+         "train.on_divergence = rollback needs checkpoints to go back to: set train.save_every or train.save_minutes");
 }
 
 void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const std::string& folder) {
@@ -162,6 +170,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
   check_ranges(c);
   check_validation_options(c);
+  check_rollback(c);
   Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
   match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);

@@ -1,7 +1,8 @@
 // trainer/report/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
 //
 // A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale,
-// and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf.
+// and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf. A
+// rollback has step rolled_back_to: the updates of the steps between these two are undone.
 // Numbers read back to the same double; one that is not finite is null. Each record is one write of a whole
 // line, so that a killed run leaves at most one incomplete line, at the end. What cannot be written, to a full
 // disk for instance, is kept in memory and comes before the next record.

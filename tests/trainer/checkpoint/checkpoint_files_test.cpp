@@ -160,6 +160,17 @@ TEST(CheckpointFiles, PruningKeepsSomeForGood) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003", "step-00000006", "step-00000007"}));
 }
 
+TEST(CheckpointFiles, PruningKeepsTheNewestThatIsKnownToBeGoodAndTheNextOne) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4, 5, 6, 7}) save(folder.path(), step);
+  fs::remove(folder / "step-00000003/MANIFEST.json");
+  EXPECT_EQ(newest_checkpoint_until(folder.path(), 3), folder / "step-00000002");
+  prune_checkpoints(folder.path(), 1, 0, /*good_until=*/3);
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"step-00000002", "step-00000003", "step-00000004", "step-00000007"}));
+  EXPECT_EQ(newest_checkpoint_until(folder.path(), 1), "");
+}
+
 TEST(CheckpointFiles, PruningNeitherCountsNorTouchesWhatIsNotAWholeCheckpoint) {
   const Folder folder;
   for (const int64_t step : {1, 2, 3, 4}) save(folder.path(), step);

@@ -1,0 +1,46 @@
+// trainer/divergence.h: whether a run has diverged, judged after each step by numbers that all ranks share.
+//
+// Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has
+// diverged
+//   if each of the last kWindow losses is above m + r: noise and spikes leave one of them lower;
+//   or if the last kMostNotFinite steps had gradients that are not finite, and no lower loss scale could help.
+// A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are
+// per target token and without label smoothing, so they compare between batches and between settings.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+struct DivergenceState {  // saved in checkpoints
+  static constexpr double kHighest = 1e30;
+
+  std::vector<double> recent;  // the last losses, oldest first; at most kWindow, each at most kHighest
+  double lowest = kHighest;    // m
+  int64_t good_until = 0;      // checkpoints up to this step are known to be good
+  int64_t not_finite = 0;      // steps in a row
+  int64_t rollbacks = 0;       // since m last fell
+  bool operator==(const DivergenceState&) const = default;
+};
+
+enum class Divergence : uint8_t { none, loss, not_finite };
+
+class DivergenceRule {
+ public:
+  static constexpr size_t kWindow = 20;
+  static constexpr int64_t kMostNotFinite = 5, kMostRollbacks = 3;
+
+  explicit DivergenceRule(double rise) : rise_(rise) {}
+
+  // `loss` of `step`, counted from 1. `lost`: its gradients were not finite, and a lower loss scale cannot help.
+  Divergence observe(DivergenceState& state, int64_t step, double loss, bool lost) const;
+
+  // After the parameters were replaced by good ones: a checkpoint of this step is a good one.
+  static void note_rollback(DivergenceState& state, int64_t step);
+
+ private:
+  double rise_;
+};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+// trainer/divergence_report.cpp: the sentences about a diverged run.
+#include "trainer/divergence_report.h"
+
+#include <fmt/format.h>
+
+namespace weft {
+
+std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise) {
+  if (found == Divergence::loss)
+    return fmt::format(
+        "step {}: the run has diverged: its nll is {:.4g}, and in each of {} steps it was more than {:g} above its "
+        "lowest mean, {:.4g} (train.divergence_rise)",
+        report.step, report.nll, DivergenceRule::kWindow, rise, state.lowest);
+  return fmt::format(
+      "step {}: the run has diverged: {} steps in a row had gradients that are not finite (epoch {}, loss scale "
+      "{:.0f}, "
+      "{})",
+      report.step, DivergenceRule::kMostNotFinite, report.epoch, report.loss_scale, report.not_finite);
+}
+
+std::string advice_after_divergence(const std::string& good, OnDivergence chosen) {
+  const std::string change = "a lower schedule.lr, a longer schedule.warmup or optimizer.clip_norm";
+  if (good.empty()) return fmt::format("no checkpoint is known to be good: start again (train.fresh) with {}", change);
+  if (chosen == OnDivergence::rollback)
+    return fmt::format(
+        "{} rollbacks did not help: remove the checkpoints newer than {}, and run the same command with {}",
+        DivergenceRule::kMostRollbacks, good, change);
+  return fmt::format("run the same command with {}, and with --train.on_divergence=rollback, which goes back to {}",
+                     change, good);
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// trainer/divergence_report.h: what a diverged run says, as parts of one line.
+#pragma once
+
+#include <string>
+
+#include "trainer/divergence.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+
+// `found` is not none; `rise`: train.divergence_rise.
+std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise);
+
+// `good`: the folder of the newest checkpoint that is known to be good, or empty.
+std::string advice_after_divergence(const std::string& good, OnDivergence chosen);
+
+}  // namespace weft
