@@ -53,6 +53,9 @@ class Communicator {
   // and its recent collectives, are written to `folder` ("": nowhere). Over NCCL, NcclLimits does the same.
   virtual void limit_waits(double /*seconds*/, const std::string& /*folder*/) {}
 
+  // Seconds that this process has spent waiting in collectives of any group; 0 where they are not measured.
+  virtual double seconds_waited() const { return 0; }
+
   // Helpers for host values.
   double sum(double value);
   int64_t max(int64_t value);

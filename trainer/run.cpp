@@ -72,7 +72,7 @@ class Run {
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
 // aside, when everything else is ready: a run that cannot start changes nothing.
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
-    : config_(config), mesh_(mesh), log_(config, is_main_rank()) {
+    : config_(config), mesh_(mesh), log_(config, mesh.world()) {
   Communicator& world = mesh.world();
   const TrainConfig& t = config_.train;
   const bool is_new = world.max(is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;

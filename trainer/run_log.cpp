@@ -2,12 +2,15 @@
 #include "trainer/run_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace weft {
 
-RunLog::RunLog(const RunConfig& config, bool is_main_rank)
-    : config_(config), progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!is_main_rank)) {}
+RunLog::RunLog(const RunConfig& config, Communicator& world)
+    : config_(config),
+      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!world.is_main_rank())),
+      stragglers_(world.all_gather_strings(host_name())) {}
 
 void RunLog::open(const std::string& path, int64_t last_step) { events_.emplace(path, last_step); }
 
@@ -35,6 +38,10 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                                 {"target_tokens", r.target_tokens},
                                 {"seconds", r.seconds},
                                 {"fill", r.fill}};
+  if (!r.busy.empty()) {
+    record["slowest_rank"] = slowest_rank(r.busy);
+    record["waiting"] = std::round(1e4 * waiting_share(r.busy)) / 1e4;
+  }
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
   if (r.skipped) record["skipped"] = true;
   write(record);
@@ -56,6 +63,12 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                   .eta_seconds = left});
   report_epoch(r, dropped);
   report_skipped(r);
+  report_straggler(r);
+}
+
+void RunLog::report_straggler(const StepReport& r) {
+  if (r.busy.empty()) return;
+  if (const std::string text = stragglers_.observe(r.step, r.busy); !text.empty()) message(text);
 }
 
 // At the first step of a new epoch: reports how full the blocks were and how many pairs did not fit.
@@ -81,6 +94,8 @@ void RunLog::report_skipped(const StepReport& r) {
                           : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch, r.loss_scale, r.not_finite)));
 }
 
+void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }
+
 void RunLog::validation(const ValidationReport& r, const BestScore& best) {
   nlohmann::ordered_json record{{"step", r.step}, {"valid_loss", r.loss}, {"valid_nll", r.nll}};
   std::string text = fmt::format("step {}: validation loss {:.4f}, nll {:.4f}", r.step, r.loss, r.nll);
@@ -94,5 +109,3 @@ void RunLog::validation(const ValidationReport& r, const BestScore& best) {
 }
 
 }  // namespace weft
-void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }
-

@@ -10,6 +10,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/throughput.h"
+#include "trainer/straggler.h"
 #include "trainer/trainer.h"
 #include "trainer/validation.h"
 
@@ -17,25 +18,27 @@ namespace weft {
 
 class RunLog {
  public:
-  RunLog(const RunConfig& config, bool is_main_rank);
+  RunLog(const RunConfig& config, Communicator& world);
   void open(const std::string& path, int64_t last_step);  // on the main rank, once the run's folder exists
 
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);
-  void validation(const ValidationReport& report, const BestScore& best);
   void rollback(int64_t step, int64_t back_to);
+  void validation(const ValidationReport& report, const BestScore& best);
   void message(const std::string& text) { progress_.message(text); }
   void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
 
  private:
   void write(const nlohmann::ordered_json& record);
   void report_epoch(const StepReport& report, int64_t dropped);
+  void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
   RunConfig config_;
   TrainProgress progress_;
   std::optional<EventLog> events_;
   bool is_written_ = true;  // all records
+  StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   int64_t epoch_ = -1;
   double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;

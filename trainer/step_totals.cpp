@@ -1,7 +1,6 @@
 // trainer/step_totals.cpp: one all-reduce over all ranks that counts each number once.
 #include "trainer/step_totals.h"
 
-#include <array>
 #include <cmath>
 
 namespace weft {
@@ -10,24 +9,26 @@ namespace weft {
 // between dp ranks, squares of split parameters between tp ranks; whole parameters are the same everywhere.
 // Each rank also reports whether its own sums are finite: they should agree within a dp group, but a rank
 // with faulty memory must not take another branch than the others.
-StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh,
+StepTotals exchange_totals(const std::vector<double>& own, StopRequest request, double busy, const Mesh& mesh,
                            bool save_is_ready) {
-  enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kSaveNotReady, kRequests, kCount = kRequests + 4 };
-  const std::vector<double> own = sums.read(ctx);
-  std::array<double, kCount> all{};
+  enum : size_t { kLoss, kNll, kSplit, kWhole, kNotFinite, kSaveNotReady, kRequests, kBusy = kRequests + 4 };
+  Communicator& world = mesh.world();
+  std::vector<double> all(kBusy + static_cast<size_t>(world.size()));
   if (mesh.tp().is_main_rank()) all[kLoss] = own[0], all[kNll] = own[1];
   if (mesh.dp().is_main_rank()) all[kSplit] = own[2];
-  if (mesh.world().is_main_rank()) all[kWhole] = own[3];
+  if (world.is_main_rank()) all[kWhole] = own[3];
   all[kNotFinite] = std::isfinite(own[2] + own[3]) ? 0 : 1;
   all[kSaveNotReady] = save_is_ready ? 0 : 1;
   all[kRequests + static_cast<size_t>(request)] = 1;
-  mesh.world().all_reduce(Tensor(all.data(), {kCount}, DType::f64));
+  all[kBusy + static_cast<size_t>(world.rank())] = busy;
+  world.all_reduce(Tensor(all.data(), {static_cast<int64_t>(all.size())}, DType::f64));
 
   StepTotals totals{.loss = all[kLoss], .nll = all[kNll], .gradient_square = all[kSplit] + all[kWhole]};
   totals.finite = all[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
   totals.save_is_ready = all[kSaveNotReady] == 0;
   for (const StopRequest r : {StopRequest::save, StopRequest::finish, StopRequest::stop})
     if (all[kRequests + static_cast<size_t>(r)] > 0) totals.request = r;
+  totals.busy.assign(all.begin() + kBusy, all.end());
   return totals;
 }
 

@@ -30,10 +30,11 @@ struct StepTotals {  // the same on every rank
   bool finite = true;                       // all gradients, on every rank
   StopRequest request = StopRequest::none;  // the strongest of all ranks
   bool save_is_ready = false;               // on every rank
+  std::vector<double> busy;                 // seconds that each rank worked
 };
 
-// Waits for the device, then sums over all ranks of the mesh, in rank order.
-StepTotals exchange_totals(Context& ctx, const StepSums& sums, StopRequest request, const Mesh& mesh,
+// Sums over all ranks of the mesh, in rank order. `own`: StepSums::read(). `busy`: seconds that this rank worked.
+StepTotals exchange_totals(const std::vector<double>& own, StopRequest request, double busy, const Mesh& mesh,
                            bool save_is_ready = false);
 
 }  // namespace weft

@@ -28,6 +28,11 @@ DataOrder data_order(const RunConfig& c) {
           .window = c.batch.window};
 }
 
+// Whether this rank's waits for others can be told from its work.
+bool sees_waits(const Mesh& mesh, const RunConfig& config) {
+  return mesh.world().size() > 1 && (mesh.device() == Device::cpu || stages(mesh.own(), config.parallel.communication));
+}
+
 std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
   return {{"model", "", params.values()},
           {"optimizer", "adam.m.", optimizer.first_moment()},
@@ -43,6 +48,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       ctx_(replica_.context()),
       optimizer_(replica_.params(), config.optimizer),
       scaler_(replica_.params().compute_dtype()),
+      busy_(mesh.world()),
       grad_sync_(replica_.device_mesh().dp(), replica_.params().grads()),
       sums_(mesh.device()),
       scalars_(mesh.device()),
@@ -77,6 +83,7 @@ Pass Trainer::pass(bool training) {
 
 StepReport Trainer::step(StopRequest request) {
   const double begin = monotonic_seconds();
+  busy_.resume();
   StepReport report = step_on(loader_->next(), request);
   report.seconds = monotonic_seconds() - begin;
   return report;
@@ -84,6 +91,7 @@ StepReport Trainer::step(StopRequest request) {
 
 StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
+  busy_.resume();
   const double begin = monotonic_seconds();
   const double per_token = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * per_token)};
@@ -94,8 +102,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals =
-      exchange_totals(ctx_, sums_, request, mesh_, saver_.is_ready());  // waits for the device, once per step
+  const std::vector<double> own = sums_.read(ctx_);  // waits for the device, once per step
+  const StepTotals totals = exchange_totals(own, request, busy_.take(), mesh_, saver_.is_ready());
   const double norm = std::sqrt(totals.gradient_square) / loss_scale;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
@@ -104,6 +112,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   scaler_.update(totals.finite);
   ++step_;
   check_replicas();
+  busy_.pause();
   return {.step = step_,
           .epoch = step.epoch,
           .loss = totals.loss * per_token,
@@ -118,7 +127,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .skipped = !totals.finite,
           .not_finite = not_finite,
           .request = totals.request,
-          .save_is_ready = totals.save_is_ready};
+          .save_is_ready = totals.save_is_ready,
+          .busy = sees_waits(mesh_, config_) ? totals.busy : std::vector<double>{}};
 }
 
 // Adds the block's losses and gradients to those of the step. In the last block gradients become complete;

@@ -12,6 +12,7 @@
 
 #include "data/loader.h"
 #include "tensor/device_scalars.h"
+#include "trainer/busy_time.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
@@ -32,6 +33,7 @@ struct StepReport {
   std::string not_finite;                   // where, if a lower loss scale cannot help
   StopRequest request = StopRequest::none;  // the strongest of all ranks
   bool save_is_ready = false;               // saver().advance() is due
+  std::vector<double> busy;                 // seconds that each rank worked; empty if that is not known
 };
 
 class Trainer {
@@ -52,10 +54,10 @@ class Trainer {
   // Values, moments and data position. All ranks call it; one of each host reads. The world's main rank has verified
   // the checkpoint.
   void load(const std::string& checkpoint, TrainState& state);
-  // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
-  void snapshot(TrainState& state) const;
   // Only the values, moments and loss scale of an earlier step; steps and data position go on.
   void go_back_to(const std::string& checkpoint);
+  // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
+  void snapshot(TrainState& state) const;
   int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
 
   Pass pass(bool training);  // uses the arena of training
@@ -76,6 +78,7 @@ class Trainer {
   Context& ctx_;
   Optimizer optimizer_;
   LossScaler scaler_;
+  BusyTime busy_;
   GradSync grad_sync_;
   StepSums sums_;
   DeviceScalars scalars_;

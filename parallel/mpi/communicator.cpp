@@ -246,6 +246,7 @@ class MpiCommunicator : public Communicator {
   }
 
   void set_step(int64_t step) override { group_.watchdog.set_step(step); }
+  double seconds_waited() const override { return group_.watchdog.seconds_waited(); }
   void limit_waits(double seconds, const std::string& folder) override {
     group_.watchdog.limit(std::chrono::milliseconds(std::llround(1000 * seconds)), folder);
   }

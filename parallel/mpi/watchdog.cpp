@@ -46,12 +46,14 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
 
 void MpiWatchdog::begin(CollectiveCall call) {
   call.step = step_;
+  begin_ = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   recent_[num_calls_++ % kRecent] = call;
   waiting_ = true;
 }
 
 void MpiWatchdog::end() {
+  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   const std::lock_guard lock(mutex_);
   waiting_ = false;
 }

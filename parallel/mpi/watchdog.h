@@ -30,6 +30,7 @@ class MpiWatchdog {
   // Starts the thread. The folder is made when it is needed; "" only prints.
   void limit(std::chrono::milliseconds longest, const std::string& folder);
   void set_step(int64_t step) { step_ = step; }
+  double seconds_waited() const { return seconds_waited_; }  // by the thread that waits
 
   class Wait {  // this rank waits inside `call` while it lives
    public:
@@ -56,6 +57,8 @@ class MpiWatchdog {
 
   const int rank_, size_;
   std::atomic<int64_t> step_ = -1;
+  std::chrono::steady_clock::time_point begin_;  // of this wait; used by the waiting thread
+  double seconds_waited_ = 0;
   std::chrono::milliseconds limit_{};
   std::string folder_;
 

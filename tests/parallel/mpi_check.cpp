@@ -32,6 +32,13 @@ void run_cases(const MpiSession& session, const char* limits_name, MpiLimits lim
   }
 }
 
+void count_waits(const MpiSession& session) {
+  const auto world = session.world();
+  const double before = world->seconds_waited();
+  world->split(0, world->rank())->barrier();
+  testing::expect(world->seconds_waited() > before, "waits of every group are counted");
+}
+
 void fail_beside_waiting_ranks(const MpiSession& session) {
   const auto world = session.world();
   if (world->rank() == world->size() - 1) fail(ErrorKind::data, "this rank gives up");
@@ -63,6 +70,7 @@ void check(const MpiSession& session, const std::vector<std::string>& args) {
   if (args.size() == 2 && args[0] == "stop") return stop_beside_waiting_ranks(session, args[1]);
   if (args.size() == 2 && args[0] == "apart") return wait_apart(session, args[1], false);
   if (args.size() == 2 && args[0] == "folder-hangs") return wait_apart(session, args[1], true);
+  count_waits(session);
   run_cases(session, "usual", {});
   run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // splits every tensor into several messages
   run_cases(session, "equal", {.message = 2048, .small_reduce = 0});

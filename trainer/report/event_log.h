@@ -1,6 +1,7 @@
 // trainer/report/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
 //
-// A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill, in f16 loss_scale,
+// A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill; with several ranks
+// slowest_rank and waiting (the share of their time until the slowest one is done); in f16 loss_scale,
 // and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf. A
 // rollback has step rolled_back_to: the updates of the steps between these two are undone.
 // Numbers read back to the same double; one that is not finite is null. Each record is one write of a whole

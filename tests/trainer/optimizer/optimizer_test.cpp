@@ -29,7 +29,7 @@ void on_grid_of_gradients(int dp, int tp, const std::function<void(ParamStore&, 
 StepTotals totals_of(ParamStore& params, const Mesh& mesh, Context& ctx) {
   const StepSums sums(test_device());
   Optimizer(params, {}).add_squares(ctx, sums.split_squares(), sums.whole_squares());
-  return exchange_totals(ctx, sums, StopRequest::none, mesh);
+  return exchange_totals(sums.read(ctx), StopRequest::none, /*busy=*/0, mesh);
 }
 
 TEST(GradNorm, CountsEachGlobalElementOnce) {
@@ -66,11 +66,12 @@ TEST(StepTotals, AddTheLossesOfDataParallelRanksAndTakeTheStrongestRequest) {
     const StopRequest request = world.rank() == 3   ? StopRequest::save
                                 : world.rank() == 1 ? StopRequest::stop
                                                     : StopRequest::none;
-    const StepTotals totals = exchange_totals(ctx, sums, request, mesh);
+    const StepTotals totals = exchange_totals(sums.read(ctx), request, /*busy=*/world.rank(), mesh);
     EXPECT_EQ(totals.loss, 3);
     EXPECT_EQ(totals.nll, 21);
     EXPECT_EQ(totals.request, StopRequest::stop);
-    EXPECT_EQ(exchange_totals(ctx, sums, StopRequest::none, mesh).request, StopRequest::none);
+    EXPECT_EQ(totals.busy, (std::vector<double>{0, 1, 2, 3}));
+    EXPECT_EQ(exchange_totals(sums.read(ctx), StopRequest::none, /*busy=*/0, mesh).request, StopRequest::none);
   });
 }
 

@@ -1,0 +1,31 @@
+// trainer/busy_time.cpp: a clock less the time spent in collectives.
+#include "trainer/busy_time.h"
+
+#include <cassert>
+
+#include "tensor/op/op_trace.h"
+
+namespace weft {
+
+double BusyTime::now() const { return monotonic_seconds() - world_.seconds_waited(); }
+
+void BusyTime::resume() {
+  if (running_) return;
+  running_ = true;
+  since_ = now();
+}
+
+void BusyTime::pause() {
+  assert(running_);
+  running_ = false;
+  before_ += now() - since_;
+}
+
+double BusyTime::take() {
+  assert(running_);
+  const double end = now(), busy = before_ + end - since_;
+  since_ = end, before_ = 0;
+  return busy;
+}
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// trainer/straggler.cpp: compares the ranks' working times.
+#include "trainer/straggler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+// How much longer than the median of the others this rank worked.
+double ratio_to_others(std::vector<double> busy, int rank) {
+  const double own = busy[static_cast<size_t>(rank)];
+  busy.erase(busy.begin() + rank);
+  const auto middle = busy.begin() + static_cast<ptrdiff_t>(busy.size() / 2);
+  std::nth_element(busy.begin(), middle, busy.end());
+  return own / *middle;
+}
+
+}  // namespace
+
+int slowest_rank(const std::vector<double>& busy) {
+  return static_cast<int>(std::ranges::max_element(busy) - busy.begin());
+}
+
+double waiting_share(const std::vector<double>& busy) {
+  const double longest = std::ranges::max(busy);
+  return 1 - std::accumulate(busy.begin(), busy.end(), 0.0) / (longest * static_cast<double>(busy.size()));
+}
+
+std::string StragglerWatch::observe(int64_t step, const std::vector<double>& busy) {
+  for (size_t i = 0; i < busy.size(); ++i) busy_[i] += busy[i];
+  if (++steps_ < kWindow) return "";
+  const int rank = slowest_rank(busy_);
+  const double ratio = ratio_to_others(busy_, rank), share = waiting_share(busy_);
+  const int before = suspect_;
+  suspect_ = ratio > kRatio ? rank : -1;
+  steps_ = 0;
+  std::ranges::fill(busy_, 0);
+  if (suspect_ < 0 || suspect_ != before || step < quiet_until_) return "";
+  quiet_until_ = step + kQuiet;
+  return fmt::format(
+      "step {}: rank {} on {} is slow: in the last {} steps it worked {:.1f} times as long as the median of the other "
+      "ranks; waiting for it takes {:.0f} % of the ranks' time",
+      step, rank, hosts_[static_cast<size_t>(rank)], kWindow, ratio, 100 * share);
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// trainer/straggler.h: ranks that work longer than the others, which wait for them in every step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// `busy`: seconds that each rank worked in a step.
+int slowest_rank(const std::vector<double>& busy);
+double waiting_share(const std::vector<double>& busy);  // of the ranks' time, until the slowest rank is done
+
+// Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows of
+// kWindow steps in a row: one long step is none.
+class StragglerWatch {
+ public:
+  static constexpr int64_t kWindow = 16, kQuiet = 1000;  // steps
+  static constexpr double kRatio = 1.5;
+
+  explicit StragglerWatch(std::vector<std::string> hosts) : hosts_(std::move(hosts)), busy_(hosts_.size()) {}
+
+  // A message or nothing; after a message nothing for kQuiet steps.
+  std::string observe(int64_t step, const std::vector<double>& busy);
+
+ private:
+  std::vector<std::string> hosts_;  // of the ranks
+  std::vector<double> busy_;        // in this window, by rank
+  int64_t steps_ = 0;               // in this window
+  int suspect_ = -1;                // the straggler of the last window, if there was one
+  int64_t quiet_until_ = 0;         // step
+};
+
+}  // namespace weft
