@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "tests/support/errors.h"
@@ -10,6 +11,13 @@
 
 namespace weft::testing {
 namespace {
+
+void flip(float& value, int bit) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits ^= 1u << bit;
+  std::memcpy(&value, &bits, sizeof bits);
+}
 
 // What all ranks of a 2 x 2 grid are told if `rank` flips the lowest bit of an element of a parameter.
 std::string told_after_flipping(int rank, const char* name, int64_t element) {
@@ -25,11 +33,7 @@ std::string told_after_flipping(int rank, const char* name, int64_t element) {
     const std::vector<ReplicatedState> states{{"the second moment of ", params.values()}};
     require_equal_replicas(ctx, params, states, mesh);
     if (world.rank() == rank) {
-      float& value = params.find(name)->value.ptr<float>()[element];
-      uint32_t bits;
-      std::memcpy(&bits, &value, sizeof bits);
-      bits ^= 1;
-      std::memcpy(&value, &bits, sizeof bits);
+      flip(params.find(name)->value.ptr<float>()[element], /*bit=*/0);
     }
     const std::string refusal =
         message_of(ErrorKind::diverged, [&] { require_equal_replicas(ctx, params, states, mesh); });
@@ -46,6 +50,53 @@ TEST(ReplicaCheck, NamesTheTensorAndTheRanksOfOneFlippedBit) {
   }
   const std::string split = told_after_flipping(/*rank=*/3, "linear.weight", 20);
   EXPECT_NE(split.find("linear.weight differs between rank 1 and rank 3"), std::string::npos) << split;
+}
+
+enum class Place { weight, gradient, first_moment, second_moment };
+
+// Two data-parallel ranks train a parameter; between two steps rank 1 flips a bit of one element at `place`. Whether
+// the check after the next step finds it.
+bool finds_after_a_step(Place place, int bit) {
+  bool found = false;
+  run_thread_ranks(2, [&](Communicator& world) {
+    const Mesh mesh(world, {.dp = 2, .tp = 1});
+    ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+    const Param* weight = params.declare({.name = "weight", .shape = {8, 5}, .init = InitSpec::normal(1)});
+    params.allocate();
+    Context ctx;
+    params.initialize(ctx, /*seed=*/1);
+    Optimizer optimizer(params, {});
+    for (int step = 0; step < 2; ++step) {
+      for (int64_t i = 0; i < weight->numel(); ++i)  // the sums over the ranks are equal
+        weight->grad.ptr<float>()[i] = std::sin(static_cast<float>(i + 7 * step));
+      const Tensor at = place == Place::weight         ? weight->value
+                        : place == Place::gradient     ? weight->grad
+                        : place == Place::first_moment ? optimizer.first_moment()
+                                                       : optimizer.second_moment();
+      if (step == 1 && world.rank() == 1) flip(at.ptr<float>()[13], bit);
+      StepScalars scalars;
+      optimizer.next_step(scalars, /*lr=*/0.01, /*grad_scale=*/1);
+      optimizer.update(ctx, &scalars);
+    }
+    const std::string refusal = message_of(ErrorKind::diverged, [&] {
+      require_equal_replicas(ctx, params,
+                             {{"", params.values()},
+                              {"the first moment of ", optimizer.first_moment()},
+                              {"the second moment of ", optimizer.second_moment()}},
+                             mesh);
+    });
+    if (world.rank() == 0) found = refusal.find("weight differs between rank 0 and rank 1") != std::string::npos;
+  });
+  return found;
+}
+
+// The lowest bits of a gradient or a moment may round away; then nothing differs.
+TEST(ReplicaCheck, FindsAFlippedBitOfAWeightAGradientOrAMomentAfterTheNextStep) {
+  for (const Place place : {Place::weight, Place::gradient, Place::first_moment, Place::second_moment})
+    for (const int bit : {4, 8, 12, 16, 18, 20, 22, 23, 26, 31}) {
+      if (place == Place::second_moment && bit == 31) continue;  // Adam takes the root
+      EXPECT_TRUE(finds_after_a_step(place, bit)) << "place " << static_cast<int>(place) << ", bit " << bit;
+    }
 }
 
 TEST(ReplicaCheck, NamesWholeParametersThatDifferBetweenTensorParallelRanks) {
