@@ -36,7 +36,7 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
-enum class OnDivergence : uint8_t { stop, rollback, ignore };  // trainer/divergence.h
+enum class OnDivergence : uint8_t { stop, rollback, ignore };  // trainer/health/divergence.h
 constexpr EnumNames<OnDivergence, 3> enum_names(OnDivergence) {
   return {{{"stop", OnDivergence::stop}, {"rollback", OnDivergence::rollback}, {"ignore", OnDivergence::ignore}}};
 }

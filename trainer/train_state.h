@@ -7,7 +7,7 @@
 
 #include "data/block_plan.h"
 #include "model/config.h"
-#include "trainer/divergence.h"
+#include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 
 namespace weft {

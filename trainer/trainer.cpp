@@ -11,9 +11,9 @@
 #include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/not_finite.h"
+#include "trainer/health/not_finite.h"
+#include "trainer/health/replica_check.h"
 #include "trainer/plan/precision.h"
-#include "trainer/replica_check.h"
 
 namespace weft {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "data/loader.h"
 #include "tensor/device_scalars.h"
-#include "trainer/busy_time.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
 #include "trainer/step_graphs.h"

@@ -3,7 +3,7 @@
 #include "launch/commands.h"
 #include "launch/options/config_io.h"
 #include "parallel/communicator.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/run/validation.h"
 #include "trainer/trainer.h"
-#include "trainer/validation.h"
 
 namespace weft::testing {
 namespace {

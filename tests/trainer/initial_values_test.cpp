@@ -12,7 +12,7 @@
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/precision.h"
 #include "trainer/report/event_log.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace weft::testing {
 namespace {

@@ -50,7 +50,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
 // The newest of at most this step, by its name and manifest; empty if there is none.
 std::string newest_checkpoint_until(const std::string& root, int64_t step);
 // Keeps the newest keep_last (at least 1), the links' targets, the newest of at most step `good_until` and the one
-// after it (trainer/divergence.h; -1: neither), and, if keep_every is not 0, steps that it divides.
+// after it (trainer/health/divergence.h; -1: neither), and, if keep_every is not 0, steps that it divides.
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until = -1);
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/report/event_log.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace weft::testing {
 namespace {

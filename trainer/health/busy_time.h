@@ -1,4 +1,4 @@
-// trainer/busy_time.h: how long a rank worked, without its waits for other ranks.
+// trainer/health/busy_time.h: how long a rank worked, without its waits for other ranks.
 //
 // Over MPI, also for tensors of GPUs that go through host memory. Over NCCL ranks wait on their GPUs, which this
 // does not see.

@@ -1,5 +1,5 @@
-// trainer/replica_check.cpp: compares hashes of tensors between ranks.
-#include "trainer/replica_check.h"
+// trainer/health/replica_check.cpp: compares hashes of tensors between ranks.
+#include "trainer/health/replica_check.h"
 
 #include <array>
 #include <cstring>

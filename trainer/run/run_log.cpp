@@ -1,5 +1,5 @@
-// trainer/run_log.cpp: writes steps, epochs and validations as records and as lines.
-#include "trainer/run_log.h"
+// trainer/run/run_log.cpp: writes steps, epochs and validations as records and as lines.
+#include "trainer/run/run_log.h"
 
 #include <algorithm>
 #include <cmath>

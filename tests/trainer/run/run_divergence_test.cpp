@@ -1,4 +1,4 @@
-// tests/trainer/run_divergence_test.cpp: runs whose learning rate is far too high stop, go back or continue.
+// tests/trainer/run/run_divergence_test.cpp: runs whose learning rate is far too high stop, go back or continue.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/report/event_log.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace weft::testing {
 namespace {

@@ -1,5 +1,5 @@
-// trainer/busy_time.cpp: a clock less the time spent in collectives.
-#include "trainer/busy_time.h"
+// trainer/health/busy_time.cpp: a clock less the time spent in collectives.
+#include "trainer/health/busy_time.h"
 
 #include <cassert>
 

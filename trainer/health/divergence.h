@@ -1,4 +1,4 @@
-// trainer/divergence.h: whether a run has diverged, judged after each step by numbers that all ranks share.
+// trainer/health/divergence.h: whether a run has diverged, judged after each step by numbers that all ranks share.
 //
 // Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has
 // diverged

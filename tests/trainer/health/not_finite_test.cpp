@@ -1,5 +1,5 @@
-// tests/trainer/not_finite_test.cpp: a step with a gradient that is not finite names block, rank and parameter.
-#include "trainer/not_finite.h"
+// tests/trainer/health/not_finite_test.cpp: a step with a gradient that is not finite names block, rank and parameter.
+#include "trainer/health/not_finite.h"
 
 #include <gtest/gtest.h>
 

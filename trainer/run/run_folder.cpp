@@ -1,5 +1,5 @@
-// trainer/run_folder.cpp: makes, locks and clears a run's folder.
-#include "trainer/run_folder.h"
+// trainer/run/run_folder.cpp: makes, locks and clears a run's folder.
+#include "trainer/run/run_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,5 @@
-// trainer/run_checkpoints.h: a run's checkpoints: when one is due, which are kept, and what follows a save that fails.
+// trainer/run/run_checkpoints.h: a run's checkpoints: when one is due, which are kept, and what follows a save that
+// fails.
 //
 // Every rank has one and makes the same calls.
 #pragma once
@@ -6,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "trainer/run_log.h"
+#include "trainer/run/run_log.h"
 #include "trainer/trainer.h"
 
 namespace weft {

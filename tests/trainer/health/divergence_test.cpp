@@ -1,5 +1,5 @@
-// tests/trainer/divergence_test.cpp: which series of losses have diverged, and which checkpoints are good.
-#include "trainer/divergence.h"
+// tests/trainer/health/divergence_test.cpp: which series of losses have diverged, and which checkpoints are good.
+#include "trainer/health/divergence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// trainer/divergence.cpp: compares the last losses with the lowest mean so far.
-#include "trainer/divergence.h"
+// trainer/health/divergence.cpp: compares the last losses with the lowest mean so far.
+#include "trainer/health/divergence.h"
 
 #include <algorithm>
 #include <cmath>

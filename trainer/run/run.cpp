@@ -1,5 +1,5 @@
-// trainer/run.cpp: the loop around Trainer::step: log, validate, save, stop and resume.
-#include "trainer/run.h"
+// trainer/run/run.cpp: the loop around Trainer::step: log, validate, save, stop and resume.
+#include "trainer/run/run.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,15 +10,15 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/divergence_report.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/plan/same_on_all_ranks.h"
-#include "trainer/run_checkpoints.h"
-#include "trainer/run_folder.h"
-#include "trainer/run_log.h"
+#include "trainer/run/divergence_report.h"
+#include "trainer/run/run_checkpoints.h"
+#include "trainer/run/run_folder.h"
+#include "trainer/run/run_log.h"
 
 namespace weft {
 namespace {

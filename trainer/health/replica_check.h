@@ -1,4 +1,4 @@
-// trainer/replica_check.h: that replicas are still equal, bit by bit.
+// trainer/health/replica_check.h: that replicas are still equal, bit by bit.
 //
 // Ranks of a dp group hold equal parameters and moments, and ranks of a tp group hold equal parameters where
 // these are not split. A bit that flips in memory, or a device that computes wrongly, makes them differ for

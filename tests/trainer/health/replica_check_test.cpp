@@ -1,5 +1,5 @@
-// tests/trainer/replica_check_test.cpp: replicas that differ in one bit, and replicas that train.
-#include "trainer/replica_check.h"
+// tests/trainer/health/replica_check_test.cpp: replicas that differ in one bit, and replicas that train.
+#include "trainer/health/replica_check.h"
 
 #include <gtest/gtest.h>
 

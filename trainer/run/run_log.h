@@ -1,4 +1,4 @@
-// trainer/run_log.h: reports of a training run: log.jsonl in its folder, and progress on standard error.
+// trainer/run/run_log.h: reports of a training run: log.jsonl in its folder, and progress on standard error.
 //
 // Every rank has one and makes the same calls; only the main rank writes.
 #pragma once
@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/throughput.h"
-#include "trainer/straggler.h"
+#include "trainer/run/validation.h"
 #include "trainer/trainer.h"
-#include "trainer/validation.h"
 
 namespace weft {
 

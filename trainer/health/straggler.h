@@ -1,4 +1,4 @@
-// trainer/straggler.h: ranks that work longer than the others, which wait for them in every step.
+// trainer/health/straggler.h: ranks that work longer than the others, which wait for them in every step.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// trainer/validation.h: quality of the model on the validation set: loss of its pairs, BLEU and chrF of
+// trainer/run/validation.h: quality of the model on the validation set: loss of its pairs, BLEU and chrF of
 // translations.
 //
 // [decode] selects greedy or beam search; search and scorer are those of `weft evaluate`. References are the

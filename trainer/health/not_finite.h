@@ -1,4 +1,4 @@
-// trainer/not_finite.h: where the gradients of a step stopped being finite.
+// trainer/health/not_finite.h: where the gradients of a step stopped being finite.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// tests/trainer/busy_time_test.cpp: waits and pauses are no work.
-#include "trainer/busy_time.h"
+// tests/trainer/health/busy_time_test.cpp: waits and pauses are no work.
+#include "trainer/health/busy_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// trainer/run_checkpoints.cpp: starts saves, follows them, and tries again.
-#include "trainer/run_checkpoints.h"
+// trainer/run/run_checkpoints.cpp: starts saves, follows them, and tries again.
+#include "trainer/run/run_checkpoints.h"
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"

@@ -1,5 +1,5 @@
-// trainer/validation.cpp: computes loss and translations of the validation set.
-#include "trainer/validation.h"
+// trainer/run/validation.cpp: computes loss and translations of the validation set.
+#include "trainer/run/validation.h"
 
 #include "data/corpus.h"
 

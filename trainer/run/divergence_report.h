@@ -1,9 +1,9 @@
-// trainer/divergence_report.h: what a diverged run says, as parts of one line.
+// trainer/run/divergence_report.h: what a diverged run says, as parts of one line.
 #pragma once
 
 #include <string>
 
-#include "trainer/divergence.h"
+#include "trainer/health/divergence.h"
 #include "trainer/trainer.h"
 
 namespace weft {

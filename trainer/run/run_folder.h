@@ -1,4 +1,4 @@
-// trainer/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, finished; used by one run
+// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, finished; used by one run
 // at a time.
 //
 // Only world rank 0 makes one. Errors are of kind io, or usage if another run holds the folder.

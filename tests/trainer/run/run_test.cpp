@@ -1,5 +1,5 @@
-// tests/trainer/run_test.cpp: the files of a run: its log, its links, older runs set aside; and refused runs.
-#include "trainer/run.h"
+// tests/trainer/run/run_test.cpp: the files of a run: its log, its links, older runs set aside; and refused runs.
+#include "trainer/run/run.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/report/event_log.h"
-#include "trainer/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 namespace weft::testing {
 namespace {

@@ -1,5 +1,5 @@
-// trainer/divergence_report.cpp: the sentences about a diverged run.
-#include "trainer/divergence_report.h"
+// trainer/run/divergence_report.cpp: the sentences about a diverged run.
+#include "trainer/run/divergence_report.h"
 
 #include <fmt/format.h>
 

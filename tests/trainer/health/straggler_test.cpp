@@ -1,5 +1,5 @@
-// tests/trainer/straggler_test.cpp: which working times make a rank a straggler.
-#include "trainer/straggler.h"
+// tests/trainer/health/straggler_test.cpp: which working times make a rank a straggler.
+#include "trainer/health/straggler.h"
 
 #include <gtest/gtest.h>
 

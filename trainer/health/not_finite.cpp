@@ -1,5 +1,5 @@
-// trainer/not_finite.cpp: looks through the gradients, one parameter at a time.
-#include "trainer/not_finite.h"
+// trainer/health/not_finite.cpp: looks through the gradients, one parameter at a time.
+#include "trainer/health/not_finite.h"
 
 #include <fmt/format.h>
 

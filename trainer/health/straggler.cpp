@@ -1,5 +1,5 @@
-// trainer/straggler.cpp: compares the ranks' working times.
-#include "trainer/straggler.h"
+// trainer/health/straggler.cpp: compares the ranks' working times.
+#include "trainer/health/straggler.h"
 
 #include <fmt/format.h>
 
