@@ -76,8 +76,9 @@ void BlockPlan::Impl::stand_at(int64_t new_epoch, int64_t new_position) {
 
 // The stream's next pair that fits a block; nothing at the end of an unshuffled corpus.
 std::optional<PairRows> BlockPlan::Impl::draw() {
+  const int64_t most = 2 * num_pairs;  // the rest of this epoch, and all of the next
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
-    if (tried == num_pairs)
+    if (tried == most)
       fail(ErrorKind::data, fmt::format("no pair of the corpus fits a block of {} source and {} target rows; raise "
                                         "batch.rows",
                                         whole.source, whole.target));

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "parallel/nccl/module.h"
@@ -20,14 +21,16 @@ namespace {
 }
 
 const nccl::Module* open_module() {
-  const char* chosen = std::getenv("WEFT_NCCL_MODULE");
-  const std::string file = chosen != nullptr && *chosen != '\0' ? chosen : nccl::kModuleFile;
+  const char* variable = std::getenv("WEFT_NCCL_MODULE");
+  const bool chosen = variable != nullptr && *variable != '\0';
+  const std::string file = chosen ? variable : nccl::kModuleFile;
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(file, dlerror());
   const auto entry = reinterpret_cast<nccl::ModuleEntry>(dlsym(library, nccl::kModuleEntry));
   if (entry == nullptr) refuse(file, "it is not an NCCL module of Weft");
   const nccl::Module* module = entry(nccl::kModuleVersion);
   if (module == nullptr) refuse(file, "it belongs to another version of Weft");
+  if (chosen) std::fputs(fmt::format("the NCCL module is {} (WEFT_NCCL_MODULE)\n", file).c_str(), stderr);
   return module;
 }
 

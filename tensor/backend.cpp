@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "tensor/error.h"
@@ -16,14 +17,16 @@ namespace {
 }
 
 const Backend* open_cuda() {
-  const char* chosen = std::getenv("WEFT_CUDA_MODULE");
-  const std::string file = chosen != nullptr && *chosen != '\0' ? chosen : kCudaModule;
+  const char* variable = std::getenv("WEFT_CUDA_MODULE");
+  const bool chosen = variable != nullptr && *variable != '\0';
+  const std::string file = chosen ? variable : kCudaModule;
   void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) refuse(file, dlerror());
   const auto entry = reinterpret_cast<BackendEntry>(dlsym(module, kCudaEntry));
   if (entry == nullptr) refuse(file, "it is not a Weft backend");
   const Backend* backend = entry(kBackendVersion);
   if (backend == nullptr) refuse(file, "it belongs to another version of Weft");
+  if (chosen) std::fputs(fmt::format("the CUDA module is {} (WEFT_CUDA_MODULE)\n", file).c_str(), stderr);
   return backend;
 }
 

@@ -175,6 +175,14 @@ TEST(BlockPlan, PassesOverPairsThatFitNoBlockAndCountsThem) {
   EXPECT_LE(plan.dropped(), 6);
 }
 
+TEST(BlockPlan, GoesOnWithOnePairThatFitsWhereverItLiesInAnEpoch) {
+  const std::vector<PairLength> lengths = {{12, 12}, {500, 500}};
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    BlockPlan plan(2, source_of(lengths), small_config(), seed);
+    for (const int64_t pair : plan.next().pairs) EXPECT_EQ(pair, 0);
+  }
+}
+
 TEST(BlockPlan, GoesRoundACorpusSmallerThanABlockEvenly) {
   const std::vector<PairLength> lengths = {{12, 12}, {10, 12}};
   BlockPlan plan(2, source_of(lengths), small_config(), 1);
