@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -31,19 +32,19 @@ double waiting_share(const std::vector<double>& busy) {
 
 std::string StragglerWatch::observe(int64_t step, const std::vector<double>& busy) {
   for (size_t i = 0; i < busy.size(); ++i) busy_[i] += busy[i];
-  if (++steps_ < kWindow) return "";
   const int rank = slowest_rank(busy_);
+  if (++steps_ < kWindow || busy_[static_cast<size_t>(rank)] < kSeconds) return "";
   const double ratio = ratio_to_others(busy_, rank), share = waiting_share(busy_);
   const int before = suspect_;
   suspect_ = ratio > kRatio ? rank : -1;
-  steps_ = 0;
+  const int64_t steps = std::exchange(steps_, 0);
   std::ranges::fill(busy_, 0);
   if (suspect_ < 0 || suspect_ != before || step < quiet_until_) return "";
   quiet_until_ = step + kQuiet;
   return fmt::format(
       "step {}: rank {} on {} is slow: in the last {} steps it worked {:.1f} times as long as the median of the other "
       "ranks; waiting for it takes {:.0f} % of the ranks' time",
-      step, rank, hosts_[static_cast<size_t>(rank)], kWindow, ratio, 100 * share);
+      step, rank, hosts_[static_cast<size_t>(rank)], steps, ratio, 100 * share);
 }
 
 }  // namespace weft

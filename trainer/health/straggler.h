@@ -11,12 +11,13 @@ namespace weft {
 int slowest_rank(const std::vector<double>& busy);
 double waiting_share(const std::vector<double>& busy);  // of the ranks' time, until the slowest rank is done
 
-// Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows of
-// kWindow steps in a row: one long step is none.
+// Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows in a row:
+// one long step is none. A window has kWindow steps, or more until a rank has worked kSeconds: on a shared core a
+// rank of a tiny model is often slow for some tenths of a second.
 class StragglerWatch {
  public:
   static constexpr int64_t kWindow = 16, kQuiet = 1000;  // steps
-  static constexpr double kRatio = 1.5;
+  static constexpr double kRatio = 1.5, kSeconds = 1;
 
   explicit StragglerWatch(std::vector<std::string> hosts) : hosts_(std::move(hosts)), busy_(hosts_.size()) {}
 

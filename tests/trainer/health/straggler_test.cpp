@@ -65,6 +65,11 @@ TEST(Straggler, LongStepsNowAndThenAreNone) {  // of ranks in turn, and of one r
   EXPECT_TRUE(reports(4, 1000, of_one).empty());
 }
 
+TEST(Straggler, ATenthOfASecondIsNone) {  // steps of 5 ms; 64 of them are slow on one rank
+  const auto busy = [](int64_t step, int rank) { return rank == 1 && step % 512 < 64 ? 0.01 : 0.005; };
+  EXPECT_TRUE(reports(2, 10000, busy).empty());
+}
+
 TEST(Straggler, IsNotRepeatedForAThousandSteps) {
   const auto all = reports(2, 2100, [](int64_t, int rank) { return rank == 0 ? 2.0 : 1.0; });
   ASSERT_EQ(all.size(), 3u);
