@@ -209,8 +209,10 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
   snapshot(now);
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
-  state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
-  require_same_run(state, now);
+  all_or_none(mesh_.world(), [&] {
+    state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
+    require_same_run(state, now);
+  });
   load_parameters(checkpoint, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;
   start_loader(state.cursor);
@@ -220,9 +222,11 @@ void Trainer::go_back_to(const std::string& checkpoint) { load_parameters(checkp
 
 void Trainer::load_parameters(const std::string& checkpoint, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
-  const TrainState then = TrainState::from_json(
-      load_checkpoint(ctx_, checkpoint, replica_.params(), flat_states(replica_.params(), optimizer_), *host, verified),
-      checkpoint);
+  const TrainState then = all_or_none(mesh_.world(), [&] {
+    const std::vector<FlatState> buffers = flat_states(replica_.params(), optimizer_);
+    return TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), buffers, *host, verified),
+                                 checkpoint);
+  });
   replica_.params().round_values(ctx_);
   optimizer_.set_steps(then.optimizer_steps);
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());

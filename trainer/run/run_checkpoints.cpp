@@ -22,6 +22,9 @@ RunCheckpoints::RunCheckpoints(const RunConfig& config, std::string config_text,
 
 void RunCheckpoints::resume_from(const std::string& folder, const TrainState& state) {
   newest_ = folder, saved_at_ = state.step, seconds_at_save_ = state.seconds;
+  all_or_none(world_, [&] {  // an earlier start may have ended between the commit and the link
+    if (world_.is_main_rank()) point_to(root_, "latest", folder);
+  });
 }
 
 bool RunCheckpoints::is_due(const TrainState& state) const {

@@ -17,7 +17,7 @@ class RunCheckpoints {
   // Under train.output of `config`, whose text each checkpoint takes.
   RunCheckpoints(const RunConfig& config, std::string config_text, Communicator& world, Trainer& trainer, RunLog& log);
 
-  void resume_from(const std::string& folder, const TrainState& state);
+  void resume_from(const std::string& folder, const TrainState& state);  // the newest
   const std::string& newest() const { return newest_; }  // the folder of the last whole one of this run; may be empty
   bool is_due(const TrainState& state) const;            // by the clock; of the main rank
 

@@ -82,7 +82,7 @@ RunConfig unusual_config() {
   for (Field& field : fields) {
     const std::string before = field.get();
     for (const char* candidate : {"false", "true", "gelu", "pre", "rms", "halves", "xavier", "cosine", "output", "loss",
-                                  "bf16", "cpu", "mpi", "0.1234567890123456", "77"}) {
+                                  "bf16", "rollback", "cpu", "mpi", "0.1234567890123456", "77"}) {
       try {
         field.set(candidate);
       } catch (const Error&) {
