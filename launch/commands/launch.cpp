@@ -89,7 +89,7 @@ class TrainingLaunch {
 
   int run() {
     for (;;) {
-      const int status = attempt();
+      const int status = restarts_ > 0 ? attempt_or_lost_hosts() : attempt();
       if (supervisor_.stopped()) return supervisor_.relay().status(status);
       const RestartPolicy::Decision next = policy_.after(status, progress_of(config_.train.output));
       if (!next.reason.empty()) say(next.reason);
@@ -105,6 +105,17 @@ class TrainingLaunch {
     const bool checks_hosts = restarts_ > 0 && !start_.command.hosts.empty();
     const Start start = checks_hosts ? on_hosts_that_answer() : start_;
     return supervisor_.stopped() ? 128 + SIGUSR2 : supervisor_.run(start.line());
+  }
+
+  // Hosts that do not answer now may do so before the next attempt.
+  int attempt_or_lost_hosts() {
+    try {
+      return attempt();
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::peer) throw;
+      say(e.what());
+      return e.exit_code();
+    }
   }
 
   // The hosts where mpirun can start a program; the names of the others.

@@ -63,8 +63,8 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
   if (!may_go_on(status)) return {};
   const std::string failed = fmt::format("the run failed with status {} {}", status, text_of(progress));
   const bool first = !last_failure_, saved = first || progress.checkpoint != last_failure_->checkpoint;
-  if (!saved && progress.step <= last_failure_->step)
-    return {.reason = fmt::format("{}, no further than the time before: not started again", failed)};
+  if (!saved && progress.step == last_failure_->step)
+    return {.reason = fmt::format("{}, as the time before: not started again", failed)};
   if (left_ == 0)
     return {.reason = failed + (first ? "; the same command goes on, with --restarts K by itself"
                                       : "; no restarts are left (--restarts)")};

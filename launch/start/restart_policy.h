@@ -25,7 +25,7 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(int restarts) : left_(restarts) {}
 
-  // After an end with this status. A run that failed twice without a step or a checkpoint between would fail again.
+  // After an end with this status. A run that failed twice after the same step and checkpoint would fail again.
   struct Decision {
     bool again = false;
     double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after progress

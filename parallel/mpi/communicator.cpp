@@ -259,6 +259,7 @@ class MpiCommunicator : public Communicator {
   }
 
   std::unique_ptr<Communicator> split_by_host() override {  // hosts: ranks that can share memory
+    const auto waiting = group_.wait("split_by_host", 0);
     MPI_Comm part;
     check_mpi(MPI_Comm_split_type(group_.comm, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
               "MPI_Comm_split_type");

@@ -47,6 +47,7 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root);
 std::string resolve_checkpoint(const std::string& path);
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
+void remove_checkpoints_after(const std::string& root, const std::string& step_folder);  // except the links' targets
 // The newest of at most this step, by its name and manifest; empty if there is none.
 std::string newest_checkpoint_until(const std::string& root, int64_t step);
 // Keeps the newest keep_last (at least 1), the links' targets, the newest of at most step `good_until` and the one

@@ -18,26 +18,26 @@ namespace {
   fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
 }
 
+// One that cannot be removed now is left to the next save.
 void remove_stale_drafts(const std::string& root) {
   std::vector<fs::path> stale;
   std::error_code error;
   for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error))
     if (is_temporary_name(it->path().filename().string())) stale.push_back(it->path());
-  for (const fs::path& path : stale) {
-    if (!error) fs::remove_all(path, error);
-  }
-  if (error) fail(ErrorKind::io, fmt::format("cannot clear temporary folders in {}: {}", root, error.message()));
+  for (const fs::path& path : stale) fs::remove_all(path, error);
 }
 
 // Moves a damaged folder of this step aside: it would block every save of a run that resumed from an older
 // checkpoint.
 void move_damaged_aside(const std::string& folder) {
-  if (!fs::exists(fs::symlink_status(folder))) return;
+  std::error_code error;
+  if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) return;
+  if (error) fail(ErrorKind::io, fmt::format("cannot look at {}: {}", folder, error.message()));
   try {
     verify_checkpoint(folder);
   } catch (const Error& e) {
     std::string aside = fmt::format("{}.damaged-{}", folder, getpid());
-    while (fs::exists(aside)) aside += "x";
+    while (fs::exists(aside, error)) aside += "x";
     std::fputs(fmt::format("{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside).c_str(), stderr);
     rename_durably(folder, aside);
     return;

@@ -67,10 +67,23 @@ std::string without_trailing_slash(std::string path) {
   return path;
 }
 
-void remove_folder(const std::string& path) {
+std::string name_of_path(const std::string& path) { return fs::path(without_trailing_slash(path)).filename().string(); }
+
+int64_t step_of(const std::string& step_folder) { return *step_of_folder(name_of_path(step_folder)); }
+
+std::set<std::string> targets_of_links(const std::string& root) {
+  std::set<std::string> targets;
+  for (const fs::directory_entry& entry : list_folder(root))
+    if (const auto target = pointed_at(root, entry.path().filename().string())) targets.insert(*target);
+  return targets;
+}
+
+void remove_checkpoint(const std::string& folder) {
+  const std::string temporary = temporary_name(folder);  // no reader ever sees a half-removed folder
+  rename_durably(folder, temporary);
   std::error_code error;
-  fs::remove_all(path, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot remove {}: {}", path, error.message()));
+  fs::remove_all(temporary, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot remove {}: {}", temporary, error.message()));
 }
 
 }  // namespace
@@ -125,11 +138,11 @@ std::string resolve_checkpoint(const std::string& given) {
 }
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {
-  const std::string target = fs::path(without_trailing_slash(step_folder)).filename().string();
-  if (!step_of_folder(target) || !fs::is_directory(root + "/" + target))
+  const std::string target = name_of_path(step_folder);
+  std::error_code error;
+  if (!step_of_folder(target) || !fs::is_directory(root + "/" + target, error))
     fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: no such step folder there", root, pointer, target));
   const std::string temporary = root + "/" + temporary_name(target);
-  std::error_code error;
   fs::remove(temporary, error);  // left by a killed process with the same id
   fs::create_symlink(target, temporary, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the link {}: {}", temporary, error.message()));
@@ -138,34 +151,34 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
 
 std::string newest_checkpoint_until(const std::string& root, int64_t step) {
   for (const std::string& folder : step_folders(root))
-    if (*step_of_folder(fs::path(folder).filename().string()) <= step && has_manifest(folder)) return folder;
+    if (step_of(folder) <= step && has_manifest(folder)) return folder;
   return "";
 }
 
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
-  std::set<std::string> pointed;
-  for (const fs::directory_entry& entry : list_folder(root))
-    if (const auto target = pointed_at(root, entry.path().filename().string())) pointed.insert(*target);
-
+  const std::set<std::string> pointed = targets_of_links(root);
   // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
   const std::string good = newest_checkpoint_until(root, good_until);
   std::string next_good;
   for (const std::string& folder : step_folders(root)) {
-    if (good_until < 0 || *step_of_folder(fs::path(folder).filename().string()) <= good_until) break;
+    if (good_until < 0 || step_of(folder) <= good_until) break;
     if (has_manifest(folder)) next_good = folder;
   }
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
-    const std::string name = fs::path(folder).filename().string();
-    const bool for_good = keep_every > 0 && *step_of_folder(name) % keep_every == 0;
-    const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name);
-    if (++num_kept <= keep_last || for_good || may_be_needed) continue;
-    const std::string temporary = root + "/" + temporary_name(name);  // no reader ever sees a half-removed folder
-    rename_durably(folder, temporary);
-    remove_folder(temporary);
+    const bool for_good = keep_every > 0 && step_of(folder) % keep_every == 0;
+    const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder));
+    if (++num_kept > keep_last && !for_good && !may_be_needed) remove_checkpoint(folder);
   }
+}
+
+void remove_checkpoints_after(const std::string& root, const std::string& step_folder) {
+  const std::set<std::string> pointed = targets_of_links(root);
+  for (const std::string& folder : step_folders(root))
+    if (step_of(folder) > step_of(step_folder) && !fs::is_symlink(folder) && !pointed.contains(name_of_path(folder)))
+      remove_checkpoint(folder);
 }
 
 }  // namespace weft

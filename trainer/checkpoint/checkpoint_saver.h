@@ -53,7 +53,7 @@ class CheckpointSaver {
 
   // All ranks call it. Waits for the phase, and agrees on its outcome; returns the folder after the last phase. A
   // failure on one rank is thrown on all, and ends the save; the temporary folder is then removed, and older
-  // checkpoints are untouched. Kind diverged: a value that is written, or in a CPU rank's memory, is not finite.
+  // checkpoints are untouched. Kind diverged: a value to be written is not finite.
   std::optional<std::string> advance();
   std::string finish();  // all phases that are left
 

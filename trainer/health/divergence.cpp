@@ -9,6 +9,7 @@ namespace weft {
 
 Divergence DivergenceRule::observe(DivergenceState& state, int64_t step, double loss, bool lost) const {
   state.not_finite = lost ? state.not_finite + 1 : 0;
+  const bool dead = state.not_finite >= kMostNotFinite;
   std::vector<double>& recent = state.recent;
   recent.push_back(std::isfinite(loss) ? std::min(loss, DivergenceState::kHighest) : DivergenceState::kHighest);
   if (recent.size() > kWindow) recent.erase(recent.begin());
@@ -16,9 +17,9 @@ Divergence DivergenceRule::observe(DivergenceState& state, int64_t step, double 
     const double mean = std::accumulate(recent.begin(), recent.end(), 0.0) / static_cast<double>(kWindow);
     if (mean < state.lowest) state.lowest = mean, state.rollbacks = 0;
     if (mean <= state.lowest + rise_ / 2) state.good_until = step - static_cast<int64_t>(kWindow);
-    if (std::ranges::min(recent) > state.lowest + rise_) return Divergence::loss;
+    if (!dead && std::ranges::min(recent) > state.lowest + rise_) return Divergence::loss;
   }
-  return state.not_finite >= kMostNotFinite ? Divergence::not_finite : Divergence::none;
+  return dead ? Divergence::not_finite : Divergence::none;
 }
 
 void DivergenceRule::note_rollback(DivergenceState& state, int64_t step) {

@@ -98,6 +98,7 @@ void Run::open_folder() {
   all_or_none(mesh_.world(), [&] {
     if (is_main_rank()) folder_ = std::make_unique<RunFolder>(config_.train.output, config_.train.fresh);
   });
+  all_or_none(mesh_.world(), [&] { RunFolder::require_visible(config_.train.output); });
 }
 
 void Run::take_initial_values() {
@@ -182,6 +183,8 @@ void Run::go_back(const std::string& reason) {
   const bool may = chosen == OnDivergence::rollback && state_.divergence.rollbacks < DivergenceRule::kMostRollbacks;
   if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice_after_divergence(good, chosen));
   all_or_none(mesh_.world(), [&] { trainer_->go_back_to(good); });
+  checkpoints_->go_back_to(good);
+  best_is_new_ = false;
   DivergenceRule::note_rollback(state_.divergence, state_.step);
   trainer_->snapshot(state_);
   log_.rollback(state_.step, *step_of_folder(good.substr(good.rfind('/') + 1)));

@@ -21,7 +21,7 @@ RunCheckpoints::RunCheckpoints(const RunConfig& config, std::string config_text,
       log_(log) {}
 
 void RunCheckpoints::resume_from(const std::string& folder, const TrainState& state) {
-  newest_ = folder, saved_at_ = state.step, seconds_at_save_ = state.seconds;
+  newest_ = folder, best_ = state.best, saved_at_ = state.step, seconds_at_save_ = state.seconds;
   all_or_none(world_, [&] {  // an earlier start may have ended between the commit and the link
     if (world_.is_main_rank()) point_to(root_, "latest", folder);
   });
@@ -32,8 +32,10 @@ bool RunCheckpoints::is_due(const TrainState& state) const {
   return (after > 0 && state.seconds - seconds_at_save_ >= after) || (retry_at_ > 0 && state.seconds >= retry_at_);
 }
 
-void RunCheckpoints::save(const TrainState& state, bool is_best, bool last) {
+void RunCheckpoints::save(TrainState& state, bool is_best, bool last) {
+  const BestScore best = state.best;
   finish(state);
+  if (is_best) state.best = best;
   if (saved_at_ == state.step) {
     all_or_none(world_, [&] {
       if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until);
@@ -50,41 +52,57 @@ void RunCheckpoints::save(const TrainState& state, bool is_best, bool last) {
         /*yields=*/!last);
   };
   saved_at_ = state.step, seconds_at_save_ = state.seconds, retry_at_ = 0;
-  if (!last) return attempt(state, start);
-  start();
-  while (trainer_.saver().in_progress()) advance_once();
+  best_when_saved_ = state.best;
+  attempt(state, last, start);
+  while (last && trainer_.saver().in_progress()) attempt(state, last, [&] { advance_once(); });
 }
 
-void RunCheckpoints::advance(const TrainState& state) {
-  attempt(state, [&] { advance_once(); });
+void RunCheckpoints::advance(TrainState& state) {
+  attempt(state, /*last=*/false, [&] { advance_once(); });
 }
 
-void RunCheckpoints::finish(const TrainState& state) {
+void RunCheckpoints::finish(TrainState& state) {
   while (trainer_.saver().in_progress()) advance(state);
 }
 
-void RunCheckpoints::attempt(const TrainState& state, const std::function<void()>& part) {
+void RunCheckpoints::go_back_to(const std::string& folder) {
+  all_or_none(world_, [&] {
+    if (!world_.is_main_rank()) return;
+    point_to(root_, "latest", folder);
+    remove_checkpoints_after(root_, folder);
+  });
+  newest_ = folder;
+}
+
+void RunCheckpoints::attempt(TrainState& state, bool last, const std::function<void()>& part) {
   try {
     part();
   } catch (const Error& e) {
-    if (e.kind() != ErrorKind::io) throw;
-    saved_at_ = -1, retry_at_ = state.seconds + kSecondsToRetry;
+    saved_at_ = -1;
+    state.best = best_;  // a model that was not saved cannot be the best
+    if (e.kind() != ErrorKind::io || last) throw;
+    retry_at_ = state.seconds + kSecondsToRetry;
     log_.message(fmt::format("NOT SAVED: {}; training goes on and tries again in {:.0f} s; the newest checkpoint is {}",
                              e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
   }
 }
 
 // On the main rank, in a thread.
-void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until) const {
+void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until) {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
-  prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until);
+  try {
+    prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until);
+  } catch (const Error& e) {  // the new one is saved all the same
+    not_pruned_ = e.what();
+  }
 }
 
 void RunCheckpoints::advance_once() {
   if (const auto folder = trainer_.saver().advance()) {
-    newest_ = *folder;
+    newest_ = *folder, best_ = best_when_saved_;
     log_.message(fmt::format("saved {}", newest_));
+    if (!not_pruned_.empty()) log_.message("old checkpoints stay: " + std::exchange(not_pruned_, ""));
   }
 }
 

@@ -24,13 +24,16 @@ class RunCheckpoints {
   // Starts to save `state` after the save before it has ended. With `is_best` the link `best` will point to it. `last`:
   // waits for it. A save that fails for want of room or access ends the run only if it is the last: otherwise the
   // checkpoints before it are kept, a message says so, and another one is soon due.
-  void save(const TrainState& state, bool is_best, bool last);
-  void advance(const TrainState& state);  // after a step whose report says that the save is ready
-  void finish(const TrainState& state);   // waits for a save that is in progress
+  // Then `state.best` is again the best one that was saved.
+  void save(TrainState& state, bool is_best, bool last);
+  void advance(TrainState& state);  // after a step whose report says that the save is ready
+  void finish(TrainState& state);   // waits for a save that is in progress
+
+  void go_back_to(const std::string& folder);  // removes the checkpoints of later steps, except the best
 
  private:
-  void attempt(const TrainState& state, const std::function<void()>& part);
-  void keep(const std::string& folder, bool is_best, int64_t good_until) const;
+  void attempt(TrainState& state, bool last, const std::function<void()>& part);
+  void keep(const std::string& folder, bool is_best, int64_t good_until);
   void advance_once();
 
   const TrainConfig config_;
@@ -38,7 +41,8 @@ class RunCheckpoints {
   Communicator& world_;
   Trainer& trainer_;
   RunLog& log_;
-  std::string newest_;
+  std::string newest_, not_pruned_;
+  BestScore best_, best_when_saved_;           // of the newest checkpoint, and of the one in progress
   int64_t saved_at_ = -1;                      // step; may still be in progress
   double seconds_at_save_ = 0, retry_at_ = 0;  // seconds of training; retry_at_ 0: the last save has not failed
 };

@@ -56,6 +56,16 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(checkpoints());
 }
 
+void RunFolder::require_visible(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path + "/checkpoints", error))
+    fail(
+        ErrorKind::usage,
+        fmt::format("train.output = {}: the folder that rank 0 made is not to be seen on this host: give one on a file "
+                    "system that all hosts share",
+                    path));
+}
+
 void RunFolder::note_finished(int64_t step) const {
   write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));
 }

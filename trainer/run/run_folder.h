@@ -1,7 +1,8 @@
 // trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, finished; used by one run
 // at a time.
 //
-// Only world rank 0 makes one. Errors are of kind io, or usage if another run holds the folder.
+// Only world rank 0 makes one; all ranks write checkpoints in it. Errors are of kind io, or usage if another run holds
+// the folder.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class RunFolder {
   // Whether a run in this folder would be new: there is no checkpoints folder, or it is to be set aside.
   // Changes nothing.
   static bool would_begin(const std::string& path, bool fresh);
+
+  // On any rank, after the main rank made the folder: an Error of kind usage if it cannot be seen there.
+  static void require_visible(const std::string& path);
 
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string log() const { return path_ + "/log.jsonl"; }

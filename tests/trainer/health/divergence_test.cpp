@@ -94,6 +94,14 @@ TEST(Divergence, FiveStepsInARowThatAreNotFinite) {
   EXPECT_EQ(observe(true), Divergence::not_finite);
 }
 
+TEST(Divergence, StepsThatAreNotFiniteCountWhateverTheLossIs) {
+  DivergenceState state;
+  const DivergenceRule rule(1);
+  for (int64_t step = 1; step <= 20; ++step) rule.observe(state, step, 5, /*lost=*/false);
+  for (int64_t step = 21; step <= 40; ++step) rule.observe(state, step, 9, /*lost=*/step > 36);
+  EXPECT_EQ(rule.observe(state, 41, 9, /*lost=*/true), Divergence::not_finite);
+}
+
 TEST(Divergence, CountsRollbacksUntilTheLossIsLowerThanEver) {
   const DivergenceRule rule(1);
   Watched w = watch(1000, [](int64_t step) { return step <= 40 ? 5.8 : 100; });

@@ -124,6 +124,15 @@ TEST(DivergedRun, GoesBackIfACheckpointWouldHoldNumbersThatAreNotFinite) {
   EXPECT_LT(log_without_times(c).back().at("nll"), 6);
 }
 
+TEST(DivergedRun, GoesBackAndSavesIfItsLastCheckpointWouldHoldThem) {
+  const TemporaryFolder folder;
+  RunConfig c = ruined(diverging_config(folder), /*end=*/44, /*lr=*/1e6);
+  c.train.on_divergence = OnDivergence::rollback;
+  train_for(c, 45);
+  EXPECT_EQ(rollbacks(c).size(), 1u);
+  EXPECT_TRUE(has_step(c, 45));
+}
+
 TEST(DivergedRun, ContinuesIfItsLossIsIgnored) {
   const TemporaryFolder folder;
   RunConfig c = ruined(diverging_config(folder), /*end=*/60);
