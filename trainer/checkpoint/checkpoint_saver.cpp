@@ -48,7 +48,7 @@ struct SetAtEnd {  // also after an exception: the optimizer waits for it
   }
 };
 
-void yield_to_computation() { setpriority(PRIO_PROCESS, 0, 15); }  // on Linux: of the calling thread alone
+void yield_to_computation() { setpriority(PRIO_PROCESS, 0, 10); }  // on Linux: of the calling thread alone
 
 template <typename T>
 bool has_ended(const std::future<T>& phase) {

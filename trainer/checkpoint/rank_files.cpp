@@ -1,10 +1,6 @@
 // trainer/checkpoint/rank_files.cpp: gathers, copies and writes.
 #include "trainer/checkpoint/rank_files.h"
 
-#include <sys/mman.h>
-
-#include <cstdint>
-
 #include "tensor/error.h"
 #include "tensor/transfer.h"
 #include "trainer/checkpoint/finite.h"
@@ -24,15 +20,6 @@ void require_finite(const std::string& name, const std::vector<float>& values) {
         fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint is written (a lower schedule.lr, a "
                     "longer schedule.warmup or optimizer.clip_norm helps)",
                     name));
-}
-
-// To make new pages takes as long as to fill them, unless they are huge. Best effort: failure costs only speed.
-void reserve_on_huge_pages(std::vector<float>& values, int64_t count) {
-  constexpr uintptr_t kPage = 4096;
-  values.reserve(static_cast<size_t>(count));
-  const auto begin = reinterpret_cast<uintptr_t>(values.data()), first = (begin + kPage - 1) / kPage * kPage;
-  const uintptr_t end = begin + static_cast<uintptr_t>(count) * sizeof(float);
-  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
 // The global values of a tensor whose slices the ranks of `tp` hold.
@@ -82,12 +69,9 @@ RankFiles::RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::ve
 
 void RankFiles::copy() {
   for (File& file : files_)
-    for (Staged& tensor : file.tensors) {
-      if (tensor.live == nullptr) continue;
-      reserve_on_huge_pages(tensor.values, tensor.shape.numel());
-      tensor.values.assign(tensor.live, tensor.live + tensor.shape.numel());
-      tensor.live = nullptr;
-    }
+    for (Staged& tensor : file.tensors)
+      if (tensor.live != nullptr)
+        tensor.values.assign(tensor.live, tensor.live + tensor.shape.numel()), tensor.live = nullptr;
 }
 
 std::map<std::string, FileDigest> RankFiles::write(const std::string& folder, const std::atomic<bool>& given_up) {
