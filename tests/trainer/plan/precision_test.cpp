@@ -145,8 +145,8 @@ TEST_F(PrecisionOfARun, IsInTheMemoryPlan) {
   EXPECT_FALSE(holds(plan(config(kF32)), "copies"));
 }
 
-// With weights of 1e30 neither a gradient nor the loss is finite. In f16, steps that lower the loss scale from 2^16 to 1
-// do not count as lost, but 20 losses in a row do (trainer/health/divergence.h).
+// With weights of 1e30 neither a gradient nor the loss is finite. In f16, steps that lower the loss scale from 2^16 to
+// 1 do not count as lost, but 20 losses in a row do (trainer/health/divergence.h).
 TEST_F(PrecisionOfARun, HasDivergedWhenNoStepIsFinite) {
   for (const auto& [precision, skipped] : {std::pair{kF32, 5}, {kBf16, 5}, {kF16, 20}}) {
     RunConfig c = config(precision);
