@@ -48,9 +48,13 @@ std::string as_one_line(const std::string& text) {
 
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   const std::string model = read_file(model_file);
-  // An empty text parses as a model without pieces, for which the library would end the process.
-  if (model.empty() || !impl_->processor.LoadFromSerializedProto(model).ok())
-    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
+  bool loaded = false;
+  try {  // the library throws if a piece holds a NUL byte
+    // An empty text parses as a model without pieces, for which it would end the process.
+    loaded = !model.empty() && impl_->processor.LoadFromSerializedProto(model).ok();
+  } catch (const std::exception&) {
+  }
+  if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
   check_special_ids(impl_->processor, model_file);
 }
 Tokenizer::~Tokenizer() = default;

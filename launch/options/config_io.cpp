@@ -71,7 +71,7 @@ std::string unknown_key(const std::string& key, const std::vector<Field>& fields
   for (const Field& field : fields) keys.push_back(field.key);
   const std::string nearest = nearest_name(key, keys);
   return fmt::format(
-      "unknown key '{}'{}", key,
+      "unknown key '{}'{}", printable(key),
       nearest.empty() ? "; `weft train --help` lists them all" : fmt::format("; did you mean '{}'?", nearest));
 }
 

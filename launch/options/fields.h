@@ -33,7 +33,7 @@ struct Field {
 };
 
 [[noreturn]] inline void fail_value(const std::string& key, const std::string& text, const std::string& allowed) {
-  fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, text, allowed));
+  fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, printable(text), allowed));
 }
 
 template <typename T>
