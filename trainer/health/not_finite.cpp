@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tensor/transfer.h"
+#include "trainer/checkpoint/file_layout.h"
 #include "trainer/checkpoint/finite.h"
 
 namespace weft {
@@ -11,9 +12,7 @@ namespace weft {
 std::string first_gradient_not_finite(Context& ctx, const ParamStore& params) {
   std::vector<float> copy;
   for (const Param& p : params.params()) {
-    std::vector<int64_t> shape;
-    for (int i = 0; i < p.grad.shape.rank(); ++i) shape.push_back(p.grad.shape[i]);
-    const std::string found = describe_not_finite(on_host(ctx, p.grad, copy), shape);
+    const std::string found = describe_not_finite(on_host(ctx, p.grad, copy), dims_of(p.grad.shape));
     if (!found.empty()) return fmt::format("{} is {}", p.spec.name, found);
   }
   return "";

@@ -12,9 +12,8 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
         "lowest mean, {:.4g} (train.divergence_rise)",
         report.step, report.nll, DivergenceRule::kWindow, rise, state.lowest);
   return fmt::format(
-      "step {}: the run has diverged: {} steps in a row had gradients that are not finite (epoch {}, loss scale "
-      "{:.0f}, "
-      "{})",
+      "step {}: the run has diverged: {} steps in a row had gradients that are not finite "
+      "(epoch {}, loss scale {:.0f}, {})",
       report.step, DivergenceRule::kMostNotFinite, report.epoch, report.loss_scale, report.not_finite);
 }
 
