@@ -61,6 +61,7 @@ struct TrainConfig {
   bool recompute = false;
   bool cuda_graph = false;
   bool fresh = false;
+  bool allow_changes = false;
 
   template <typename V>
   void fields(V& v) {
@@ -97,6 +98,9 @@ struct TrainConfig {
       "nats per target token: the run has diverged when the loss was higher than its lowest mean by more than this in "
       "each of 20 steps");
     v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first");
+    v("allow_changes", allow_changes,
+      "resume although options that change the training have new values: batch.blocks, dropout, label smoothing, "
+      "optimizer, schedule");
   }
 };
 

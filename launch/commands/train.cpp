@@ -12,7 +12,7 @@ int run_train(const CommandContext& context) {
   bool dry_run = false;
   if (!read_run_config(context.args, config, dry_run)) return 0;
   if (dry_run) {
-    print_plan(config, *context.world);
+    print_plan(config, *context.world, to_cfg);
     return 0;
   }
   return run_training(config, *context.world, to_cfg);

@@ -1,8 +1,11 @@
 // trainer/plan/config_difference.cpp: compares the lines of two .cfg files.
 #include "trainer/plan/config_difference.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
+
+#include "tensor/error.h"
 
 namespace weft {
 namespace {
@@ -22,6 +25,18 @@ Values values_of(const std::string& text) {
   return values;
 }
 
+bool shapes_training(const std::string& option, const Values& config) {
+  const auto is = [&](const char* name, std::initializer_list<const char*> values) {
+    return std::any_of(config.begin(), config.end(), [&](const auto& entry) {
+      return entry.first == name && std::find(values.begin(), values.end(), entry.second) != values.end();
+    });
+  };
+  if (option == "train.steps")  // as the end of the decay
+    return is("schedule.decay_steps", {"0"}) && is("schedule.kind", {"linear", "cosine"});
+  return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
+         option.starts_with("optimizer.") || option.starts_with("schedule.");
+}
+
 }  // namespace
 
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to) {
@@ -33,6 +48,18 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
     if (was != known.end() && was->second != value) changed.push_back({name, was->second, value});
   }
   return changed;
+}
+
+void require_same_training(const std::string& from, const std::string& to) {
+  const Values now = values_of(to);
+  std::string list;
+  for (const ChangedOption& o : config_differences(from, to))
+    if (shapes_training(o.name, now))
+      list += fmt::format("{}{} = {} (now {})", list.empty() ? "" : ", ", o.name, printable(o.from), printable(o.to));
+  if (!list.empty())
+    fail(ErrorKind::usage, fmt::format("the run was trained with {}: use the old values, or another --train.output, or "
+                                       "--train.allow_changes=true to resume with the new ones",
+                                       list));
 }
 
 }  // namespace weft

@@ -14,4 +14,9 @@ struct ChangedOption {
 // Options that both texts have, with different values, in the order of `to`.
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to);
 
+// An Error of kind usage that lists the changed options with which a resumed run would train otherwise than it began:
+// batch.blocks, dropout, label smoothing, optimizer and schedule. Other options may change (grid, device, saves,
+// validation), or the checkpoint refuses them in any case (model, seed, order of sentences: train_state.h).
+void require_same_training(const std::string& from, const std::string& to);
+
 }  // namespace weft

@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/atomic_file.h"
 #include "model/parameters/memory_limit.h"
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/plan/config_difference.h"
 #include "trainer/plan/memory_fit.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
@@ -37,12 +39,26 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
 
 }  // namespace
 
-PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world) {
+std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
+  config.train.fresh = config.train.allow_changes = false;  // only for this start
+  config.device = DeviceChoice::automatic;                  // may resume on other machines
+  config.parallel.communication = Communication::automatic;
+  config.parallel.share_gpu = false;
+  return to_text(config);
+}
+
+PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own,
+                        Communicator& world) {
   const Origin origin = find_origin(config, world);
   const PrecisionChoice choice =
       choose_precision(config.train.precision, half_instructions(own.device, world), origin.precision);
   PreparedRun run{.config = config, .resume_from = origin.checkpoint, .remark = choice.remark};
   run.config.train.precision = choice.precision;
+  run.config_text = text_to_keep(run.config, to_text);
+  all_or_none(world, [&] {
+    if (world.is_main_rank() && !run.resume_from.empty() && !config.train.allow_changes)
+      require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text);
+  });
   require_communication(own.device, config.parallel.communication);
   require_graphs(config, own);
   return run;

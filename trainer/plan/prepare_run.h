@@ -2,6 +2,7 @@
 // --dry-run.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "parallel/mesh.h"
@@ -9,15 +10,21 @@
 
 namespace weft {
 
+using ConfigText = std::function<std::string(const RunConfig&)>;  // as a .cfg file
+
+// The configuration that a run's folder keeps: without what counts for one start alone.
+std::string text_to_keep(RunConfig config, const ConfigText& to_text);
+
 struct PreparedRun {
   RunConfig config;         // resolved, its precision decided
+  std::string config_text;  // text_to_keep()
   std::string resume_from;  // the checkpoint that the run resumes from; empty: a new run
   std::string remark;       // a line on the precision for the plan, or empty
 };
 
 // `config` is resolved for `world`; `own`: this rank's device. All ranks call it and get the same result.
 // Options that the run would refuse are an Error of kind usage.
-PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world);
+PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own, Communicator& world);
 
 // The plan for the ranks of a tp group, as one screen of text.
 std::string plan_run(const PreparedRun& run, const Mesh& mesh);

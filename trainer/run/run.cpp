@@ -23,16 +23,6 @@
 namespace weft {
 namespace {
 
-using ConfigText = std::function<std::string(const RunConfig&)>;
-
-std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
-  config.train.fresh = false;               // only for this start; a run started from the saved file resumes
-  config.device = DeviceChoice::automatic;  // may resume on other machines
-  config.parallel.communication = Communication::automatic;
-  config.parallel.share_gpu = false;
-  return to_text(config);
-}
-
 class Run {
  public:
   Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text);
@@ -77,9 +67,9 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const TrainConfig& t = config_.train;
   const bool is_new = world.max(is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   if (!is_new) open_folder();
-  const PreparedRun run = prepare_run(config, mesh.own(), world);
+  const PreparedRun run = prepare_run(config, to_text, mesh.own(), world);
   config_ = run.config;
-  config_text_ = text_to_keep(config_, to_text);
+  config_text_ = run.config_text;
   const std::string plan = plan_run(run, mesh);
   if (is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
   const std::string tight_fit = require_fit_on_gpus(run, mesh);
@@ -125,7 +115,7 @@ void Run::start(const std::string& resume_from) {
   });
 }
 
-// Options that may change between starts. Others, which would make it another run, were refused by load().
+// All others were refused.
 void Run::report_changed_options(const std::string& checkpoint) {
   for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text_))
     log_.message(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
@@ -281,11 +271,11 @@ int planned_ranks(const RunConfig& c) {
   return static_cast<int>(dp * tp);
 }
 
-void print_plan(const RunConfig& wanted, Communicator& world) {
+void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
   const RunConfig config =
       all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
-  const PreparedRun run = prepare_run(config, own, world);
+  const PreparedRun run = prepare_run(config, to_text, own, world);
   if (!world.is_main_rank()) return;
   run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);

@@ -5,21 +5,18 @@
 // one.
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "parallel/communicator.h"
+#include "trainer/plan/prepare_run.h"
 #include "trainer/run_config.h"
 
 namespace weft {
 
 // `to_text` writes a configuration as the text of a .cfg file. Returns the exit status: 0 done, 143 or 130 after a
 // signal and a save.
-int run_training(const RunConfig& wanted, Communicator& world,
-                 const std::function<std::string(const RunConfig&)>& to_text);
+int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text);
 
 // Prints the plan for the ranks of `world` or, if there is only one, for the grid that `wanted` names; writes
 // no files. All ranks call it.
-void print_plan(const RunConfig& wanted, Communicator& world);
+void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text);
 
 }  // namespace weft

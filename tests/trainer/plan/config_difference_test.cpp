@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
+
 namespace weft::testing {
 namespace {
 
@@ -16,6 +18,32 @@ TEST(ConfigDifference, NamesOptionsWithTheirSections) {
 
 TEST(ConfigDifference, IgnoresOptionsThatOneVersionDoesNotHave) {
   EXPECT_TRUE(config_differences("[train]\nold = 1\nseed = 3\n", "[train]\nseed = 3\nnew = 2\n").empty());
+}
+
+std::string refusal(const std::string& from, const std::string& to) {
+  return refusal_of(ErrorKind::usage, [&] { require_same_training(from, to); });
+}
+
+TEST(RequireSameTraining, RefusesOtherOptimizationUnlessAllowed) {
+  const std::string said = refusal("[batch]\nblocks = 1\n[model]\ndropout = 0.1\n[train]\nsteps = 3\n",
+                                   "[batch]\nblocks = 2\n[model]\ndropout = 0.3\n[train]\nsteps = 9\n");
+  EXPECT_NE(said.find("trained with batch.blocks = 1 (now 2), model.dropout = 0.1 (now 0.3): "), std::string::npos);
+  EXPECT_NE(said.find("--train.allow_changes=true"), std::string::npos);
+  for (const char* option : {"[train]\nlabel_smoothing", "[optimizer]\nclip_norm", "[schedule]\nlr"})
+    refusal(std::string(option) + " = 0.5\n", std::string(option) + " = 0.25\n");
+}
+
+TEST(RequireSameTraining, LetsTheGridSavesAndTheEndOfTheRunChange) {
+  EXPECT_NO_THROW(require_same_training("[parallel]\ntp = 1\n[train]\nsteps = 3\nsave_every = 1\n",
+                                        "[parallel]\ntp = 2\n[train]\nsteps = 9\nsave_every = 5\n"));
+}
+
+TEST(RequireSameTraining, TheEndOfTheRunIsThatOfADecayWithoutItsOwn) {
+  const auto config = [](const char* decay, const char* steps) {
+    return fmt::format("[schedule]\nkind = cosine\ndecay_steps = {}\n[train]\nsteps = {}\n", decay, steps);
+  };
+  EXPECT_NO_THROW(require_same_training(config("50", "100"), config("50", "200")));
+  EXPECT_NE(refusal(config("0", "100"), config("0", "200")).find("train.steps = 100 (now 200)"), std::string::npos);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class PrecisionOfARun : public ::testing::Test {
   static std::string plan(const RunConfig& c) {
     ::testing::internal::CaptureStdout();
     const auto world = make_single_communicator();
-    print_plan(c, *world);
+    print_plan(c, *world, [](const RunConfig&) { return ""; });
     return ::testing::internal::GetCapturedStdout();
   }
   std::string saved(int step) const {  // in config.cfg of a checkpoint
