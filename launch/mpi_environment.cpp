@@ -60,6 +60,11 @@ void prepare_mpi_environment() {
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
+  if (const int size = number_in("OMPI_COMM_WORLD_SIZE"); size > 0 && size == number_in("OMPI_COMM_WORLD_LOCAL_SIZE")) {
+    // All ranks are on this host: shared memory is enough, and no rank listens on a network.
+    setenv("OMPI_MCA_pml", "ob1", kKeepUsers);
+    setenv("OMPI_MCA_btl", "self,vader", kKeepUsers);
+  }
 }
 
 }  // namespace weft
