@@ -40,11 +40,13 @@ size_t visit_records(const std::string& path, const std::string& text,
 
 }  // namespace
 
-EventLog::EventLog(const std::string& path, int64_t last_step) : path_(path) {
+EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_due) : path_(path) {
   size_t keep = 0;
   if (std::filesystem::is_regular_file(path)) {
-    keep = visit_records(path, read_file(path),
-                         [&](const nlohmann::json& record) { return record.value("step", int64_t{0}) <= last_step; });
+    keep = visit_records(path, read_file(path), [&](const nlohmann::json& record) {
+      const int64_t step = record.value("step", int64_t{0});
+      return step < last_step || (step == last_step && !(validation_due && record.contains("valid_loss")));
+    });
   }
   // Neither through a link, which would shorten another file, nor to a pipe, which would wait for a reader.
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);

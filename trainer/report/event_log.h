@@ -18,9 +18,9 @@ namespace weft {
 
 class EventLog {
  public:
-  // Appends to `path`, which is created if necessary. Records after `last_step`, which the run will repeat,
-  // are cut off, and so is an unfinished line.
-  EventLog(const std::string& path, int64_t last_step);
+  // Appends to `path`, which is created if necessary. Records of what the run will repeat are cut off: those after
+  // `last_step` and, if it is due again, the validation after that step; and so is an unfinished line.
+  EventLog(const std::string& path, int64_t last_step, bool validation_due = false);
   ~EventLog();
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;

@@ -18,7 +18,8 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
 }
 
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen) {
-  const std::string change = "a lower schedule.lr, a longer schedule.warmup or optimizer.clip_norm (and --train.allow_changes=true)";
+  const std::string change =
+      "a lower schedule.lr, a longer schedule.warmup or optimizer.clip_norm (and --train.allow_changes=true)";
   if (good.empty()) return fmt::format("no checkpoint is known to be good: start again (train.fresh) with {}", change);
   if (chosen == OnDivergence::rollback)
     return fmt::format(

@@ -104,7 +104,7 @@ void Run::start(const std::string& resume_from) {
     trainer_->snapshot(state_);
     if (!is_main_rank()) return;
     write_file_atomically(folder_->config(), config_text_);
-    log_.open(folder_->log(), state_.step);
+    log_.open(folder_->log(), state_.step, state_.validation_due);
   });
   if (resume_from.empty()) return;
   checkpoints_->resume_from(resume_from, state_);
@@ -218,7 +218,7 @@ int Run::loop() {
   StopRequest request = StopRequest::none;
   bool last = finished(mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1 ? StopRequest::finish
                                                                                             : StopRequest::none);
-  if (last)
+  if (last && !state_.validation_due)
     log_.message(
         fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
   if (state_.validation_due) {
@@ -234,7 +234,9 @@ int Run::loop() {
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);
-    if (!validate(/*last=*/last && request != StopRequest::stop)) request = StopRequest::stop;
+    // A stop after the last step puts off its validation, too.
+    if (!validate(/*last=*/finished(request == StopRequest::stop ? StopRequest::none : request)))
+      request = StopRequest::stop;
     last = last || request == StopRequest::stop || out_of_patience();
     if (last || best_is_new_ || rolled_back || request == StopRequest::save ||
         (t.save_every > 0 && state_.step % t.save_every == 0))

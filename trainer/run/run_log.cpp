@@ -12,7 +12,9 @@ RunLog::RunLog(const RunConfig& config, Communicator& world)
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!world.is_main_rank())),
       stragglers_(world.all_gather_strings(host_name())) {}
 
-void RunLog::open(const std::string& path, int64_t last_step) { events_.emplace(path, last_step); }
+void RunLog::open(const std::string& path, int64_t last_step, bool validation_due) {
+  events_.emplace(path, last_step, validation_due);
+}
 
 void RunLog::write(const nlohmann::ordered_json& record) {
   if (!events_) return;

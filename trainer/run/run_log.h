@@ -19,7 +19,8 @@ namespace weft {
 class RunLog {
  public:
   RunLog(const RunConfig& config, Communicator& world);
-  void open(const std::string& path, int64_t last_step);  // on the main rank, once the run's folder exists
+  void open(const std::string& path, int64_t last_step,
+            bool validation_due);  // on the main rank, once the run's folder exists
 
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);

@@ -188,23 +188,38 @@ std::vector<std::pair<int64_t, double>> validations(const RunConfig& c) {
   return all;
 }
 
+int run_and_stop_before_step_1(const RunConfig& c) {
+  const auto world = make_single_communicator();
+  int calls = 0;
+  return run_training(c, *world, [&](const RunConfig&) {
+    if (++calls == 2) std::raise(SIGTERM);  // at the second call the run handles signals
+    return "";
+  });
+}
+
 TEST(Run, AStopPutsOffTheValidationUntilTheRunResumes) {
   const TemporaryFolder folder, undisturbed_folder;
   RunConfig c = run_config(folder), undisturbed = run_config(undisturbed_folder);
   c.train.validate_every = undisturbed.train.validate_every = 1;
   c.train.steps = undisturbed.train.steps = 3;
-  const auto world = make_single_communicator();
-  int calls = 0;
-  const auto stop_before_step_1 = [&](const RunConfig&) {
-    if (++calls == 2) std::raise(SIGTERM);  // at the second call the run handles signals
-    return "";
-  };
-  EXPECT_EQ(run_training(c, *world, stop_before_step_1), 128 + SIGTERM);
+  EXPECT_EQ(run_and_stop_before_step_1(c), 128 + SIGTERM);
   EXPECT_TRUE(validations(c).empty());
   EXPECT_EQ(run(c), 0);
   EXPECT_EQ(run(undisturbed), 0);
   EXPECT_EQ(validations(c), validations(undisturbed));
   EXPECT_EQ(validations(c).size(), 3u);
+}
+
+TEST(Run, AStopAfterTheLastStepPutsOffItsValidationToo) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 1;  // no multiple of validate_every
+  EXPECT_EQ(run_and_stop_before_step_1(c), 128 + SIGTERM);
+  EXPECT_TRUE(validations(c).empty());
+  for (const char* start : {"the next start", "another one"}) {
+    EXPECT_EQ(run(c), 0) << start;
+    EXPECT_EQ(validations(c).size(), 1u) << start;
+  }
 }
 
 TEST(RunFolder, KeepsTheLogOfARunWhoseCheckpointsAreGone) {

@@ -1,0 +1,155 @@
+// tests/trainer/run/resumed_run_test.cpp: runs that are stopped after random steps and resumed, on the same grid or
+// on others, train as one that nobody stopped: with epochs' ends, validations, patience, in every precision.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "data/atomic_file.h"
+#include "tests/support/run_device.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/report/event_log.h"
+#include "trainer/run/run.h"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Grid {
+  int dp, tp;
+};
+constexpr Grid kGrids[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}};
+
+size_t lines_of(const std::string& path) {
+  std::ifstream file(path);
+  return static_cast<size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+}
+
+// Sends the process SIGTERM once a run's log has so many lines.
+class StopAfter {
+ public:
+  StopAfter(const std::string& log, size_t lines)
+      : thread_([this, log, lines] {
+          while (!over_ && lines_of(log) < lines) std::this_thread::yield();
+          if (!over_) std::raise(SIGTERM);
+        }) {}
+  ~StopAfter() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
+ protected:
+  ResumedRun() : random_(static_cast<uint32_t>(GetParam())), before_(std::signal(SIGTERM, SIG_IGN)) {}
+  ~ResumedRun() override { std::signal(SIGTERM, before_); }
+
+  size_t below(size_t n) { return random_() % n; }
+  template <typename T, size_t N>
+  T one_of(const T (&values)[N]) {
+    return values[below(N)];
+  }
+
+  RunConfig random_config() {
+    static const TextCorpus sixty_pairs(/*num_pairs=*/60);
+    RunConfig c;
+    c.model.width = 16, c.model.heads = 4, c.model.feed_forward = 16;
+    c.model.encoder_layers = c.model.decoder_layers = 1;
+    c.data.train = c.data.valid = sixty_pairs.folder();
+    c.batch.rows = 64, c.batch.blocks = 4, c.batch.page = 8, c.batch.window = 4;
+    c.schedule.lr = one_of({1e-3, 1e-2}), c.schedule.warmup = 5;
+    c.train.precision = one_of({Precision::f32, Precision::bf16, Precision::f16});
+    c.train.steps = all_or_few(24, 6);
+    c.train.validate_every = one_of<int64_t>({2, 3, 5}), c.train.save_every = one_of<int64_t>({0, 2, 7});
+    c.train.patience = one_of<int64_t>({0, 2}), c.train.keep_last = 1;
+    c.train.keep_best = BestMetric::loss, c.train.validate_bleu = 0;
+    use_test_device(c);
+    return c;
+  }
+
+  static void start(RunConfig c, const Grid& grid) {
+    c.parallel.dp = grid.dp, c.parallel.tp = grid.tp;
+    run_thread_ranks(grid.dp * grid.tp, [&](Communicator& world) {
+      set_num_threads(1);
+      run_training(c, world, [](const RunConfig&) { return ""; });
+    });
+  }
+
+  // Stops the run again and again until it is finished. Returns the number of stops.
+  template <typename NextGrid>
+  int start_with_stops(const RunConfig& c, const NextGrid& next_grid) {
+    const std::string log = c.train.output + "/log.jsonl";
+    for (int stops = 0;; ++stops) {
+      const StopAfter stop(log, lines_of(log) + 1 + below(8));
+      start(c, next_grid());
+      if (fs::exists(c.train.output + "/finished")) return stops;
+    }
+  }
+
+  const TemporaryFolder folder_;
+
+ private:
+  std::mt19937 random_;
+  void (*before_)(int);
+};
+
+nlohmann::json without_times(nlohmann::json record) {
+  for (const char* field : {"seconds", "slowest_rank", "waiting"}) record.erase(field);
+  return record;
+}
+
+std::vector<nlohmann::json> log_of(const RunConfig& c) {
+  std::vector<nlohmann::json> records;
+  for (const auto& record : read_event_log(c.train.output + "/log.jsonl")) records.push_back(without_times(record));
+  return records;
+}
+
+std::string final_model(const RunConfig& c) {
+  return read_file(c.train.output + "/checkpoints/latest/model.safetensors");
+}
+
+TEST_P(ResumedRun, OnItsGridIsBitEqualToOneThatWasNotStopped) {
+  RunConfig whole = random_config();
+  whole.train.output = folder_ / "whole";
+  RunConfig stopped = whole;
+  stopped.train.output = folder_ / "stopped";
+  const Grid grid = one_of(kGrids);
+  SCOPED_TRACE(fmt::format("dp {} x tp {}", grid.dp, grid.tp));
+  start(whole, grid);
+  const int stops = start_with_stops(stopped, [&] { return grid; });
+  EXPECT_EQ(log_of(stopped), log_of(whole)) << stops << " stops";
+  EXPECT_EQ(final_model(stopped), final_model(whole));
+}
+
+TEST_P(ResumedRun, OnOtherGridsEqualsItUpToRounding) {
+  RunConfig whole = random_config();
+  whole.train.output = folder_ / "whole";
+  RunConfig stopped = whole;
+  stopped.train.output = folder_ / "stopped";
+  start(whole, {.dp = 1, .tp = 1});
+  start_with_stops(stopped, [&] { return one_of(kGrids); });
+  const std::vector<nlohmann::json> want = log_of(whole), got = log_of(stopped);
+  ASSERT_EQ(got.size(), want.size());
+  const double band = whole.train.precision == Precision::f32 ? 1e-5 : 2e-3;
+  for (size_t i = 0; i < want.size(); ++i)
+    for (const char* field : {"step", "epoch", "loss", "target_tokens", "lr", "valid_loss"}) {
+      ASSERT_EQ(got[i].contains(field), want[i].contains(field)) << got[i];
+      const double value = want[i].value(field, 0.0);
+      EXPECT_NEAR(got[i].value(field, 0.0), value, band * value) << field << " in " << got[i];
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ResumedRun, ::testing::Range(0, all_or_few(4, 1)));
+
+}  // namespace
+}  // namespace weft::testing
