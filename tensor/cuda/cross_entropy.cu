@@ -1,8 +1,12 @@
 // tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. One
-// block per row. Each kernel reads the row once; with a whole vocabulary one kernel does both, and finds the
-// row in the cache.
+// block per row, whose threads keep their logits in registers: a row is read once and written once. Rows that are
+// wider than the registers, or not aligned, are read again, from the cache.
+#include <algorithm>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
+#include "tensor/cuda/exponential.cuh"
 #include "tensor/cuda/groups.cuh"
 #include "tensor/math.h"
 #include "tensor/ops.h"
@@ -10,21 +14,6 @@
 namespace weft::cuda {
 
 namespace {
-
-// Merges `count` logits into a row's statistics; rescales the sum of exponentials when the maximum grows.
-__device__ void add_logits(const float (&x)[kGroup], int64_t count, SoftmaxRow<float>& row) {
-  float max = row.max;
-  for (int i = 0; i < kGroup; ++i)
-    if (i < count && x[i] > max) max = x[i];
-  if (max > row.max) row.sum_exp *= exp_of(row.max - max);
-  row.max = max;
-  for (int i = 0; i < kGroup; ++i) {
-    if (i >= count) continue;
-    // A logit of -infinity adds nothing, even as the first one. NaN propagates.
-    row.sum_exp += x[i] == -std::numeric_limits<float>::infinity() ? 0.0f : exp_of(x[i] - max);
-    row.sum_logits += x[i];
-  }
-}
 
 // Merges the statistics of a warp's lanes; all lanes get them, equal up to rounding. Targets are not
 // included.
@@ -71,21 +60,94 @@ Logits<T> logits_of(const Arguments& a) {
   return {rows_of<T>(a.logits), a.logits.cols(), a.valid, a.first_id, vector_of<int32_t>(a.targets)};
 }
 
-constexpr int kParts = 3 * kGroupThreads / kWarp;
+constexpr int kRowThreads = 512;  // maximum of a block
+constexpr int kParts = 3 * kRowThreads / kWarp;
+
+// Eight logits in registers: as words, half precision takes half of them.
+template <typename T>
+struct HeldGroup {
+  static constexpr int kPackets = kGroup / Packet<T>::kSize;
+  uint4 words[kPackets];
+
+  __device__ void load_from(const T* from) {
+    for (int p = 0; p < kPackets; ++p) words[p] = reinterpret_cast<const uint4*>(from)[p];
+  }
+  __device__ void widen(float (&x)[kGroup]) const {
+    T stored[kGroup];
+    std::memcpy(stored, words, sizeof words);
+    for (int i = 0; i < kGroup; ++i) x[i] = to_float(stored[i]);
+  }
+};
+
+// The groups of a row's valid logits that a thread owns: every blockDim.x-th one. kHeld of them are in registers,
+// which requires rows that are aligned to 16 bytes; with kHeld = 0, for any number of them, each pass reads them again.
+template <typename T, int kHeld>
+class OwnLogits {
+ public:
+  __device__ OwnLogits(const T* row, int64_t valid) : row_(row), valid_(static_cast<int>(valid)) {
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k)
+      if (column(k) + kGroup <= valid_) held_[k].load_from(row + column(k));
+  }
+
+  // Calls f(column, logits, count) for each of the groups; `count`, a constant unless kHeld = 0, of them are valid.
+  // Behind the last whole group of a held row each logit is a group of one thread.
+  template <typename F>
+  __device__ void for_each(const F& f) const {
+    float x[kGroup];
+    if constexpr (kHeld == 0) {
+      for (int k = 0; column(k) < valid_; ++k) {
+        load(row_ + column(k), valid_ - column(k), x);
+        f(column(k), x, valid_ - column(k) < kGroup ? valid_ - column(k) : kGroup);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) {
+        if (column(k) + kGroup > valid_) continue;
+        held_[k].widen(x);
+        f(column(k), x, std::integral_constant<int, kGroup>());
+      }
+      if (const int col = valid_ / kGroup * kGroup + static_cast<int>(threadIdx.x); col < valid_) {
+        x[0] = to_float(row_[col]);
+        f(col, x, std::integral_constant<int, 1>());
+      }
+    }
+  }
+
+  // The thread's part of the row's statistics, without the target. A logit of -infinity adds nothing, even as the
+  // only one. NaN propagates.
+  __device__ SoftmaxRow<float> statistics() const {
+    SoftmaxRow<float> sums;
+    for_each([&](int, const float(&x)[kGroup], auto count) {
+      for (int i = 0; i < count; ++i) sums.max = x[i] > sums.max ? x[i] : sums.max;
+    });
+    const float base = sums.max == -std::numeric_limits<float>::infinity() ? 0.0f : sums.max;
+    for_each([&](int, const float(&x)[kGroup], auto count) {
+      for (int i = 0; i < count; ++i) {
+        sums.sum_exp += exp_for<T>(x[i] - base);
+        sums.sum_logits += x[i];
+      }
+    });
+    return sums;
+  }
+
+ private:
+  __device__ static int column(int k) {
+    return (k * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * kGroup;
+  }
+
+  const T* row_;
+  int valid_;
+  HeldGroup<T> held_[kHeld > 0 ? kHeld : 1];
+};
 
 // Statistics of one row, computed by all threads of the block and returned on thread 0.
-template <typename T>
-__device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, float* parts) {
-  const T* from = logits.rows[row];
-  SoftmaxRow<float> sums;
-  for (int64_t col = threadIdx.x * kGroup; col < logits.valid; col += blockDim.x * kGroup) {
-    float x[kGroup];
-    load(from + col, logits.valid - col, x);
-    add_logits(x, logits.valid - col, sums);
-  }
-  sums = block_merge(sums, parts);
+template <typename T, int kHeld>
+__device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, const OwnLogits<T, kHeld>& own,
+                                           float* parts) {
+  SoftmaxRow<float> sums = block_merge(own.statistics(), parts);
   const int64_t target = logits.target_column(row);
-  if (threadIdx.x == 0 && target >= 0) sums.target = to_float(from[target]);
+  if (threadIdx.x == 0 && target >= 0) sums.target = to_float(logits.rows[row][target]);
   return sums;
 }
 
@@ -97,11 +159,12 @@ __device__ void write_statistics(const SoftmaxRow<float>& row, float* stats) {
 }
 __device__ SoftmaxRow<float> read_statistics(const float* stats) { return {stats[0], stats[1], stats[2], stats[3]}; }
 
-template <typename T>
-__global__ void __launch_bounds__(kGroupThreads) row_statistics(Logits<T> logits, float* stats) {
+template <typename T, int kHeld>
+__global__ void __launch_bounds__(kRowThreads) row_statistics(Logits<T> logits, float* stats) {
   __shared__ float parts[kParts];
   const int64_t row = blockIdx.x;
-  const SoftmaxRow<float> found = statistics_of(logits, row, parts);
+  const OwnLogits<T, kHeld> own(logits.rows[row], logits.valid);
+  const SoftmaxRow<float> found = statistics_of(logits, row, own, parts);
   if (threadIdx.x == 0) write_statistics(found, stats + row * 4);
 }
 
@@ -121,45 +184,79 @@ struct Loss {
   }
 };
 
-// Writes a row's gradient over its logits; 0 for padding columns and for a row without a target.
+// Writes a row's gradient over its logits; 0 for padding columns.
+template <typename T, int kHeld>
+__device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const OwnLogits<T, kHeld>& own,
+                               const SoftmaxRow<float>& merged) {
+  T* const to = logits.rows[row];
+  const int valid = static_cast<int>(logits.valid), cols = static_cast<int>(logits.cols);
+  const int target = static_cast<int>(logits.target_column(row));
+  const float scale = a.scalars->loss_scale, scaled_inverse = scale / merged.sum_exp;
+  const float elsewhere = scale * a.smoothing.elsewhere, on_target = scale * a.smoothing.on_target;
+  own.for_each([&](int col, const float(&x)[kGroup], auto count) {
+    float d[kGroup] = {};
+    for (int i = 0; i < count; ++i) d[i] = scaled_inverse * exp_for<T>(x[i] - merged.max) - elsewhere;
+    if (col <= target && target < col + count)
+      for (int i = 0; i < kGroup; ++i) d[i] -= col + i == target ? on_target - elsewhere : 0.0f;
+    if constexpr (kHeld > 0 && count == kGroup)
+      store_aligned(d, to + col);
+    else
+      store(d, to + col, count);
+  });
+  for (int col = valid + static_cast<int>(threadIdx.x); col < cols; col += static_cast<int>(blockDim.x))
+    to[col] = from_float<T>(0.0f);
+}
+
 template <typename T>
-__device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const SoftmaxRow<float>& merged) {
-  T* x = logits.rows[row];
-  const int64_t valid = logits.target(row) < 0 ? 0 : logits.valid, target = logits.target_column(row);
-  const float inverse_sum = 1.0f / merged.sum_exp;
-  const float scale = a.scalars->loss_scale;
-  for (int64_t col = threadIdx.x * kGroup; col < logits.cols; col += blockDim.x * kGroup) {
-    float d[kGroup];
-    load(x + col, valid - col, d);
-    for (int i = 0; i < kGroup; ++i) {
-      const float wanted = col + i == target ? a.smoothing.on_target : a.smoothing.elsewhere;
-      d[i] = col + i < valid ? scale * cross_entropy_gradient(d[i], merged.max, inverse_sum, wanted) : 0.0f;
-    }
-    store(d, x + col, logits.cols - col);
-  }
+__device__ void write_zeros(const Logits<T>& logits, int64_t row) {
+  const float zeros[kGroup] = {};
+  for (int64_t col = threadIdx.x * kGroup; col < logits.cols; col += blockDim.x * kGroup)
+    store(zeros, logits.rows[row] + col, logits.cols - col);
 }
 
 // Returns the statistics on every thread; each thread merges those of other ranks.
-template <typename T>
-__device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row) {
+template <typename T, int kHeld>
+__device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row,
+                                       const OwnLogits<T, kHeld>& own) {
   __shared__ float parts[kParts], whole[4];
   if (a.stats != nullptr) return a.merged_row(row);
-  const SoftmaxRow<float> found = statistics_of(logits, row, parts);
+  const SoftmaxRow<float> found = statistics_of(logits, row, own, parts);
   if (threadIdx.x == 0) write_statistics(found, whole);
   __syncthreads();  // and nobody writes a gradient before all have read their logits
   return read_statistics(whole);
 }
 
-template <typename T>
-__global__ void __launch_bounds__(kGroupThreads) loss_and_gradient(Logits<T> logits, Loss a) {
+template <typename T, int kHeld>
+__global__ void __launch_bounds__(kRowThreads, 2) loss_and_gradient(Logits<T> logits, Loss a) {
   const int64_t row = blockIdx.x;
-  const bool counts = logits.target(row) >= 0;
-  const SoftmaxRow<float> merged = counts ? whole_row(logits, a, row) : SoftmaxRow<float>{};
-  if (threadIdx.x == 0) {
-    a.nll[row] = counts ? negative_log_likelihood(merged) : 0.0f;
-    a.loss[row] = counts ? smoothed_cross_entropy(merged, a.smoothing) : 0.0f;
+  if (logits.target(row) < 0) {
+    if (threadIdx.x == 0) a.nll[row] = a.loss[row] = 0.0f;
+    if (a.backward) write_zeros(logits, row);
+    return;
   }
-  if (a.backward) write_gradient(logits, a, row, merged);
+  const OwnLogits<T, kHeld> own(logits.rows[row], logits.valid);
+  const SoftmaxRow<float> merged = whole_row(logits, a, row, own);
+  if (threadIdx.x == 0) {
+    a.nll[row] = negative_log_likelihood(merged);
+    a.loss[row] = smoothed_cross_entropy(merged, a.smoothing);
+  }
+  if (a.backward) write_gradient(logits, a, row, own, merged);
+}
+
+// Calls f with the number of groups that a thread holds of a row.
+template <typename T, typename F>
+void for_row_width(const Tensor& logits, int64_t valid, const F& f) {
+  const bool aligned = reinterpret_cast<uintptr_t>(logits.data) % 16 == 0 &&
+                       logits.row_stride * static_cast<int64_t>(sizeof(T)) % 16 == 0;
+  const auto holds = [&](int64_t groups) { return aligned && valid <= groups * kRowThreads * kGroup; };
+  constexpr int kFew = 2, kMostHeld = 8;
+  if (holds(kFew)) return f(std::integral_constant<int, kFew>());
+  if (holds(kMostHeld)) return f(std::integral_constant<int, kMostHeld>());
+  f(std::integral_constant<int, 0>());
+}
+unsigned threads_of(int64_t cols) {  // whole warps
+  constexpr int64_t kWarpCols = kWarp * kGroup;
+  return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, kRowThreads));
 }
 
 }  // namespace
@@ -167,8 +264,10 @@ __global__ void __launch_bounds__(kGroupThreads) loss_and_gradient(Logits<T> log
 void softmax_stats(Context& ctx, const ops::SoftmaxStats& a) {
   for_storage(a.logits.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch(ctx, "softmax_stats", row_statistics<T>, static_cast<unsigned>(a.logits.rows()), threads_of_row(a.valid), 0,
-           logits_of<T>(a), a.stats.ptr<float>());
+    for_row_width<T>(a.logits, a.valid, [&](auto held) {
+      launch(ctx, "softmax_stats", row_statistics<T, held()>, static_cast<unsigned>(a.logits.rows()),
+             threads_of(a.valid), 0, logits_of<T>(a), a.stats.ptr<float>());
+    });
   });
 }
 
@@ -184,11 +283,10 @@ void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
                   .nll = vector_of(a.nll)};
   for_storage(a.logits.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch(ctx, "cross_entropy", loss_and_gradient<T>, static_cast<unsigned>(a.logits.rows()),
-           threads_of_row(whole        ? a.valid
-                          : a.backward ? a.logits.cols()
-                                       : 1),
-           0, logits_of<T>(a), loss);
+    for_row_width<T>(a.logits, a.valid, [&](auto held) {
+      launch(ctx, "cross_entropy", loss_and_gradient<T, held()>, static_cast<unsigned>(a.logits.rows()),
+             threads_of(a.valid), 0, logits_of<T>(a), loss);
+    });
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "tensor/cuda/intrinsics.cuh"
 #include "tensor/half.h"
 #include "tensor/random.h"
 #include "tensor/tensor.h"
@@ -60,13 +61,17 @@ __device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]
   }
 }
 template <typename T>
+__device__ inline void store_packets(const T (&from)[kGroup], T* to) {
+  for (int i = 0; i < kGroup; i += Packet<T>::kSize) {
+    Packet<T> packet;
+    for (int j = 0; j < Packet<T>::kSize; ++j) packet.v[j] = from[i + j];
+    *reinterpret_cast<Packet<T>*>(to + i) = packet;
+  }
+}
+template <typename T>
 __device__ inline void store_stored(const T (&from)[kGroup], T* to, int64_t count) {
   if (in_packets(to, count)) {
-    for (int i = 0; i < kGroup; i += Packet<T>::kSize) {
-      Packet<T> packet;
-      for (int j = 0; j < Packet<T>::kSize; ++j) packet.v[j] = from[i + j];
-      *reinterpret_cast<Packet<T>*>(to + i) = packet;
-    }
+    store_packets(from, to);
   } else {
     for (int i = 0; i < kGroup; ++i)
       if (i < count) to[i] = from[i];
@@ -80,11 +85,22 @@ __device__ inline void load(const T* from, int64_t count, float (&to)[kGroup]) {
   load_stored(from, count, stored);
   for (int i = 0; i < kGroup; ++i) to[i] = to_float(stored[i]);
 }
+// For a whole group at a multiple of 16 bytes.
+template <typename T>
+__device__ inline void store_aligned(const float (&from)[kGroup], T* to) {
+  if constexpr (sizeof(T) == 2) {
+    store_words(to, rounded_pair<T>(from[0], from[1]), rounded_pair<T>(from[2], from[3]),
+                rounded_pair<T>(from[4], from[5]), rounded_pair<T>(from[6], from[7]));
+  } else {
+    store_packets(from, to);
+  }
+}
+
 template <typename T>
 __device__ inline void store(const float (&from)[kGroup], T* to, int64_t count) {
-  T stored[kGroup];
-  for (int i = 0; i < kGroup; ++i) stored[i] = from_float<T>(from[i]);
-  store_stored(stored, to, count);
+  if (in_packets(to, count)) return store_aligned(from, to);
+  for (int i = 0; i < kGroup; ++i)
+    if (i < count) to[i] = from_float<T>(from[i]);
 }
 
 // x += the group at `from`.

@@ -123,6 +123,36 @@ TEST(CrossEntropy, GivesTheSameBitsFromAWholeRowAtOnce) {
   }
 }
 
+// Aligned rows of a padded vocabulary, narrower and wider than what a GPU keeps in registers.
+TEST(CrossEntropy, OfWideRowsMatchesDouble) {
+  for (const auto& [vocabulary, padded] : {std::pair<int64_t, int64_t>{8195, 8200}, {30001, 30016}, {33003, 33008}}) {
+    SCOPED_TRACE(vocabulary);
+    Workspace w;
+    const Tensor logits = w.random({2, padded}, 5), loss = w.nans({2}), nll = w.nans({2});
+    const Doubles x = to_doubles(logits);
+    const std::vector<int32_t> targets = {static_cast<int32_t>(vocabulary - 1), 4097};
+    ops::cross_entropy(w.ctx, {.logits = logits,
+                               .targets = w.ints(targets),
+                               .valid = vocabulary,
+                               .vocabulary = vocabulary,
+                               .smoothing = 0.1f,
+                               .scalars = &kTestScalars,
+                               .loss = loss,
+                               .nll = nll});
+    for (int64_t r = 0; r < 2; ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < vocabulary; ++c) sum += std::exp(x[r * padded + c]);
+      EXPECT_NEAR(values(nll)[r], std::log(sum) - x[r * padded + targets[r]], 1e-5);
+      Doubles want(padded, 0.0);
+      for (int64_t c = 0; c < vocabulary; ++c)
+        want[c] = 0.5 * (std::exp(x[r * padded + c]) / sum -
+                         (c == targets[r] ? 0.9 : 0.1 / static_cast<double>(vocabulary - 1)));
+      const float* const got = logits.ptr<float>() + r * padded;
+      expect_close(std::vector<float>(got, got + padded), want, tolerance(vocabulary, 0.02), "gradient");
+    }
+  }
+}
+
 TEST(CrossEntropy, OfAPartNeedsTheOthersStatistics) {
   Workspace w;
   EXPECT_THROW(compute(w, kProblems[2], w.random({4, 7}), 2, /*backward=*/true, /*at_once=*/true), Error);

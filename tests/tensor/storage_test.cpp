@@ -35,6 +35,32 @@ class Storage : public ::testing::TestWithParam<DType> {
     return t;
   }
 
+  void cross_entropy_in_place(int64_t vocabulary, int64_t padded) {
+    const int64_t rows = 6;
+    const Pair logits = random({rows, padded}, 4);
+    const Tensor targets = w_.ints({0, static_cast<int32_t>(vocabulary) - 1, -1, 7, 64, 63});
+    Tensor losses[2];
+    const StepScalars scalars{.loss_scale = 100};
+    for (const bool half : {true, false}) {
+      const Tensor x = half ? logits.half : logits.full, stats = w_.nans({1, rows, 4});
+      const Tensor loss = w_.nans({rows}), nll = w_.nans({rows});
+      ops::softmax_stats(w_.ctx,
+                         {.logits = x, .targets = targets, .valid = vocabulary, .stats = stats.with_shape({rows, 4})});
+      ops::cross_entropy(w_.ctx, {.logits = x,
+                                  .targets = targets,
+                                  .stats = stats,
+                                  .valid = vocabulary,
+                                  .vocabulary = vocabulary,
+                                  .smoothing = 0.1f,
+                                  .scalars = &scalars,
+                                  .loss = loss,
+                                  .nll = nll});
+      losses[half] = loss;
+    }
+    expect_near(losses[1], losses[0], "loss");
+    expect_rounded(logits, "gradient");
+  }
+
   void expect_rounded(const Pair& p, const char* what) {
     const Tensor widened = w_.nans(p.half.shape);
     ops::cast(w_.ctx, {.x = p.half, .y = widened});
@@ -221,29 +247,10 @@ TEST_P(Storage, AttentionOfEveryTile) {
 }
 
 TEST_P(Storage, CrossEntropyInPlace) {
-  const int64_t rows = 6, vocabulary = 150, padded = 152;
-  const Pair logits = random({rows, padded}, 4);
-  const Tensor targets = w_.ints({0, 149, -1, 7, 64, 63});
-  Tensor losses[2];
-  const StepScalars scalars{.loss_scale = 100};
-  for (const bool half : {true, false}) {
-    const Tensor x = half ? logits.half : logits.full, stats = w_.nans({1, rows, 4});
-    const Tensor loss = w_.nans({rows}), nll = w_.nans({rows});
-    ops::softmax_stats(w_.ctx,
-                       {.logits = x, .targets = targets, .valid = vocabulary, .stats = stats.with_shape({rows, 4})});
-    ops::cross_entropy(w_.ctx, {.logits = x,
-                                .targets = targets,
-                                .stats = stats,
-                                .valid = vocabulary,
-                                .vocabulary = vocabulary,
-                                .smoothing = 0.1f,
-                                .scalars = &scalars,
-                                .loss = loss,
-                                .nll = nll});
-    losses[half] = loss;
+  for (const auto& [vocabulary, padded] : {std::pair<int64_t, int64_t>{150, 152}, {149, 149}, {9001, 9008}}) {
+    SCOPED_TRACE(vocabulary);
+    cross_entropy_in_place(vocabulary, padded);
   }
-  expect_near(losses[1], losses[0], "loss");
-  expect_rounded(logits, "gradient");
 }
 
 TEST_P(Storage, RowsAndBestColumns) {

@@ -37,10 +37,6 @@ __device__ inline int column_of(int group, int i) { return 8 * group + 2 * (lane
 
 // Two neighbouring elements; `to` is aligned for both.
 template <typename T>
-__device__ inline uint32_t rounded_pair(float first, float second) {
-  return from_float<T>(first).bits | static_cast<uint32_t>(from_float<T>(second).bits) << 16;
-}
-template <typename T>
 __device__ inline void store_pair(T* to, float first, float second) {
   *reinterpret_cast<uint32_t*>(to) = rounded_pair<T>(first, second);
 }

@@ -1,0 +1,43 @@
+// tensor/cuda/intrinsics.cuh: single instructions of the PTX ISA (sm_80 and newer) that CUDA C++ has no operator for:
+// rounding to half precision, an approximate exponential. The emulated device has a file of this name with the same
+// interface.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "tensor/elementary.h"
+#include "tensor/half.h"
+
+namespace weft::cuda {
+
+// Two numbers rounded to nearest, ties to even, as from_float(); the first one in the low half. NaN becomes NaN.
+template <typename T>
+__device__ uint32_t rounded_pair(float first, float second);
+template <>
+__device__ inline uint32_t rounded_pair<BFloat16>(float first, float second) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+template <>
+__device__ inline uint32_t rounded_pair<Float16>(float first, float second) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
+// 16 bytes at a multiple of 16. (The compiler splits an assignment of four computed words.)
+__device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("st.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
+// 2^x, relative error below 2^-22 (PTX ISA, ex2.approx.ftz.f32); 0 where 2^x is subnormal.
+__device__ inline float exp2_approximate(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+}  // namespace weft::cuda
