@@ -1,6 +1,6 @@
 // tensor/cuda/intrinsics.cuh: single instructions of the PTX ISA (sm_80 and newer) that CUDA C++ has no operator for:
-// rounding to half precision, an approximate exponential. The emulated device has a file of this name with the same
-// interface.
+// rounding to half precision, an approximate exponential, asynchronous copies to shared memory. The emulated device has
+// a file of this name with the same interface.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,6 +31,22 @@ __device__ inline uint32_t rounded_pair<Float16>(float first, float second) {
 // 16 bytes at a multiple of 16. (The compiler splits an assignment of four computed words.)
 __device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("st.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
+// Copies 16 bytes from global to shared memory without passing through registers, or writes zeros there if they do not
+// `exist`: then `from` is not read. Copies begin at once and are done when the thread has awaited their group; others
+// see them after a barrier. Both addresses are multiples of 16.
+__device__ inline void copy_async(void* to, const void* from, bool exist) {
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+      "l"(from), "r"(exist ? 16 : 0)
+      : "memory");
+}
+__device__ inline void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// All but the thread's last `kLeft` groups.
+template <int kLeft>
+__device__ inline void await_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
 // 2^x, relative error below 2^-22 (PTX ISA, ex2.approx.ftz.f32); 0 where 2^x is subnormal.

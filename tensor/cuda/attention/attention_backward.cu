@@ -10,7 +10,7 @@
 
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
-#include "tensor/elementary.h"
+#include "tensor/cuda/exponential.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -79,7 +79,7 @@ struct ChunkRows {
 };
 
 // Turns scores in `p` and dP in `d_s` into P M and dS.
-template <Side kOwner>
+template <typename T, Side kOwner>
 __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<kOwner>& stats, float scale,
                                        const Kept& kept, float keep_scale, Accumulators<kChunk>& p,
                                        Accumulators<kChunk>& d_s) {
@@ -87,7 +87,7 @@ __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<k
     for (int i = 0; i < 4; ++i) {
       const int query = QueryStats<kOwner>::index(group, i);
       const bool sees = rows.template sees<kOwner>(group, i);
-      const float probability = sees ? exp_of(scale * p.v[group][i] - stats.lse[query]) : 0.0f;
+      const float probability = sees ? exp_for<T>(scale * p.v[group][i] - stats.lse[query]) : 0.0f;
       const float factor = kept(group, i) ? keep_scale : 0.0f;
       const float d_score = scale * probability * (d_s.v[group][i] * factor - stats.delta[query]);
       d_s.v[group][i] = sees ? d_score : 0.0f;
@@ -120,6 +120,7 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
     __syncwarp();
     load_rows<kChunk, kHead>(a.other.first.at(other_head), row, count, tiles.other_first);
     load_rows<kChunk, kHead>(a.other.second.at(other_head), row, count, tiles.other_second);
+    await_copies<0>();
     __syncwarp();
     Accumulators<kChunk> p, d_s;
     Products<T>::template by_rows<kHead>(tiles.own_first, tiles.other_first, p);
@@ -130,8 +131,8 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
       const int64_t mask_row = static_cast<int64_t>(query_head) * a.num_queries;
       kept = queries ? kept_of_queries(dropout, mask_row + first, row) : kept_of_keys(dropout, mask_row + row, first);
     }
-    score_gradients({first - own_begin, begin, count, a.causal}, stats, a.scale, kept,
-                    dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
+    score_gradients<T>({first - own_begin, begin, count, a.causal}, stats, a.scale, kept,
+                       dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
     Products<T>::template by_columns<kHead>(d_s, tiles.other_first, d_first);
     if constexpr (kOwner == Side::keys) Products<T>::template by_columns<kHead>(p, tiles.other_second, d_second);
   }
@@ -141,7 +142,7 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
 }
 
 template <typename T, int kHead, Side kOwner>
-__global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<T>)
+__global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<T, BackwardTiles<T, kHead>, 3>)
     attention_backward_kernel(Backward<T> a) {
   using Tiles = BackwardTiles<T, kHead>;
   const int first = first_row<Tiles>(kTileRows), last = smaller(first + kTileRows, a.num_rows);

@@ -5,7 +5,7 @@
 
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
-#include "tensor/elementary.h"
+#include "tensor/cuda/exponential.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -38,7 +38,7 @@ struct OnlineSoftmax {
 
   // Turns the scores of a chunk of keys into e^(score - max). A row sees `visible` keys of the chunk. Earlier
   // sums, here and in y, are rescaled to the new maximum.
-  template <int kHead>
+  template <typename T, int kHead>
   __device__ void add(Accumulators<kChunk>& s, const int (&visible)[2], float scale, Accumulators<kHead>& y) {
     for (int row = 0; row < 2; ++row) {
       float largest = max[row];
@@ -51,7 +51,7 @@ struct OnlineSoftmax {
       }
       largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 1));
       largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, 2));
-      const float shrink = exp_of(max[row] - largest);
+      const float shrink = exp_for<T>(max[row] - largest);
       max[row] = largest;
       sum[row] *= shrink;
       for (int group = 0; group < kHead / 8; ++group) {
@@ -59,7 +59,7 @@ struct OnlineSoftmax {
       }
       for (int group = 0; group < kChunk / 8; ++group) {
         for (int i = 2 * row; i < 2 * row + 2; ++i) {
-          s.v[group][i] = exp_of(s.v[group][i] - largest);
+          s.v[group][i] = exp_for<T>(s.v[group][i] - largest);
           sum[row] += s.v[group][i];
         }
       }
@@ -85,19 +85,22 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
     __syncwarp();
     load_rows<kChunk, kHead>(a.k.at(k_head), k_begin + key, count, tiles.k);
     load_rows<kChunk, kHead>(a.v.at(k_head), k_begin + key, count, tiles.v);
+    await_copies<1>();  // of the keys
     __syncwarp();
     Accumulators<kChunk> p;
     Products<T>::template by_rows<kHead>(tiles.q, tiles.k, p);
     int visible[2];
     for (int row = 0; row < 2; ++row)
       visible[row] = a.causal ? smaller(count, first + row_of(2 * row) - q_begin - key + 1) : count;
-    softmax.add(p, visible, a.scale, y);
+    softmax.template add<T>(p, visible, a.scale, y);
     if (dropout.rate > 0) {
       const Kept kept = kept_of_queries(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key);
       for (int group = 0; group < kChunk / 8; ++group) {
         for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
       }
     }
+    await_copies<0>();
+    __syncwarp();
     Products<T>::template by_columns<kHead>(p, tiles.v, y);
   }
   for (int row = 0; row < 2; ++row) {
@@ -114,7 +117,7 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
 }
 
 template <typename T, int kHead>
-__global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T>)
+__global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T, ForwardTiles<T, kHead>, 4>)
     attention_forward_kernel(Forward<T> a) {
   using Tiles = ForwardTiles<T, kHead>;
   const int first = first_row<Tiles>(a.tile_rows), last = smaller(first + a.tile_rows, a.num_queries);

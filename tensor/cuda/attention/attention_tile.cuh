@@ -82,20 +82,33 @@ __device__ inline void load_packet(const Head<const T>& head, int64_t row, int c
   }
 }
 
-// Loads `count` rows of a head into a tile [kRows, kHead]; the rest of the tile is 0.
+// Begins to load `count` rows of a head into a tile [kRows, kHead], as a group of copies; the rest of the tile is 0.
+// Eight copies a lane begin at once: the loop is unrolled, and its only branch is outside.
 template <int kRows, int kHead, typename T>
 __device__ inline void load_rows(const Head<const T>& head, int row, int count, T* tile) {
-  constexpr int kPackets = kHead / Packet<T>::kSize;  // of a row
-  static_assert(kRows * kPackets % kWarp == 0);
-  for (int n = 0; n < kRows * kPackets / kWarp; ++n) {
-    const int i = n * kWarp + lane_id(), r = i / kPackets, col = i % kPackets * Packet<T>::kSize;
-    load_packet(head, row + r, col, r < count, tile + r * kStride<T, kHead> + col);
+  constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets of a row
+  static_assert(kWarp % kPackets == 0 && kRows % kRowsAtOnce == 0);
+  const int lane_row = lane_id() / kPackets, col = lane_id() % kPackets * Packet<T>::kSize;
+  T* const to = tile + lane_row * kStride<T, kHead> + col;
+  if (head.wide) {
+    const T* const from = head.data + col;
+    const int stride = static_cast<int>(head.stride);  // one instruction an address: few registers
+    const int rows = col < head.size ? count : 0;
+#pragma unroll 8
+    for (int r = 0; r < kRows; r += kRowsAtOnce)
+      copy_async(to + r * kStride<T, kHead>, from + int64_t{row + lane_row + r} * stride, lane_row + r < rows);
+  } else {
+#pragma unroll 1
+    for (int r = 0; r < kRows; r += kRowsAtOnce)
+      load_packet(head, row + lane_row + r, col, lane_row + r < count, to + r * kStride<T, kHead>);
   }
+  end_copy_group();
 }
 
 // Stores the rows of `c` whose bits are set to rows of a head from `row` on, through the same rows of `tile`.
 template <int kHead, typename T>
 __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T* tile, const Head<T>& head, int row) {
+  await_copies<0>();  // to `tile`
   __syncwarp();
   for (int i = 0; i < 4; i += 2) {
     if ((rows >> row_of(i) & 1u) == 0) continue;
@@ -130,10 +143,13 @@ inline constexpr int kThreads = std::clamp<int>(96 * 1024 / static_cast<int>(siz
 template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
-// Blocks per multiprocessor that the register count must allow. 0 leaves it to the compiler, which for f32
+// Blocks per multiprocessor that the register count must allow: in half precision as many as the shared memory of an
+// sm_90 allows, at most kMost. Left alone, the compiler would keep the addresses of all copies of a chunk; for f32 it
 // would rather spill registers than have fewer blocks.
-template <typename T>
-inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : 0;
+template <typename T, typename Tiles, int kMost>
+inline constexpr int kMinBlocks = std::is_same_v<T, float>
+                                      ? 1
+                                      : std::clamp<int>(220 * 1024 / (kWarps<Tiles> * sizeof(Tiles)), 1, kMost);
 
 template <typename Tiles>
 __device__ inline Tiles& tiles_of_warp() {

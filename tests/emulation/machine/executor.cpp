@@ -81,7 +81,10 @@ void Executor::run_block(const Kernel& kernel, uint64_t block) {
   const SharedMemory shared = kernel.shared();
   std::memset(shared.begin, 0xFF, static_cast<size_t>(shared.dynamic - shared.begin) + kernel.shared_bytes);
 
-  for (Thread& thread : threads_) thread.fiber = nullptr;
+  for (Thread& thread : threads_) {
+    thread.fiber = nullptr;
+    thread.copies.forget();
+  }
   ready_warps_ = 0;
   for (int w = 0; w < num_warps_; ++w) {
     Warp& warp = warps_[static_cast<size_t>(w)];
@@ -232,6 +235,9 @@ std::string Executor::who_waits() const {
 }
 
 int lane() { return Executor::running().lane(); }
+void copy_later(const LateCopy& copy) { Executor::running().copies().add(copy); }
+void end_copy_group() { Executor::running().copies().end_group(); }
+void await_copies(int left) { Executor::running().copies().await(left); }
 
 void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, std::source_location where) {
   Executor::running().meet(mask, deposit, meeting, what, where);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/emulation/machine/fiber.h"
+#include "tests/emulation/machine/late_copies.h"
 #include "tests/emulation/machine/limits.h"
 #include "tests/emulation/runtime/device.h"
 #include "tests/emulation/runtime/random.h"
@@ -39,6 +40,7 @@ class Executor {
   // For device code, on the calling thread's fibre.
   void synchronize_threads(Place where);
   void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, Place where);
+  LateCopies& copies() { return current_->copies; }
   int lane() const { return static_cast<int>(current_ - threads_.data()) % kWarpSize; }
 
  private:
@@ -51,6 +53,7 @@ class Executor {
     unsigned mask = 0;
     Meeting meeting = nullptr;
     void* deposit = nullptr;
+    LateCopies copies;
   };
   struct Warp {
     uint32_t lanes = 0;       // existing lanes

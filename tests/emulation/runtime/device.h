@@ -51,6 +51,17 @@ inline constexpr int kWarpSize = 32;
 
 int lane();  // of the calling thread
 
+// ---- asynchronous copies to shared memory, of the calling thread
+
+struct LateCopy {
+  void* to;
+  const void* from;  // nullptr: zeros
+  size_t bytes;
+};
+void copy_later(const LateCopy& copy);
+void end_copy_group();
+void await_copies(int left);  // all groups but the last `left` ones
+
 // Rendezvous of the lanes in `mask`: each contributes a pointer; the last one calls `meeting` once with all
 // of them (nullptr: not in `mask`), then all continue. All lanes pass the same function; `what` and `where`
 // are for messages.

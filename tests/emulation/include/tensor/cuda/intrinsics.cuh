@@ -11,6 +11,7 @@
 
 #include "tensor/elementary.h"
 #include "tensor/half.h"
+#include "tests/emulation/runtime/device.h"
 
 namespace weft::cuda {
 
@@ -23,6 +24,18 @@ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0) throw std::runtime_error("st.v4: not at a multiple of 16 bytes");
   const uint32_t words[4] = {a, b, c, d};
   std::memcpy(to, words, sizeof words);
+}
+
+// The copies are made as late as possible: when they are awaited.
+inline void copy_async(void* to, const void* from, bool exist) {
+  if (reinterpret_cast<uintptr_t>(to) % 16 != 0 || (exist && reinterpret_cast<uintptr_t>(from) % 16 != 0))
+    throw std::runtime_error("cp.async: not at a multiple of 16 bytes");
+  emulation::copy_later({to, exist ? from : nullptr, 16});
+}
+inline void end_copy_group() { emulation::end_copy_group(); }
+template <int kLeft>
+inline void await_copies() {
+  emulation::await_copies(kLeft);
 }
 
 inline float exp2_approximate(float x) {
