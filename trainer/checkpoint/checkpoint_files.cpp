@@ -155,6 +155,16 @@ std::string newest_checkpoint_until(const std::string& root, int64_t step) {
   return "";
 }
 
+std::string newest_whole_checkpoint_until(const std::string& root, int64_t step) {
+  for (const std::string& folder : step_folders(root)) {
+    if (step_of(folder) > step) continue;
+    const std::string reason = reason_against(folder, verify_checkpoint);
+    if (reason.empty()) return folder;
+    report_passed_over(folder, reason);
+  }
+  return "";
+}
+
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   const std::set<std::string> pointed = targets_of_links(root);

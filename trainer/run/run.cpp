@@ -103,6 +103,7 @@ void Run::start(const std::string& resume_from) {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
     trainer_->snapshot(state_);
     if (!is_main_rank()) return;
+    folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
     log_.open(folder_->log(), state_.step, state_.validation_due);
   });
@@ -139,7 +140,7 @@ bool Run::finished(StopRequest request) const {
 std::string Run::known_good_checkpoint() {  // empty if there is none
   std::string good;
   all_or_none(mesh_.world(), [&] {
-    if (is_main_rank()) good = newest_checkpoint_until(folder_->checkpoints(), state_.divergence.good_until);
+    if (is_main_rank()) good = newest_whole_checkpoint_until(folder_->checkpoints(), state_.divergence.good_until);
   });
   return mesh_.world().broadcast_string(good, /*root=*/0);
 }
@@ -219,8 +220,8 @@ int Run::loop() {
   bool last = finished(mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1 ? StopRequest::finish
                                                                                             : StopRequest::none);
   if (last && !state_.validation_due)
-    log_.message(
-        fmt::format("nothing is left to do after step {}: give more train.steps or train.minutes", state_.step));
+    log_.message(fmt::format("nothing is left to do after step {}: give more {}", state_.step,
+                             out_of_patience() ? "train.patience" : "train.steps or train.minutes"));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
     if (best_is_new_) save(last);

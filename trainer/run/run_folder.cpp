@@ -48,7 +48,6 @@ bool RunFolder::would_begin(const std::string& path, bool fresh) {
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   lock_ = locked(path + "/.lock");
-  fs::remove(path + "/finished");
   if (fresh || !fs::exists(checkpoints())) {  // without its checkpoints a run begins again, but keeps its log
     set_aside(checkpoints());
     set_aside(log());
@@ -65,6 +64,8 @@ void RunFolder::require_visible(const std::string& path) {
                     "system that all hosts share",
                     path));
 }
+
+void RunFolder::note_started() const { fs::remove(path_ + "/finished"); }
 
 void RunFolder::note_finished(int64_t step) const {
   write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));

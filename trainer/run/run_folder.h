@@ -28,7 +28,8 @@ class RunFolder {
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string config() const { return path_ + "/config.cfg"; }
-  void note_finished(int64_t step) const;  // writes the file `finished`, which the next run here removes
+  void note_started() const;               // removes the file `finished` of an earlier start
+  void note_finished(int64_t step) const;  // writes it
 
  private:
   std::string path_;

@@ -91,6 +91,22 @@ TEST(DivergedRun, GoesBackToTheLastGoodCheckpointThatAnEarlierStartKept) {
   EXPECT_LT(log_without_times(c).back().at("nll"), 6);
 }
 
+TEST(DivergedRun, PassesOverADamagedCheckpoint) {
+  const TemporaryFolder folder;
+  RunConfig c = diverging_config(folder);
+  c.train.keep_every = 5;
+  c = ruined(c);
+  error_of_training(c);
+  const std::string weights = c.train.output + "/checkpoints/step-00000020/model.safetensors";
+  std::string bytes = read_file(weights);
+  bytes.back() ^= 1;
+  write_file_atomically(weights, bytes);
+  c.schedule.lr = 1e-3, c.train.on_divergence = OnDivergence::rollback;
+  train_for(c, 100);
+  ASSERT_EQ(rollbacks(c).size(), 1u);
+  EXPECT_EQ(rollbacks(c).front().second, 15);
+}
+
 TEST(DivergedRun, StoppedAndResumedAroundARollbackIsBitEqualToOneThatWasNotStopped) {
   const TemporaryFolder whole_folder, parts_folder;
   RunConfig whole = diverging_config(whole_folder), parts = diverging_config(parts_folder);

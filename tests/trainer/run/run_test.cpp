@@ -116,6 +116,15 @@ TEST(Run, AFinishedRunIsLeftAsItIs) {
   EXPECT_EQ(logged(c, "loss").size(), 6u);
 }
 
+TEST(Run, ARefusedStartLeavesAFinishedRunFinished) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  run(c);
+  c.train.seed = 7;
+  refusal_of_run(c);
+  EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
+}
+
 TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
