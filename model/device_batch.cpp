@@ -1,15 +1,23 @@
 // model/device_batch.cpp: a block's ids, positions and offsets on the device.
 #include "model/device_batch.h"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
-// With fixed shapes there are `most` sentences; the last ones are empty.
+// The sentence of each row, -1: none, and then the offsets: one upload. With fixed shapes there are `most` sentences;
+// the last ones are empty.
 SequenceRanges load_ranges(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
   if (p.fixed_shapes) offsets.resize(static_cast<size_t>(most) + 1, offsets.back());
-  const Tensor t = upload(p, offsets, rows + 1);
-  const int64_t sentences = static_cast<int64_t>(offsets.size()) - 1;
-  return {.begin = t.slice_rows(0, sentences), .end = t.slice_rows(1, sentences)};
+  const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
+  std::vector<int32_t> values(static_cast<size_t>(rows), -1);
+  for (int32_t i = 0; i < sentences; ++i) std::fill(values.begin() + offsets[i], values.begin() + offsets[i + 1], i);
+  values.insert(values.end(), offsets.begin(), offsets.end());
+  const Tensor t = upload(p, values, 2 * rows + 1);
+  return {.begin = t.slice_rows(rows, sentences),
+          .end = t.slice_rows(rows + 1, sentences),
+          .of_row = t.slice_rows(0, rows)};
 }
 
 }  // namespace

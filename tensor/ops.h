@@ -203,6 +203,7 @@ struct Rotary {
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
   int64_t longest = 0;  // no sentence has more rows (bounds scratch memory); 0: up to all rows of the tensor
+  Tensor of_row = {};   // ? [R] i32: the sentence of each row, -1: none; spares a GPU a search in begin and end
 };
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own

@@ -42,6 +42,15 @@ class Checker {
       if (begin < 0 || begin > end || end > rows.rows())
         fail_op(fmt::format("{}: sentence {} has rows {} to {} of {}", name, i, begin, end, rows.rows()));
     });
+    if (!s.of_row.empty()) require_same_sentences(s, name, rows.rows());
+  }
+  void require_same_sentences(const SequenceRanges& s, const char* name, int64_t rows) {
+    require_type(s.of_row, name, OperandType::i32);
+    if (s.of_row.numel() != rows) fail_op(fmt::format("{}: sentences of {} of {} rows", name, s.of_row.numel(), rows));
+    for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
+      for (int32_t row = begin; row < end; ++row)
+        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} is of sentence {}", name, row, i));
+    });
   }
   void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {

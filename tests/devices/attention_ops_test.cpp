@@ -28,7 +28,11 @@ Side random_side(RandomArguments& r, int64_t sentences) {
     end.push_back(static_cast<int32_t>(row += length));
     longest = std::max(longest, length);
   }
-  return {{r.ints(begin), r.ints(end), r.coin() ? longest : 0}, row + r.from(1, 9)};
+  const int64_t rows = row + r.from(1, 9);
+  std::vector<int32_t> of_row(static_cast<size_t>(rows), -1);
+  for (size_t i = 0; i < begin.size(); ++i)
+    std::fill(of_row.begin() + begin[i], of_row.begin() + end[i], static_cast<int32_t>(i));
+  return {{r.ints(begin), r.ints(end), r.coin() ? longest : 0, r.coin() ? r.ints(of_row) : Tensor{}}, rows};
 }
 
 struct Arguments {

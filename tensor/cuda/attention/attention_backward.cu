@@ -153,9 +153,9 @@ __global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<
   load_rows<kTileRows, kHead>(a.own.first.at(head), first, last - first, tiles.own_first);
   load_rows<kTileRows, kHead>(a.own.second.at(head), first, last - first, tiles.own_second);
 
-  const uint32_t left = for_each_sentence(a.own_rows, a.num_sentences, first, last, [&](const Visit& visit) {
-    differentiate<T, kHead, kOwner>(a, dropout, visit, first, tiles);
-  });
+  SentencesOfTile sentences(a.own_rows, a.num_sentences, first, last);
+  for (Visit visit; sentences.next(visit);) differentiate<T, kHead, kOwner>(a, dropout, visit, first, tiles);
+  const uint32_t left = sentences.unused_rows();
   if (left == 0) return;
   store_rows(Accumulators<kHead>{}, left, tiles.own_first, a.d_first.at(head), first);
   if constexpr (kOwner == Side::keys)

@@ -127,9 +127,9 @@ __global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T
   const int head = static_cast<int>(blockIdx.y);
   load_rows<kTileRows, kHead>(a.q.at(head), first, last - first, tiles.q);
 
-  const uint32_t left = for_each_sentence(a.q_rows, a.num_sentences, first, last, [&](const Visit& visit) {
-    attend<T, kHead>(a, dropout, visit, first, tiles);
-  });
+  SentencesOfTile sentences(a.q_rows, a.num_sentences, first, last);
+  for (Visit visit; sentences.next(visit);) attend<T, kHead>(a, dropout, visit, first, tiles);
+  const uint32_t left = sentences.unused_rows();
   if (left == 0) return;
   store_rows(Accumulators<kHead>{}, left, tiles.q, a.y.at(head), first);
   if (a.lse != nullptr && left >> lane_id() & 1u) a.lse[head * a.lse_stride + first + lane_id()] = 0.0f;

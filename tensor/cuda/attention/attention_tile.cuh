@@ -39,8 +39,9 @@ Head<T> first_head(const Tensor& t, int64_t heads) {
 }
 
 struct SentenceRows {
-  const int32_t *begin, *end;
-  explicit SentenceRows(const ops::SequenceRanges& s) : begin(s.begin.ptr<int32_t>()), end(s.end.ptr<int32_t>()) {}
+  const int32_t *begin, *end, *of_row;  // of_row: ?
+  explicit SentenceRows(const ops::SequenceRanges& s)
+      : begin(s.begin.ptr<int32_t>()), end(s.end.ptr<int32_t>()), of_row(vector_of<int32_t>(s.of_row)) {}
 };
 
 // A sentence and its rows within a tile.
@@ -49,25 +50,51 @@ struct Visit {
   __device__ uint32_t rows(int first) const { return ((1u << (end - begin)) - 1u) << (begin - first); }  // bits
 };
 
-// The whole warp calls visit(Visit) for each sentence with rows in [first, last), by number. Sentences may be
-// in any order and share no row. Returns a bit for each row of no sentence.
-template <typename F>
-__device__ inline uint32_t for_each_sentence(const SentenceRows& rows, int num_sentences, int first, int last,
-                                             const F& visit) {
-  uint32_t left = (1u << (last - first)) - 1u;
-  for (int base = 0; base < num_sentences && left != 0; base += kWarp) {
-    const int mine = base + lane_id();
-    const int begin = mine < num_sentences ? std::max<int>(rows.begin[mine], first) : last;
-    const int end = mine < num_sentences ? smaller(rows.end[mine], last) : last;
-    for (uint32_t found = __ballot_sync(0xFFFFFFFFu, begin < end); found != 0; found &= found - 1) {
-      const int source = __ffs(static_cast<int>(found)) - 1;
-      const Visit next{base + source, __shfl_sync(0xFFFFFFFFu, begin, source), __shfl_sync(0xFFFFFFFFu, end, source)};
-      visit(next);
-      left &= ~next.rows(first);
-    }
+// Finds the sentences with rows in [first, last), for a whole warp. They share no row.
+class SentencesOfTile {
+ public:
+  __device__ SentencesOfTile(const SentenceRows& rows, int num_sentences, int first, int last)
+      : rows_(rows), num_sentences_(num_sentences), first_(first), last_(last), left_((1u << (last - first)) - 1u) {
+    if (rows.of_row == nullptr) return;
+    const int row = first + lane_id();
+    begin_ = row < last ? rows.of_row[row] : -1;
+    found_ = __ballot_sync(0xFFFFFFFFu, begin_ >= 0);
   }
-  return left;
-}
+
+  // The next one, by number or, with of_row, by row; false after the last one.
+  __device__ bool next(Visit& visit) {
+    if (rows_.of_row != nullptr) {  // found_: rows of sentences that are not visited yet, begin_: the lane's row's one
+      if (found_ == 0) return false;
+      const int row = __ffs(static_cast<int>(found_)) - 1, sentence = __shfl_sync(0xFFFFFFFFu, begin_, row);
+      const uint32_t own = __ballot_sync(0xFFFFFFFFu, begin_ == sentence);
+      visit = {sentence, first_ + row, first_ + row + __popc(own)};
+      found_ &= ~own;
+    } else {  // found_: those of the 32 sentences up to next_ that have rows here; [begin_, end_): the lane's one's
+      while (found_ == 0) {
+        if (next_ >= num_sentences_ || left_ == 0) return false;
+        const int mine = next_ + lane_id();
+        begin_ = mine < num_sentences_ ? std::max<int>(rows_.begin[mine], first_) : last_;
+        end_ = mine < num_sentences_ ? smaller(rows_.end[mine], last_) : last_;
+        found_ = __ballot_sync(0xFFFFFFFFu, begin_ < end_);
+        next_ += kWarp;
+      }
+      const int source = __ffs(static_cast<int>(found_)) - 1;
+      visit = {next_ - kWarp + source, __shfl_sync(0xFFFFFFFFu, begin_, source),
+               __shfl_sync(0xFFFFFFFFu, end_, source)};
+      found_ &= found_ - 1;
+    }
+    left_ &= ~visit.rows(first_);
+    return true;
+  }
+
+  __device__ uint32_t unused_rows() const { return left_; }  // after the last one: a bit for each row of no sentence
+
+ private:
+  const SentenceRows rows_;
+  const int num_sentences_, first_, last_;
+  uint32_t left_, found_ = 0;
+  int begin_ = 0, end_ = 0, next_ = 0;
+};
 
 // Copies a packet of a row to `to`, which is aligned for it; 0 beyond the row's end, or all 0 unless
 // `exists`.

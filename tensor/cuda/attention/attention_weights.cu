@@ -28,7 +28,8 @@ template <typename T>
 __global__ void __launch_bounds__(kWarp* kQueriesPerBlock) attention_weights_kernel(Weights<T> a) {
   const int query = static_cast<int>(blockIdx.x) * kQueriesPerBlock + static_cast<int>(threadIdx.x) / kWarp;
   if (query >= a.num_queries) return;
-  for_each_sentence(a.q_rows, a.num_sentences, query, query + 1, [&](const Visit& visit) {
+  SentencesOfTile sentences(a.q_rows, a.num_sentences, query, query + 1);
+  for (Visit visit; sentences.next(visit);) {
     const int k_begin = a.k_rows.begin[visit.sentence], num_keys = a.k_rows.end[visit.sentence] - k_begin;
     for (int head = a.first_head; head < a.first_head + a.num_heads; ++head) {
       const float lse = a.lse[head * a.lse_stride + query];
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kWarp* kQueriesPerBlock) attention_weights_ker
         a.y[query * a.y_stride + key] += a.factor * exp_of(a.scale * score - lse);
       }
     }
-  });
+  }
 }
 
 }  // namespace

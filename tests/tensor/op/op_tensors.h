@@ -35,6 +35,7 @@ class OpPointers {
   void ranges(const char* name, const weft::ops::SequenceRanges& s, const Tensor&) {
     in(name, s.begin, "B");
     in(name, s.end, "B");
+    in(name, s.of_row, "R");
   }
   void dropout(const Dropout& d) { scalars(d.scalars); }
   void scalars(const StepScalars* const& s) {
