@@ -21,7 +21,8 @@ double chunks_of(const AttentionCost& cost, const AttentionShape& s, size_t i, i
   int64_t begin = 0, end = others;
   if (s.causal && cost.owns_keys) begin = (std::max<int64_t>(own, first) - own) / cost.chunk_rows * cost.chunk_rows;
   if (s.causal && !cost.owns_keys) end = std::min(std::min<int64_t>(s.own.end[i], last) - own, others);
-  return static_cast<double>((std::max<int64_t>(end - begin, 0) + cost.chunk_rows - 1) / cost.chunk_rows * s.group);
+  const int64_t chunks = (std::max<int64_t>(end - begin, 0) + cost.chunk_rows - 1) / cost.chunk_rows;
+  return static_cast<double>(chunks * s.group);
 }
 
 // Sentences are in the order of their rows.
@@ -42,7 +43,8 @@ std::vector<AttentionTile> tiles_of(const AttentionCost& cost, const AttentionSh
       tile.chunks += chunks_of(cost, s, i, first, last);
     }
     const auto searches = [](size_t sentences) {
-      return static_cast<double>((sentences + kSentencesOfSearch - 1) / kSentencesOfSearch);
+      const size_t groups = (sentences + kSentencesOfSearch - 1) / kSentencesOfSearch;
+      return static_cast<double>(groups);
     };
     tile.searches = searches(seen);
     tile.vain_searches = covered == last - first ? 0 : searches(count) - tile.searches;

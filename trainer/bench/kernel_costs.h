@@ -14,13 +14,13 @@ inline constexpr double kKernelRamp = 1.0e-6;  // seconds from a kernel's start 
 inline constexpr double kIpc = 3.0;  // instructions of warps that a SM with enough of them issues in a cycle, of 4
 
 struct KernelCost {
-  std::string_view op;             // of tensor/ops.h; a product's own passes are "gemm bias" and "gemm d_bias"
-  std::string_view kernel;         // an op's kernels run in the order of the table
-  std::string_view elements = "";  // the operand whose elements it processes; "": it is bound by latency alone
-  double instructions = 0;         // of a thread, an element
-  double bytes = 0;                // moved, as a multiple of the op's (OpCost)
-  double latency = 0;              // seconds: serial loads, and what else no other work hides
-  int sms = 0;                     // that its grid fills; 0: all
+  std::string_view op;        // of tensor/ops.h; a product's own passes are "gemm bias" and "gemm d_bias"
+  std::string_view kernel;    // an op's kernels run in the order of the table
+  std::string_view elements;  // the operand whose elements it processes; "": it is bound by latency alone
+  double instructions = 0;    // of a thread, an element
+  double bytes = 0;           // moved, as a multiple of the op's (OpCost)
+  double latency = 0;         // seconds: serial loads, and what else no other work hides
+  int sms = 0;                // that its grid fills; 0: all
   double ipc = kIpc;
   int64_t doublings = 0;    // launched once for each doubling of so many rows; 0: once
   std::string_view origin;  // of the numbers
