@@ -26,7 +26,7 @@ class OpRecord {
   OpRecord(Context& ctx, const char* name, const Arguments& a, void (*op)(Context&, const Arguments&)) {
     OpTrace* const trace = ctx.trace();
     if (trace == nullptr || !trace->keeps_ops) return;
-    trace->ops.push_back({name, cost_of(ctx, a), [a, op](Context& context) { op(context, a); }});
+    trace->ops.push_back({name, cost_of(ctx, a), operands_of(a), [a, op](Context& context) { op(context, a); }});
     trace->keeps_ops = false;
     trace_ = trace;
   }

@@ -5,6 +5,7 @@
 #include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "launch/reports/bench_report.h"
+#include "launch/reports/prediction_report.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -27,6 +28,9 @@ Measures for about 20 seconds, without a corpus:
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
   weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
 
+  weft bench --model h200 --config configs/big.cfg --cuda_graph
+                                                   predicted for a GPU from the ops' shapes: needs no GPU (docs/cuda.md)
+
 Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
 
 struct BenchOptions {
@@ -34,6 +38,7 @@ struct BenchOptions {
   int64_t vocabulary = 0;
   double seconds = 20;
   bool json = false;
+  GpuKind model = GpuKind::none;
 };
 
 BenchOptions without_a_file() {
@@ -49,9 +54,11 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("device", into.config.device, kDeviceSentence);
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
   options.add("cuda_graph", into.config.train.cuda_graph, "GPUs: replay steps as CUDA graphs, see train.cuda_graph");
-  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = those of the file, or 8000");
+  options.add("vocabulary", into.vocabulary,
+              "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");
   options.add("json", into.json, "print JSON");
+  options.add("model", into.model, "measure nothing, but predict the step of one such GPU: h100, h200 or a100");
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);
   options.section("parallel", into.config.parallel);
@@ -61,6 +68,14 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
+}
+
+int print_prediction(const BenchOptions& o, const Communicator& world) {
+  if (world.size() > 1)
+    fail(ErrorKind::usage, fmt::format("--model predicts one GPU, but {} ranks started: start one", world.size()));
+  const Prediction prediction = predict(o.model, resolve_prediction(o.config));
+  std::fputs((o.json ? prediction_json(prediction) : prediction_text(prediction)).c_str(), stdout);
+  return 0;
 }
 
 }  // namespace
@@ -78,6 +93,7 @@ int run_bench(const CommandContext& context) {
   if (options.vocabulary > 0)
     options.config.model.source_vocabulary = options.config.model.target_vocabulary = options.vocabulary;
   Communicator& world = *context.world;
+  if (options.model != GpuKind::none) return print_prediction(options, world);
   const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
   const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);
   if (world.is_main_rank()) std::fputs((options.json ? bench_json(report) : bench_text(report)).c_str(), stdout);

@@ -32,8 +32,34 @@ class Bytes {  // of all operands: twice for one that is added to, none for scra
   void scalars(const StepScalars*) {}
 };
 
+class Operands {  // those that are given
+ public:
+  std::vector<OpTrace::Operand> all;
+
+  void in(const char* name, const Tensor& t, const char*, OperandType = OperandType::T, int64_t = -1) {
+    if (!t.empty()) all.push_back({name, t, false});
+  }
+  void out(const char* name, const Tensor& t, const char* dims, OperandType = OperandType::T, int64_t = -1) {
+    in(name, t, dims);
+  }
+  void add(const char* name, const Tensor& t, const char* dims, OperandType = OperandType::T, int64_t = -1) {
+    in(name, t, dims);
+    if (!t.empty()) all.back().added = true;
+  }
+  void scratch_memory(const char*, const Tensor&, const char*) {}
+  void size(char, int64_t) {}
+  void ranges(const char* name, const ops::SequenceRanges& s, const Tensor&) {
+    const bool queries = name[0] == 'q';
+    in(queries ? "q_rows begin" : "k_rows begin", s.begin, "B");
+    in(queries ? "q_rows end" : "k_rows end", s.end, "B");
+  }
+  void dropout(const Dropout&) {}
+  void scalars(const StepScalars*) {}
+};
+
 // Number of (query, visible key) pairs.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
+  if (ctx.dry_run() && (queries.begin.data == nullptr || keys.begin.data == nullptr)) return 0;
   const auto lengths = [&](const ops::SequenceRanges& s) {
     std::vector<int32_t> length = to_host<int32_t>(ctx, s.end);
     const std::vector<int32_t> begin = to_host<int32_t>(ctx, s.begin);
@@ -68,11 +94,16 @@ double flops_of(Context& ctx, const ops::AttentionWeights& a) {
 
 }  // namespace
 
-#define WEFT_DEFINE_COST(function, Arguments)                 \
-  OpCost cost_of(Context& ctx, const ops::Arguments& a) {     \
-    Bytes bytes;                                              \
-    ops::operands(bytes, a);                                  \
-    return {.bytes = bytes.total, .flops = flops_of(ctx, a)}; \
+#define WEFT_DEFINE_COST(function, Arguments)                          \
+  OpCost cost_of(Context& ctx, const ops::Arguments& a) {              \
+    Bytes bytes;                                                       \
+    ops::operands(bytes, a);                                           \
+    return {.bytes = bytes.total, .flops = flops_of(ctx, a)};          \
+  }                                                                    \
+  std::vector<OpTrace::Operand> operands_of(const ops::Arguments& a) { \
+    Operands operands;                                                 \
+    ops::operands(operands, a);                                        \
+    return operands.all;                                               \
   }
 WEFT_OPS(WEFT_DEFINE_COST)
 

@@ -2,7 +2,6 @@
 //
 //   OpTrace trace;
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
-//   ctx.set_trace(&trace);   // from now on each op adds a call; nullptr ends it
 // Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower
 // than untraced. Others that a step waits for, such as collectives, may add their calls
 // (parallel/traced_communicator.h). Calls never overlap, so their times add up: an op that ends in other ops
@@ -13,6 +12,8 @@
 #include <cstddef>
 #include <functional>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace weft {
 
@@ -38,9 +39,15 @@ struct OpTrace {
   };
   std::vector<Call> calls;  // in execution order
 
+  struct Operand {
+    const char* name;  // as in op_operands.h; of sentence ranges two: "q_rows begin", "q_rows end"
+    Tensor tensor;     // with null data in a dry run
+    bool added;        // the op adds to it
+  };
   struct Op {
     const char* name;
     OpCost cost;
+    std::vector<Operand> operands;        // those that are given
     std::function<void(Context&)> again;  // calls it again with the same arguments, on the current values
   };
   bool keeps_ops = false;

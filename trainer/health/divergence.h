@@ -8,6 +8,7 @@
 // per target token and without label smoothing, so they compare between batches and between settings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -224,9 +224,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
                               .parts = algorithm->parts,
                               .parts_in_any_order = algorithm->reduction == CUBLASLT_REDUCTION_SCHEME_INPLACE,
                               .workspace = static_cast<float*>(workspace)};
-  const cudaError_t enqueued = enqueue(stream, [product] {
-    require_device_memory(product);
-    compute(product);
-  });
+  const cudaError_t enqueued = enqueue(stream,
+                                       [product] {
+                                         require_device_memory(product);
+                                         compute(product);
+                                       },
+                                       Reach::device, {.what = name_of(product)});
   return enqueued == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -5,6 +5,7 @@
 #include <cublasLt.h>
 
 #include <cstdint>
+#include <string>
 
 namespace weft::emulation {
 
@@ -42,6 +43,9 @@ inline constexpr uint32_t kReluGradient = 8, kBiasGradient = 16, kGeluGradient =
 
 int64_t size_of(cudaDataType_t type);
 bool has_bits(uint32_t epilogue, uint32_t bits);
+
+// "cublasLtMatmul TN bf16 -> f32, beta 1, BGRADA": for a census of calls.
+std::string name_of(const ColumnProduct& product);
 
 // Throws if an operand is not in device memory. Both functions run with device memory accessible.
 void require_device_memory(const ColumnProduct& product);

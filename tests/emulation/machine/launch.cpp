@@ -62,12 +62,14 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedM
         Kernel{std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared});
     Device& device = machine().device(queue->device);
     const bool faulty = device.num_launches++ == device.faulty_launch;
-    machine().push(queue, {[work, faulty, device = queue->device](Access& access) {
-                     if (faulty) fail(cudaErrorIllegalAddress, "the kernel faults, as the test wanted");
-                     access.open(device);
-                     Executor::of_this_thread().run(*work, machine().draw());
-                     return Progress::finished;
-                   }});
+    machine().push(queue, {.run =
+                               [work, faulty, device = queue->device](Access& access) {
+                                 if (faulty) fail(cudaErrorIllegalAddress, "the kernel faults, as the test wanted");
+                                 access.open(device);
+                                 Executor::of_this_thread().run(*work, machine().draw());
+                                 return Progress::finished;
+                               },
+                           .counted = {.kernel = kernel}});
   });
 }
 

@@ -157,6 +157,7 @@ Progress Machine::perform(Lock& lock, Queue& queue, Access& access) {
     if (device.fault.empty()) device.fault = fault;
   }
   if (progress == Progress::finished) {
+    count(queue.device, work.counted);
     queue.work.pop_front();
     ++queue.finished;
   }
@@ -237,26 +238,28 @@ bool is_device_memory(const void* data, size_t bytes, int device) {
 
 bool is_pinned_memory(const void* data, size_t bytes) { return machine().pinned().holds(data, bytes); }
 
-cudaError_t enqueue_polled(cudaStream_t stream, std::function<bool()> poll, Reach reach) {
+cudaError_t enqueue_polled(cudaStream_t stream, std::function<bool()> poll, Reach reach, Counted counted) {
   return call([&] {
     const auto lock = machine().lock();
     const auto queue = queue_of(stream);
     machine().sound_device(queue->device);
-    machine().push(queue, {[poll = std::move(poll), reach, device = queue->device](Access& access) {
-                     reach == Reach::device ? access.open(device) : access.open_all();
-                     return poll() ? Progress::finished : Progress::blocked;
-                   }});
+    machine().push(queue, {.run =
+                               [poll = std::move(poll), reach, device = queue->device](Access& access) {
+                                 reach == Reach::device ? access.open(device) : access.open_all();
+                                 return poll() ? Progress::finished : Progress::blocked;
+                               },
+                           .counted = std::move(counted)});
   });
 }
 
-cudaError_t enqueue(cudaStream_t stream, std::function<void()> job, Reach reach) {
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> job, Reach reach, Counted counted) {
   return enqueue_polled(
       stream,
       [job = std::move(job)] {
         job();
         return true;
       },
-      reach);
+      reach, std::move(counted));
 }
 
 }  // namespace weft::emulation

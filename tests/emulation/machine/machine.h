@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulation/runtime/census.h"
 #include "tests/emulation/runtime/error.h"
 #include "tests/emulation/runtime/memory.h"
 #include "tests/emulation/runtime/random.h"
@@ -35,6 +36,7 @@ struct Point {  // in a queue's work: after the first `count` items
 struct Work {
   std::function<Progress(Access& access)> run;  // opens the memory that it accesses
   std::vector<Point> after = {};                // in addition to earlier work of its queue
+  Counted counted = {};                         // when it is finished
 };
 
 struct Queue {

@@ -11,11 +11,6 @@
 namespace weft::emulation {
 namespace {
 
-const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast"};
-  return kNames[static_cast<int>(kind)];
-}
-
 std::string text_of(const Call& call) {
   return fmt::format("{} of {} elements (type {}, operation {}, root {})", name_of(call.kind), call.count, call.type,
                      call.op, call.root);
@@ -31,6 +26,11 @@ T combine(int op, T x, T y) {
 }  // namespace
 
 size_t size_of(ncclDataType_t type) { return type == ncclFloat64 ? 8 : 4; }
+
+const char* name_of(Kind kind) {
+  constexpr const char* kNames[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast"};
+  return kNames[static_cast<int>(kind)];
+}
 
 Collective::Collective(std::shared_ptr<Member> member, const Call& call, const void* from, void* to)
     : member_(std::move(member)),

@@ -15,6 +15,7 @@
 namespace weft::emulation {
 
 size_t size_of(ncclDataType_t type);
+const char* name_of(Kind kind);
 
 class Collective {
  public:

@@ -131,11 +131,15 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
       return refuse(ncclInvalidUsage, "a communicator's collectives are on different streams");
     comm->stream = stream;
     const auto collective = std::make_shared<Collective>(comm->member, call, from, to);
-    comm->issue = [stream, collective, activity = comm->background->activity()] {
-      return enqueue_polled(stream, [collective, activity] {
-        ++*activity;
-        return collective->poll();
-      });
+    const Counted counted{.what = name_of(call.kind), .bytes = from_parts * bytes};
+    comm->issue = [stream, collective, counted, activity = comm->background->activity()] {
+      return enqueue_polled(
+          stream,
+          [collective, activity] {
+            ++*activity;
+            return collective->poll();
+          },
+          Reach::all_devices, counted);
     };
     comm->state = ncclComm::State::issuing;
     return ncclInProgress;

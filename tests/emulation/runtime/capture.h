@@ -15,6 +15,7 @@ namespace weft::emulation {
 struct GraphNode {
   std::function<Progress(Access& access)> run;
   std::vector<size_t> after;  // dependencies
+  Counted counted = {};       // each time it is replayed
 };
 using GraphNodes = std::vector<GraphNode>;
 using Frontier = std::vector<size_t>;  // dependencies of a stream's next node

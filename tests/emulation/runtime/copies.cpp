@@ -38,6 +38,13 @@ void require_kind(const Side& to, const Side& from, cudaMemcpyKind kind) {
   check(from, kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice, "source");
 }
 
+Counted counted_as(const Side& target, const Side& source, size_t bytes) {
+  const auto name = [](const Side& side) {
+    return std::string(side.device >= 0 ? "device" : side.is_pinned ? "pinned host" : "pageable host");
+  };
+  return {.what = "copy " + name(source) + " to " + name(target), .bytes = bytes};
+}
+
 Work copy_work(void* to, const void* from, size_t bytes, const Side& target, const Side& source) {
   std::shared_ptr<std::vector<std::byte>> staged;
   if (source.device < 0 && !source.is_pinned) {
@@ -45,11 +52,13 @@ Work copy_work(void* to, const void* from, size_t bytes, const Side& target, con
     staged = std::make_shared<std::vector<std::byte>>(begin, begin + bytes);
   }
   const bool only_one = target.device < 0 || source.device < 0 || target.device == source.device;
-  return {[=, device = std::max(target.device, source.device)](Access& access) {
-    only_one ? device >= 0 ? access.open(device) : access.close() : access.open_all();
-    std::memcpy(to, staged == nullptr ? from : staged->data(), bytes);
-    return Progress::finished;
-  }};
+  return {.run =
+              [=, device = std::max(target.device, source.device)](Access& access) {
+                only_one ? device >= 0 ? access.open(device) : access.close() : access.open_all();
+                std::memcpy(to, staged == nullptr ? from : staged->data(), bytes);
+                return Progress::finished;
+              },
+          .counted = counted_as(target, source, bytes)};
 }
 
 // `waits`: cudaMemcpy, which returns when host memory is no longer in use.
@@ -66,6 +75,7 @@ void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStr
     queue->capture->refuse(cudaErrorStreamCaptureUnsupported, "a copy of pageable memory in a capture");
   const Point done = machine().push(queue, copy_work(to, from, bytes, target, source));
   if (to_pageable || (waits && (target.device < 0 || source.device < 0))) {
+    count(queue->device, {.what = "wait in a copy"});
     machine().wait(lock, [&] { return done.reached(); });
     machine().sound_device(queue->device);
   }
@@ -78,11 +88,13 @@ void fill(void* data, int value, size_t bytes, cudaStream_t stream) {
   if (bytes == 0) return;
   const Side target = side_of(data, bytes, "destination");
   if (target.device < 0) fail(cudaErrorInvalidValue, "cudaMemset of host memory");
-  machine().push(queue, {[=](Access& access) {
-                   access.open(target.device);
-                   std::memset(data, value, bytes);
-                   return Progress::finished;
-                 }});
+  machine().push(queue, {.run =
+                             [=](Access& access) {
+                               access.open(target.device);
+                               std::memset(data, value, bytes);
+                               return Progress::finished;
+                             },
+                         .counted = {.what = "cudaMemset", .bytes = bytes}});
 }
 
 }  // namespace

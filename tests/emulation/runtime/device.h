@@ -15,6 +15,8 @@
 #include <source_location>
 #include <string>
 
+#include "tests/emulation/runtime/census.h"
+
 namespace weft::emulation {
 
 // ---- work on streams, executed by the host's processor like a GPU's work: asynchronously, in the stream's order
@@ -22,13 +24,14 @@ namespace weft::emulation {
 enum class Reach { device, all_devices };  // device memory that a job may access: that of its stream's device, or all
 
 // Runs `job` in the stream's order, with device memory accessible. A graph keeps it and runs it again. Its
-// exceptions become the device's error, like a kernel's fault.
-cudaError_t enqueue(cudaStream_t stream, std::function<void()> job, Reach reach = Reach::device);
+// exceptions become the device's error, like a kernel's fault. It counts as `counted` (census.h).
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> job, Reach reach = Reach::device, Counted counted = {});
 
 // The same for work that depends on other ranks, such as a collective: while it is the first of its stream,
 // `poll` is called until it returns true; other streams continue meanwhile. A graph's next launch calls it
 // again.
-cudaError_t enqueue_polled(cudaStream_t stream, std::function<bool()> poll, Reach reach = Reach::all_devices);
+cudaError_t enqueue_polled(cudaStream_t stream, std::function<bool()> poll, Reach reach = Reach::all_devices,
+                           Counted counted = {});
 
 // Runs one item of any device's work; false if none can run. Streams advance only while a thread waits for
 // one: code that waits for another process by other means must call this meanwhile.

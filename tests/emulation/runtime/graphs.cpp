@@ -19,7 +19,8 @@ namespace {
 
 class Replay {
  public:
-  explicit Replay(std::shared_ptr<const GraphNodes> nodes) : nodes_(std::move(nodes)), missing_(nodes_->size()) {
+  Replay(std::shared_ptr<const GraphNodes> nodes, int device)
+      : nodes_(std::move(nodes)), device_(device), missing_(nodes_->size()) {
     followers_.resize(nodes_->size());
     for (size_t i = 0; i < nodes_->size(); ++i) {
       missing_[i] = (*nodes_)[i].after.size();
@@ -44,12 +45,14 @@ class Replay {
 
  private:
   void finish(size_t node) {
+    count(device_, (*nodes_)[node].counted);
     std::erase(ready_, node);
     for (const size_t follower : followers_[node])
       if (--missing_[follower] == 0) ready_.push_back(follower);
   }
 
   std::shared_ptr<const GraphNodes> nodes_;
+  int device_;
   std::vector<size_t> missing_, ready_;
   std::vector<std::vector<size_t>> followers_;
 };
@@ -105,7 +108,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     const auto lock = machine().lock();
     const auto queue = queue_of(stream);
     machine().sound_device(queue->device);
-    const auto replay = std::make_shared<Replay>(executable->nodes);
+    const auto replay = std::make_shared<Replay>(executable->nodes, queue->device);
+    count(queue->device, {.what = "cudaGraphLaunch"});
     executable->last =
         machine().push(queue, {[replay](Access& access) { return replay->step(access); }, {executable->last}});
   });

@@ -112,6 +112,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     auto lock = machine().lock();
     const auto queue = queue_of(stream);
     require_not_captured(*queue, "cudaStreamSynchronize");
+    count(queue->device, {.what = "wait cudaStreamSynchronize"});
     wait_for(lock, {queue, queue->enqueued}, queue->device);
   });
 }
@@ -131,6 +132,7 @@ cudaError_t cudaDeviceSynchronize() {
     require_no_capture("cudaDeviceSynchronize");
     const int device = current_device();
     machine().sound_device(device);
+    count(device, {.what = "wait cudaDeviceSynchronize"});
     for (const Point& end : machine().ends(device)) wait_for(lock, end, device);
   });
 }
@@ -215,6 +217,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     auto lock = machine().lock();
     const CUevent_st& recorded = event_of(event);
     require_not_captured(recorded, "cudaEventSynchronize");
+    count(recorded.device, {.what = "wait cudaEventSynchronize"});
     wait_for(lock, Point(recorded.point), recorded.device);
   });
 }

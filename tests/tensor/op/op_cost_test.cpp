@@ -51,6 +51,35 @@ TEST(OpCost, OfAttentionCountsThePairsThatAreSeen) {
   EXPECT_EQ(cost_of(ctx, a).flops, 4 * (1 + 2 + 3 + 1 + 2 + 3 + 4) * 6);
 }
 
+TEST(OpCost, HasTheOperandsThatAreGiven) {
+  const ops::Gemm gemm{.a = tensor({7, 2}),
+                       .b = tensor({7, 3}),
+                       .c = tensor({2, 3}),
+                       .trans_a = true,
+                       .accumulate = true,
+                       .d_bias = tensor({2})};
+  std::vector<std::string> names;
+  for (const OpTrace::Operand& operand : operands_of(gemm)) {
+    names.emplace_back(operand.name);
+    EXPECT_EQ(operand.added, names.back() == "c" || names.back() == "d_bias?") << operand.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "c", "d_bias?"}));
+}
+
+// Ranges of a dry run have no memory, unless its caller gives them some.
+TEST(OpCost, OfAttentionInADryRunCountsRangesInMemoryAlone) {
+  Context dry(Device::cpu, /*dry_run=*/true);
+  const Buffer memory(2 * sizeof(int32_t));
+  const Tensor none = tensor({1}, DType::i32), begin = memory.tensor({1}, DType::i32),
+               end = memory.tensor({1}, DType::i32, 4);
+  end.ptr<int32_t>()[0] = 7;
+  const Tensor x = tensor({7, 6});
+  ops::AttentionForward a{.q = x, .k = x, .v = x, .q_rows = {none, none}, .k_rows = {none, none}, .y = x};
+  EXPECT_EQ(cost_of(dry, a).flops, 0);
+  a.q_rows = a.k_rows = {begin, end};
+  EXPECT_EQ(cost_of(dry, a).flops, 4 * 7 * 7 * 6);
+}
+
 TEST(OpCost, IsKeptWithEachOpOfATraceThatAsksForIt) {
   Context ctx;
   const Buffer memory(6 * sizeof(float));

@@ -1,0 +1,63 @@
+// tests/trainer/bench/attention_time_test.cpp: the predicted time of attention depends on sentences as the kernels do.
+#include "trainer/bench/attention_time.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::testing {
+namespace {
+
+const GpuModel& gpu() { return gpu_model(GpuKind::h100); }
+const AttentionCost& forward() { return attention_costs().front(); }
+const AttentionCost& of_keys() { return attention_costs().back(); }
+
+SentenceSpans sentences(int64_t count, int32_t length) {
+  SentenceSpans spans;
+  for (int32_t i = 0; i < count; ++i) spans.begin.push_back(i * length), spans.end.push_back((i + 1) * length);
+  return spans;
+}
+
+AttentionShape self(int64_t count, int32_t length) {
+  return {.own = sentences(count, length), .other = sentences(count, length), .rows = count * length, .heads = 8};
+}
+
+TEST(AttentionTime, GrowsWithTheKeysThatATileSees) {
+  const double one_chunk = attention_seconds(gpu(), forward(), self(128, 32), true);
+  const double four_chunks = attention_seconds(gpu(), forward(), self(32, 128), true);
+  EXPECT_GT(four_chunks, 2 * one_chunk);
+  EXPECT_LT(four_chunks, 4 * one_chunk);  // of equal rows: loading queries and starting take as long
+}
+
+TEST(AttentionTime, IsLessWithACausalMask) {
+  AttentionShape causal = self(32, 128);
+  causal.causal = true;
+  for (const AttentionCost* cost : {&forward(), &of_keys()})
+    EXPECT_LT(attention_seconds(gpu(), *cost, causal, true), attention_seconds(gpu(), *cost, self(32, 128), true));
+}
+
+// Fixed shapes: 4096 rows, 128 sentences and 3968 empty ones. With every row used no tile looks at those.
+TEST(AttentionTime, OfAnUnusedRowIsASearchThroughAllSentences) {
+  AttentionShape full = self(128, 32);
+  for (SentenceSpans* spans : {&full.own, &full.other}) spans->begin.resize(4096, 4096), spans->end.resize(4096, 4096);
+  EXPECT_EQ(attention_seconds(gpu(), forward(), full, true), attention_seconds(gpu(), forward(), self(128, 32), true));
+  AttentionShape unused = full;
+  for (size_t i = 127; i < 4096; ++i) unused.own.end[i] = 4095, unused.own.begin[i] = i == 127 ? 4064 : 4095;
+  const double search = (4096 / 32 - 4) * forward().search_cycles / gpu().clock;
+  EXPECT_NEAR(attention_seconds(gpu(), forward(), unused, true) - attention_seconds(gpu(), forward(), full, true),
+              search, 0.2 * search);
+}
+
+TEST(AttentionTime, IsAtLeastThatOfItsBytes) {
+  AttentionShape large = self(128, 32);
+  large.bytes = gpu().bandwidth;  // of a second
+  EXPECT_NEAR(attention_seconds(gpu(), forward(), large, true), 1 + gpu().gap_graph + kKernelRamp, 1e-12);
+}
+
+TEST(AttentionTime, GrowsWithTheWavesOfBlocks) {
+  AttentionShape wide = self(128, 32);
+  wide.heads = 32;
+  EXPECT_GT(attention_seconds(gpu(), forward(), wide, true),
+            2 * attention_seconds(gpu(), forward(), self(128, 32), true));
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,119 @@
+// tests/trainer/bench/prediction_test.cpp: predictions add up, and follow the GPU and the options.
+#include "trainer/bench/prediction.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/errors.h"
+#include "trainer/bench/kernel_costs.h"
+#include "trainer/bench/step_times.h"
+
+namespace weft::testing {
+namespace {
+
+RunConfig base_run(int64_t rows = 1024) {
+  RunConfig c;
+  c.batch.rows = rows, c.batch.blocks = 2;
+  return c;
+}
+
+Prediction predicted(const RunConfig& config, GpuKind gpu = GpuKind::h100) {
+  return predict(gpu, resolve_prediction(config));
+}
+
+const PredictedOp& op_of(const Prediction& p, const std::string& name) {
+  const auto found = std::find_if(p.block.begin(), p.block.end(), [&](const PredictedOp& o) { return o.name == name; });
+  EXPECT_NE(found, p.block.end()) << name;
+  return *found;
+}
+
+TEST(Prediction, AddsUp) {
+  const Prediction p = predicted(base_run());
+  double block = 0, added = 0;
+  for (const PredictedOp& op : p.block) block += op.seconds;
+  for (const PredictedOp& op : p.step) added += op.seconds;
+  EXPECT_DOUBLE_EQ(p.block_seconds, block);
+  EXPECT_DOUBLE_EQ(p.added_seconds, added);
+  EXPECT_DOUBLE_EQ(p.tokens_per_second(), static_cast<double>(p.target_tokens) / (2 * block + added));
+}
+
+TEST(Prediction, CountsRealTargetTokensAlone) {
+  const Prediction p = predicted(base_run());
+  EXPECT_LT(p.target_tokens, 2 * 1024);
+  EXPECT_GT(p.target_tokens, 0.97 * 2 * 1024);
+}
+
+TEST(Prediction, IsNeverFasterThanTheRoofline) {
+  for (const GpuKind gpu : {GpuKind::h100, GpuKind::h200, GpuKind::a100}) {
+    const Prediction p = predicted(base_run(), gpu);
+    for (const auto* ops : {&p.block, &p.step})
+      for (const PredictedOp& op : *ops) EXPECT_LT(op.roofline, op.seconds) << op.name;
+  }
+}
+
+// 87.4 instructions of a thread for each logit, 32 threads at once, 3 a cycle on 132 SMs.
+TEST(Prediction, OfAnOpBoundByInstructionsIsTheirNumber) {
+  const PredictedOp& op = op_of(predicted(base_run()), "cross_entropy");
+  const double logits = 1024.0 * kPredictionVocabulary;
+  EXPECT_NEAR(op.seconds, logits * 87.4 / 32 / (3.0 * 132 * 1.755e9) + 3.2e-6, 1e-9);
+}
+
+// A norm's backward kernel fills 64 SMs; a second one adds its partial sums.
+TEST(Prediction, OfAnOpOfTwoKernelsIsTheirSum) {
+  const PredictedOp& op = op_of(predicted(base_run()), "residual_norm_backward");
+  EXPECT_EQ(op.launches, 2 * op.calls);
+  const double one = 1024.0 * 512 * 595 / 8 / 32 / (2.6 * 64 * 1.755e9) + 5.5e-6 + 2 * 3.2e-6;
+  EXPECT_NEAR(op.seconds, static_cast<double>(op.calls) * one, 1e-9);
+}
+
+TEST(Prediction, SparesTheGapsOfAGraph) {
+  RunConfig graph = base_run();
+  graph.train.cuda_graph = true;
+  const PredictedOp before = op_of(predicted(base_run()), "add"), after = op_of(predicted(graph), "add");
+  EXPECT_NEAR(before.seconds - after.seconds, static_cast<double>(before.launches) * 0.9e-6, 1e-10);
+}
+
+TEST(Prediction, FollowsTheGpu) {
+  const double h100 = predicted(base_run()).tokens_per_second();
+  EXPECT_GT(predicted(base_run(), GpuKind::h200).tokens_per_second(), h100);
+  EXPECT_LT(predicted(base_run(), GpuKind::a100).tokens_per_second(), h100);
+}
+
+TEST(Prediction, KnowsEveryKindOfModel) {
+  for (const FeedForwardActivation activation :
+       {FeedForwardActivation::relu, FeedForwardActivation::gelu, FeedForwardActivation::swiglu})
+    for (const Positions positions : {Positions::interleaved, Positions::learned, Positions::rotary})
+      for (const NormPosition norm : {NormPosition::pre, NormPosition::post})
+        for (const int64_t kv_heads : {0, 2})
+          for (const double dropout : {0.0, 0.1}) {
+            RunConfig c = base_run(256);
+            c.model.activation = activation, c.model.positions = positions, c.model.norm = norm;
+            c.model.kv_heads = kv_heads;
+            c.model.dropout = c.model.dropout_feed_forward = c.model.dropout_attention = dropout;
+            c.model.bias_attention = c.model.bias_output = true;
+            EXPECT_GT(predicted(c).tokens_per_second(), 0);
+          }
+}
+
+TEST(Prediction, HasAnOriginForEachCost) {
+  const std::set<std::string_view> of_products = {"gemm bias", "gemm d_bias"};
+  for (const KernelCost& cost : kernel_costs()) {
+    EXPECT_FALSE(cost.origin.empty()) << cost.kernel;
+    EXPECT_NE(of_products.contains(cost.op), std::string_view(part_of(std::string(cost.op).c_str())) != "other");
+  }
+  for (const AttentionCost& cost : attention_costs()) EXPECT_FALSE(cost.origin.empty()) << cost.kernel;
+}
+
+TEST(Prediction, RefusesWhatItDoesNotKnow) {
+  RunConfig c = base_run();
+  c.parallel.tp = 2;
+  EXPECT_EQ(message_of(ErrorKind::usage, [&] { resolve_prediction(c); }),
+            "parallel.dp = 0 and parallel.tp = 2: --model predicts one GPU; leave them out");
+  c = base_run();
+  c.train.precision = Precision::f32;
+  EXPECT_NE(message_of(ErrorKind::usage, [&] { resolve_prediction(c); }).find("precision = f32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,55 @@
+// trainer/bench/kernel_costs.h: what each kernel of tensor/cuda costs: the only table to change when a kernel
+// changes. Matrix products are in gemm_time.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "trainer/bench/gpu_model.h"
+
+namespace weft {
+
+inline constexpr double kKernelRamp = 1.0e-6;  // seconds from a kernel's start until all of its blocks run
+inline constexpr double kIpc = 3.0;  // instructions of warps that a SM with enough of them issues in a cycle, of 4
+
+struct KernelCost {
+  std::string_view op;        // of tensor/ops.h; a product's own passes are "gemm bias" and "gemm d_bias"
+  std::string_view kernel;    // an op's kernels run in the order of the table
+  std::string_view elements;  // the operand whose elements it processes; "": it is bound by latency alone
+  double instructions = 0;    // of a thread, an element
+  double bytes = 0;           // moved, as a multiple of the op's (OpCost)
+  double latency = 0;         // seconds: serial loads, and what else no other work hides
+  int sms = 0;                // that its grid fills; 0: all
+  double ipc = kIpc;
+  int64_t doublings = 0;    // launched once for each doubling of so many rows; 0: once
+  std::string_view origin;  // of the numbers
+};
+std::span<const KernelCost> kernel_costs();
+
+// Attention (attention_time.h): a tile of a head's rows visits its sentences in chunks of rows of the other side.
+struct AttentionCost {
+  std::string_view op, kernel;
+  double chunk_instructions = 0;  // of all warps of a tile, for a chunk
+  double load_instructions = 0;   // those of them that belong to the loads
+  double tile_loads = 0;          // loads that wait for each other: at a tile's start
+  double chunk_loads = 0;         // and for each chunk
+  double search_cycles = 340;     // of a search for the tile's sentences among the next 32, from the first one on
+  int64_t tile_rows = 16, chunk_rows = 32;
+  int64_t tiles_of_block = 4;
+  int blocks_per_sm = 0;
+  bool owns_keys = false;  // tiles are of keys, chunks of queries
+  std::string_view origin;
+};
+std::span<const AttentionCost> attention_costs();
+
+// Of attention; assumed.
+inline constexpr double kLoadCycles = 300 + 70;  // of one load that waits: a round trip to L2, and its instructions
+inline constexpr double kInstructionCycles = 5;  // of an instruction of a warp whose four neighbours issue, too
+inline constexpr double kIssueShare = 0.45;      // of its time: instructions bound it; latency the rest
+
+// Of a whole step.
+inline constexpr int kHostReads = 1;       // a step's, each with a wait (tests/census)
+inline constexpr int kUploadsOfBlock = 8;  // copies of ids, labels, positions, offsets, scalars (tests/census)
+
+}  // namespace weft

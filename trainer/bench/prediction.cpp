@@ -1,0 +1,208 @@
+// trainer/bench/prediction.cpp: times of all ops of a step, added up.
+#include "trainer/bench/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "tensor/error.h"
+#include "trainer/bench/attention_time.h"
+#include "trainer/bench/bench.h"
+#include "trainer/bench/gemm_time.h"
+#include "trainer/bench/kernel_costs.h"
+#include "trainer/bench/step_ops.h"
+#include "trainer/bench/step_times.h"
+#include "trainer/bench/synthetic_step.h"
+
+namespace weft {
+namespace {
+
+using Op = OpTrace::Op;
+
+const OpTrace::Operand* find(const Op& op, std::string_view name) {
+  const auto found =
+      std::find_if(op.operands.begin(), op.operands.end(), [&](const auto& o) { return o.name == name; });
+  return found == op.operands.end() ? nullptr : &*found;
+}
+
+const Tensor& operand(const Op& op, std::string_view name) {
+  const OpTrace::Operand* const found = find(op, name);
+  if (found == nullptr) fail(ErrorKind::internal, fmt::format("{} has no operand {}", op.name, name));
+  return found->tensor;
+}
+
+SentenceSpans spans_of(const Op& op, const char* begin, const char* end) {
+  const auto values = [&](const char* name) {
+    const Tensor& t = operand(op, name);
+    return std::vector<int32_t>(t.ptr<int32_t>(), t.ptr<int32_t>() + t.numel());
+  };
+  return {values(begin), values(end)};
+}
+
+class OpTimes {
+ public:
+  OpTimes(const GpuModel& gpu, bool graph) : gpu_(gpu), graph_(graph) {}
+
+  PredictedOp time(const Op& op) const {
+    const std::string_view name = op.name;
+    PredictedOp result{.part = part_of(op.name),
+                       .name = op.name,
+                       .calls = 1,
+                       .bytes = op.cost.bytes,
+                       .flops = op.cost.flops,
+                       .roofline = std::max(op.cost.flops / gpu_.matmul_flops(), op.cost.bytes / gpu_.bandwidth)};
+    if (name == "gemm") {
+      add_gemm(op, result);
+    } else {
+      add_kernels(op, name, result);
+      add_attention(op, result);
+    }
+    if (result.launches == 0) fail(ErrorKind::internal, fmt::format("trainer/bench/kernel_costs.cpp lacks {}", name));
+    return result;
+  }
+
+ private:
+  void add_gemm(const Op& op, PredictedOp& into) const {
+    const OpTrace::Operand& c = *find(op, "c");
+    const int64_t m = c.tensor.rows(), n = c.tensor.cols(), k = operand(op, "a").numel() / m;
+    into.name = fmt::format("gemm {} x {} x {}{}", m, n, k, c.added ? ", added" : "");
+    into.launches += 1;
+    into.seconds += gemm_seconds(gpu_,
+                                 {.m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .bytes = op.cost.bytes,
+                                  .c_bytes = static_cast<int64_t>(size_of(c.tensor.dtype)),
+                                  .adds_to_c = c.added},
+                                 graph_);
+    if (find(op, "bias?") != nullptr) add_kernels(op, "gemm bias", into);
+    if (find(op, "d_bias?") != nullptr) add_kernels(op, "gemm d_bias", into);
+  }
+
+  void add_kernels(const Op& op, std::string_view name, PredictedOp& into) const {
+    for (const KernelCost& cost : kernel_costs()) {
+      if (cost.op != name) continue;
+      const int64_t times = launches_of(op, cost);
+      into.launches += times;
+      into.seconds += static_cast<double>(times) * kernel_seconds(op, cost);
+    }
+  }
+
+  static int64_t launches_of(const Op& op, const KernelCost& cost) {
+    int64_t launches = 0;
+    for (int64_t run = cost.doublings; run > 0 && run < op.operands.front().tensor.rows(); run *= 2) ++launches;
+    return cost.doublings > 0 ? launches : 1;
+  }
+
+  double kernel_seconds(const Op& op, const KernelCost& cost) const {
+    const double elements = cost.elements.empty() ? 0 : static_cast<double>(operand(op, cost.elements).numel());
+    const int sms = cost.sms > 0 ? std::min(cost.sms, gpu_.sms) : gpu_.sms;
+    const double issue = elements * cost.instructions / 32 / (sms * cost.ipc * gpu_.clock);
+    const double memory = cost.bytes * op.cost.bytes / gpu_.bandwidth;
+    return gpu_.gap(graph_) + kKernelRamp + std::max({issue, memory, cost.latency});
+  }
+
+  void add_attention(const Op& op, PredictedOp& into) const {
+    for (const AttentionCost& cost : attention_costs()) {
+      if (cost.op != op.name) continue;
+      ++into.launches;
+      into.seconds += attention_seconds(gpu_, cost, attention_shape(op, cost), graph_);
+    }
+  }
+
+  static AttentionShape attention_shape(const Op& op, const AttentionCost& cost) {
+    const Tensor &q = operand(op, "q"), &k = operand(op, "k");
+    const SentenceSpans queries = spans_of(op, "q_rows begin", "q_rows end");
+    const SentenceSpans keys = spans_of(op, "k_rows begin", "k_rows end");
+    const OpTrace::Operand* const saved = find(op, "lse?");
+    const int64_t heads = (saved != nullptr ? saved->tensor : operand(op, "lse")).rows(), head_size = q.cols() / heads;
+    const int64_t kv_heads = k.cols() / head_size, group = heads / kv_heads;
+    double pairs = 0;
+    for (size_t i = 0; i < queries.begin.size(); ++i)
+      pairs += static_cast<double>(queries.end[i] - queries.begin[i]) * (keys.end[i] - keys.begin[i]);
+    const double flops_of_all_pairs =
+        (op.name == std::string_view("attention_forward") ? 4 : 10) * pairs * static_cast<double>(q.cols());
+    const bool forward = op.name == std::string_view("attention_forward");
+    return {.own = cost.owns_keys ? keys : queries,
+            .other = cost.owns_keys ? queries : keys,
+            .rows = cost.owns_keys ? k.rows() : q.rows(),
+            .heads = cost.owns_keys ? kv_heads : heads,
+            .group = cost.owns_keys ? group : 1,
+            .head_size = head_size,
+            .causal = op.cost.flops < flops_of_all_pairs,                 // a causal mask hides some
+            .bytes = forward ? op.cost.bytes : 5.0 / 8 * op.cost.bytes};  // of eight matrices a kernel moves five
+  }
+
+  const GpuModel& gpu_;
+  bool graph_;
+};
+
+void add(std::vector<PredictedOp>& all, const PredictedOp& one) {
+  const auto same = std::find_if(all.begin(), all.end(), [&](const PredictedOp& o) { return o.name == one.name; });
+  if (same == all.end()) return all.push_back(one);
+  same->calls += one.calls, same->launches += one.launches;
+  same->bytes += one.bytes, same->flops += one.flops;
+  same->seconds += one.seconds, same->roofline += one.roofline;
+}
+
+// Text rarely fills a block to its last row, and synthetic sentences nearly always do. An unused row costs more than
+// its share (attention_time.h), so each side's last sentence gives up one, if it has two.
+void leave_a_row_unused(Step& step) {
+  for (Block& block : step.blocks) {
+    const auto shorten = [](std::vector<int32_t>& offsets, size_t rows, int64_t& tokens) {
+      const size_t last = offsets.size() - 1;
+      if (offsets[last] < static_cast<int32_t>(rows) || offsets[last] - offsets[last - 1] < 2) return;
+      --offsets[last];
+      --tokens;
+    };
+    shorten(block.source_offsets, block.source.size(), step.num_source_tokens);
+    shorten(block.target_offsets, block.target_in.size(), step.num_target_tokens);
+  }
+}
+
+double finish(std::vector<PredictedOp>& all) {  // sorts; returns the sum of their times
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  double seconds = 0;
+  for (const PredictedOp& op : all) seconds += op.seconds;
+  return seconds;
+}
+
+}  // namespace
+
+RunConfig resolve_prediction(RunConfig c) {
+  if (std::max<int64_t>(c.parallel.dp, 1) * c.parallel.tp > 1)
+    fail(ErrorKind::usage,
+         fmt::format("parallel.dp = {} and parallel.tp = {}: --model predicts one GPU; leave them out", c.parallel.dp,
+                     c.parallel.tp));
+  if (c.train.precision == Precision::f32)
+    fail(ErrorKind::usage, "precision = f32: --model knows the rates of bf16 and f16; give one of them");
+  if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
+  for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
+    if (*vocabulary == 0) *vocabulary = kPredictionVocabulary;
+  return resolve_bench(c, *make_single_communicator());
+}
+
+Prediction predict(GpuKind gpu, const RunConfig& config) {
+  Step data = synthetic_step(config, 0, 1);
+  leave_a_row_unused(data);
+  const StepOps ops = step_ops(config, data.blocks.front());
+  const GpuModel& device = gpu_model(gpu);
+  const OpTimes model(device, config.train.cuda_graph), stream(device, /*graph=*/false);
+  Prediction p{.gpu = gpu, .config = config, .parameters = ops.parameters};
+  for (const Op& op : ops.block) add(p.block, model.time(op));
+  p.block.push_back({.part = "other",
+                     .name = "copies from the host",
+                     .calls = kUploadsOfBlock,
+                     .seconds = kUploadsOfBlock * (device.gap_stream + device.seconds_to_device_copy)});
+  for (const Op& op : ops.step) add(p.step, stream.time(op));
+  p.step.push_back({.part = "other",
+                    .name = "reads by the host",
+                    .calls = kHostReads,
+                    .seconds = kHostReads * device.seconds_to_host});
+  p.block_seconds = finish(p.block);
+  p.added_seconds = finish(p.step);
+  p.source_tokens = data.num_source_tokens, p.target_tokens = data.num_target_tokens;
+  return p;
+}
+
+}  // namespace weft
