@@ -162,9 +162,13 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
   });
 }
 
+// Parts of the rows whose sums are added in order. Fewer than fit into the scratch memory: adding them is serial.
+constexpr int64_t kParts = 64;
+static_assert(kParts <= ops::kNormPartials);
+
 template <typename T>
 void backward(const ops::ResidualNormBackward& a) {
-  const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = ops::kNormPartials;
+  const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = kParts;
   const int64_t part_size = a.partial.dim(1) * cols;
   const DropoutMask dropout = a.dropout.mask();
   float* partial = a.partial.ptr<float>();

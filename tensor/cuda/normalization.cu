@@ -32,7 +32,7 @@ __device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, in
   if (col >= a.cols) return;
   a.in.load_sum(dropout, row, col, a.cols - col, h);
   if (a.h.data == nullptr) return;
-  for (float& value : h) value = to_float(from_float<T>(value));
+  round_group<T>(h);  // backward reads the rounded sum
   store(h, a.h[row] + col, a.cols - col);
 }
 

@@ -27,14 +27,25 @@ __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, 
   sum_over_y(sum, exchange, partial + range * cols + col, cols - col);
 }
 
+// A warp has 32 columns of one eighth of the ranges; then the first warp adds the eighths in order.
+constexpr int kEighths = kThreads / kWarp;
+
 __global__ void __launch_bounds__(kThreads)
     add_in_order(const float* partial, int64_t ranges, int sums, int64_t cols, RangeSums to) {
-  const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  __shared__ float eighths[kEighths][kWarp];
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x, eighth = threadIdx.y;
   float* y = to.y[blockIdx.y];
-  if (c >= cols || y == nullptr) return;
-  float sum = y[c];
-  for (int64_t range = 0; range < ranges; ++range) sum += partial[(range * sums + blockIdx.y) * cols + c];
-  y[c] = sum;
+  if (y == nullptr) return;
+  const int64_t end = ranges * (eighth + 1) / kEighths;
+  float sum = 0;
+#pragma unroll 8
+  for (int64_t range = ranges * eighth / kEighths; range < end; ++range)
+    sum += c < cols ? partial[(range * sums + blockIdx.y) * cols + c] : 0.0f;
+  eighths[eighth][threadIdx.x] = sum;
+  __syncthreads();
+  if (eighth > 0 || c >= cols) return;
+  for (int other = 1; other < kEighths; ++other) sum += eighths[other][threadIdx.x];
+  y[c] += sum;
 }
 
 // sum and sum_squares: each block sums groups of eight, gridDim.x * kThreads groups apart.
@@ -84,8 +95,8 @@ void add_sum(Context& ctx, const char* name, const Tensor& x, const Tensor& y) {
 
 void add_ranges(Context& ctx, const char* name, const float* partial, int64_t ranges, int sums, int64_t cols,
                 const RangeSums& to) {
-  launch(ctx, name, add_in_order, dim3(blocks_for(cols, kThreads), static_cast<unsigned>(sums)), kThreads, 0, partial,
-         ranges, sums, cols, to);
+  launch(ctx, name, add_in_order, dim3(blocks_for(cols, kWarp), static_cast<unsigned>(sums)), dim3(kWarp, kEighths), 0,
+         partial, ranges, sums, cols, to);
 }
 
 void measure(Context& ctx, const ops::ColumnSum& a) {

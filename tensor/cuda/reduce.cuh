@@ -24,7 +24,8 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
   store(sum, to, count);
 }
 
-// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in order. A null y is skipped.
+// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends on `ranges` alone. A null y is
+// skipped.
 struct RangeSums {
   static constexpr int kMost = 3;
   float* y[kMost] = {};

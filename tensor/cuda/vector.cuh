@@ -103,6 +103,17 @@ __device__ inline void store(const float (&from)[kGroup], T* to, int64_t count) 
     if (i < count) to[i] = from_float<T>(from[i]);
 }
 
+// Rounds the group to T's precision.
+template <typename T>
+__device__ inline void round_group(float (&x)[kGroup]) {
+  if constexpr (sizeof(T) == 2) {
+    for (int i = 0; i < kGroup; i += 2) {
+      const uint32_t pair = rounded_pair<T>(x[i], x[i + 1]);
+      x[i] = to_float(T{static_cast<uint16_t>(pair)}), x[i + 1] = to_float(T{static_cast<uint16_t>(pair >> 16)});
+    }
+  }
+}
+
 // x += the group at `from`.
 template <typename T>
 __device__ inline void add_group(const T* from, int64_t count, float (&x)[kGroup]) {

@@ -8,14 +8,6 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kSentencesOfSearch = 32;  // one for each thread of a warp
-
-struct AttentionTile {
-  double chunks = 0;
-  double searches = 0;       // until its last sentence
-  double vain_searches = 0;  // through all others, because a row is unused
-};
-
 double chunks_of(const AttentionCost& cost, const AttentionShape& s, size_t i, int64_t first, int64_t last) {
   const int64_t others = s.other.end[i] - s.other.begin[i], own = s.own.begin[i];
   int64_t begin = 0, end = others;
@@ -25,30 +17,17 @@ double chunks_of(const AttentionCost& cost, const AttentionShape& s, size_t i, i
   return static_cast<double>(chunks * s.group);
 }
 
-// Sentences are in the order of their rows.
-std::vector<AttentionTile> tiles_of(const AttentionCost& cost, const AttentionShape& s) {
-  std::vector<AttentionTile> tiles;
-  const size_t count = s.own.begin.size();
+// The chunks that each tile visits. Sentences are in the order of their rows.
+std::vector<double> chunks_of_tiles(const AttentionCost& cost, const AttentionShape& s) {
+  std::vector<double> tiles;
   size_t sentence = 0;
   for (int64_t first = 0; first < s.rows; first += cost.tile_rows) {
     const int64_t last = std::min(first + cost.tile_rows, s.rows);
-    while (sentence < count && s.own.end[sentence] <= first) ++sentence;
-    AttentionTile tile;
-    int64_t covered = 0;
-    size_t seen = 0;  // sentences up to the tile's last one
-    for (size_t i = sentence; i < count && s.own.begin[i] < last; ++i) {
-      if (s.own.end[i] == s.own.begin[i]) continue;
-      seen = i + 1;
-      covered += std::max<int64_t>(std::min<int64_t>(s.own.end[i], last) - std::max<int64_t>(s.own.begin[i], first), 0);
-      tile.chunks += chunks_of(cost, s, i, first, last);
-    }
-    const auto searches = [](size_t sentences) {
-      const size_t groups = (sentences + kSentencesOfSearch - 1) / kSentencesOfSearch;
-      return static_cast<double>(groups);
-    };
-    tile.searches = searches(seen);
-    tile.vain_searches = covered == last - first ? 0 : searches(count) - tile.searches;
-    tiles.push_back(tile);
+    while (sentence < s.own.begin.size() && s.own.end[sentence] <= first) ++sentence;
+    double chunks = 0;
+    for (size_t i = sentence; i < s.own.begin.size() && s.own.begin[i] < last; ++i)
+      if (s.own.end[i] > s.own.begin[i]) chunks += chunks_of(cost, s, i, first, last);
+    tiles.push_back(chunks);
   }
   return tiles;
 }
@@ -72,7 +51,7 @@ double makespan(const std::vector<double>& blocks, int64_t heads, int64_t places
 
 // Of each block of tiles, that of the slowest one.
 template <typename F>
-std::vector<double> by_block(const std::vector<AttentionTile>& tiles, int64_t tiles_of_block, const F& cycles) {
+std::vector<double> by_block(const std::vector<double>& tiles, int64_t tiles_of_block, const F& cycles) {
   const auto each = static_cast<size_t>(tiles_of_block);
   std::vector<double> blocks((tiles.size() + each - 1) / each);
   for (size_t i = 0; i < tiles.size(); ++i) blocks[i / each] = std::max(blocks[i / each], cycles(tiles[i]));
@@ -83,26 +62,19 @@ std::vector<double> by_block(const std::vector<AttentionTile>& tiles, int64_t ti
 
 double attention_seconds(const GpuModel& gpu, const AttentionCost& cost, const AttentionShape& s, bool graph) {
   const double width = static_cast<double>(s.head_size) / 64;  // the costs are those of heads of 64 columns
-  const double each_load = cost.load_instructions / std::max(cost.chunk_loads, 1.0);
-  const std::vector<AttentionTile> tiles = tiles_of(cost, s);
+  const std::vector<double> tiles = chunks_of_tiles(cost, s);
   double instructions = 0;
-  for (const AttentionTile& t : tiles)
-    instructions += width * (t.chunks * cost.chunk_instructions + cost.tile_loads * each_load);
-  const auto cycles = [&](const AttentionTile& t) {
-    const double loads = width * (cost.tile_loads + t.chunks * cost.chunk_loads);
-    const double others = width * t.chunks * (cost.chunk_instructions - cost.load_instructions);
-    return t.searches * cost.search_cycles + loads * kLoadCycles + others * kInstructionCycles;
+  for (const double chunks : tiles) instructions += width * (chunks * cost.chunk_instructions + cost.tile_instructions);
+  const auto cycles = [&](double chunks) {
+    const double loads = cost.tile_loads + chunks * cost.chunk_loads;
+    const double others = width * (cost.tile_instructions + chunks * cost.chunk_instructions);
+    return loads * kLoadCycles + others * kInstructionCycles;
   };
   const int64_t places = int64_t{gpu.sms} * cost.blocks_per_sm;
   const double latency = makespan(by_block(tiles, cost.tiles_of_block, cycles), s.heads, places);
   const double issue = instructions * static_cast<double>(s.heads) / (gpu.sms * kIpc);
   const double both = kIssueShare * issue + (1 - kIssueShare) * latency;
-  const double with_vain_searches = makespan(
-      by_block(
-          tiles, cost.tiles_of_block,
-          [&](const AttentionTile& t) { return cycles(t) * both / latency + t.vain_searches * cost.search_cycles; }),
-      s.heads, places);
-  return gpu.gap(graph) + kKernelRamp + std::max(with_vain_searches / gpu.clock, s.bytes / gpu.bandwidth);
+  return gpu.gap(graph) + kKernelRamp + std::max(both / gpu.clock, s.bytes / gpu.bandwidth);
 }
 
 }  // namespace weft

@@ -22,8 +22,7 @@ struct AttentionShape {
 };
 
 // 45 % of the bound by instructions and 55 % of the latency of blocks that are scheduled on the SMs in order, as the
-// loads of a warp wait for each other (kernel_costs.h). A tile with an unused row searches through all sentences,
-// which a block with fixed shapes has many of.
+// loads of a warp wait for each other (kernel_costs.h).
 double attention_seconds(const GpuModel& gpu, const AttentionCost& cost, const AttentionShape& shape, bool graph);
 
 }  // namespace weft

@@ -20,7 +20,6 @@ struct KernelCost {
   double instructions = 0;    // of a thread, an element
   double bytes = 0;           // moved, as a multiple of the op's (OpCost)
   double latency = 0;         // seconds: serial loads, and what else no other work hides
-  int sms = 0;                // that its grid fills; 0: all
   double ipc = kIpc;
   int64_t doublings = 0;    // launched once for each doubling of so many rows; 0: once
   std::string_view origin;  // of the numbers
@@ -31,10 +30,9 @@ std::span<const KernelCost> kernel_costs();
 struct AttentionCost {
   std::string_view op, kernel;
   double chunk_instructions = 0;  // of all warps of a tile, for a chunk
-  double load_instructions = 0;   // those of them that belong to the loads
+  double tile_instructions = 0;   // of a tile without its chunks
   double tile_loads = 0;          // loads that wait for each other: at a tile's start
   double chunk_loads = 0;         // and for each chunk
-  double search_cycles = 340;     // of a search for the tile's sentences among the next 32, from the first one on
   int64_t tile_rows = 16, chunk_rows = 32;
   int64_t tiles_of_block = 4;
   int blocks_per_sm = 0;

@@ -96,8 +96,7 @@ class OpTimes {
 
   double kernel_seconds(const Op& op, const KernelCost& cost) const {
     const double elements = cost.elements.empty() ? 0 : static_cast<double>(operand(op, cost.elements).numel());
-    const int sms = cost.sms > 0 ? std::min(cost.sms, gpu_.sms) : gpu_.sms;
-    const double issue = elements * cost.instructions / 32 / (sms * cost.ipc * gpu_.clock);
+    const double issue = elements * cost.instructions / 32 / (gpu_.sms * cost.ipc * gpu_.clock);
     const double memory = cost.bytes * op.cost.bytes / gpu_.bandwidth;
     return gpu_.gap(graph_) + kKernelRamp + std::max({issue, memory, cost.latency});
   }
@@ -145,21 +144,6 @@ void add(std::vector<PredictedOp>& all, const PredictedOp& one) {
   same->seconds += one.seconds, same->roofline += one.roofline;
 }
 
-// Text rarely fills a block to its last row, and synthetic sentences nearly always do. An unused row costs more than
-// its share (attention_time.h), so each side's last sentence gives up one, if it has two.
-void leave_a_row_unused(Step& step) {
-  for (Block& block : step.blocks) {
-    const auto shorten = [](std::vector<int32_t>& offsets, size_t rows, int64_t& tokens) {
-      const size_t last = offsets.size() - 1;
-      if (offsets[last] < static_cast<int32_t>(rows) || offsets[last] - offsets[last - 1] < 2) return;
-      --offsets[last];
-      --tokens;
-    };
-    shorten(block.source_offsets, block.source.size(), step.num_source_tokens);
-    shorten(block.target_offsets, block.target_in.size(), step.num_target_tokens);
-  }
-}
-
 double finish(std::vector<PredictedOp>& all) {  // sorts; returns the sum of their times
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   double seconds = 0;
@@ -184,7 +168,6 @@ RunConfig resolve_prediction(RunConfig c) {
 
 Prediction predict(GpuKind gpu, const RunConfig& config) {
   Step data = synthetic_step(config, 0, 1);
-  leave_a_row_unused(data);
   const StepOps ops = step_ops(config, data.blocks.front());
   const GpuModel& device = gpu_model(gpu);
   const OpTimes model(device, config.train.cuda_graph), stream(device, /*graph=*/false);

