@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -89,9 +90,11 @@ class TrainingLaunch {
 
   int run() {
     for (;;) {
-      const int status = restarts_ > 0 ? attempt_or_lost_hosts() : attempt();
+      const std::optional<int> ended = restarts_ > 0 ? attempt_if_hosts_answer() : attempt();
+      const int status = ended.value_or(static_cast<int>(ErrorKind::peer));
       if (supervisor_.stopped()) return supervisor_.relay().status(status);
-      const RestartPolicy::Decision next = policy_.after(status, progress_of(config_.train.output));
+      const RestartPolicy::Decision next =
+          ended ? policy_.after(status, progress_of(config_.train.output)) : policy_.after_no_start();
       if (!next.reason.empty()) say(next.reason);
       if (!next.again) return status;
       supervisor_.pause(next.pause);
@@ -107,14 +110,13 @@ class TrainingLaunch {
     return supervisor_.stopped() ? 128 + SIGUSR2 : supervisor_.run(start.line());
   }
 
-  // Hosts that do not answer now may do so before the next attempt.
-  int attempt_or_lost_hosts() {
+  std::optional<int> attempt_if_hosts_answer() {  // none: no ranks were started
     try {
       return attempt();
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::peer) throw;
       say(e.what());
-      return e.exit_code();
+      return std::nullopt;
     }
   }
 
