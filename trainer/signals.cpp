@@ -4,11 +4,16 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <utility>
+#include <vector>
 
 namespace weft {
 namespace {
 
 constexpr int kStopSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGXCPU};
+
+using Handler = void (*)(int);
+std::vector<std::pair<int, Handler>> g_former;  // what signals did before the watch
 
 volatile std::sig_atomic_t g_save = 0, g_stop = 0;
 std::atomic<int64_t> g_first_stop = 0;  // nanoseconds
@@ -26,10 +31,17 @@ void on_stop(int signal) {
   if (g_stop == 0) {
     g_first_stop = now;
     g_stop = signal;
-  } else if (now - g_first_stop >= int64_t{1'000'000'000} * SignalWatch::kSecondSignalSeconds) {
+  } else if (signal != SIGUSR2 && now - g_first_stop >= int64_t{1'000'000'000} * SignalWatch::kSecondSignalSeconds) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);  // ends the process when this handler returns
   }
+}
+
+void handle(int signal, Handler handler) { g_former.emplace_back(signal, std::signal(signal, handler)); }
+
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 }  // namespace
@@ -37,15 +49,16 @@ void on_stop(int signal) {
 SignalWatch::SignalWatch() {
   g_save = 0;
   g_stop = 0;
-  std::signal(SIGUSR1, on_save);
-  for (const int signal : kStopSignals) std::signal(signal, on_stop);
-  std::signal(SIGPIPE, SIG_IGN);
+  handle(SIGUSR1, on_save);
+  for (const int signal : kStopSignals)
+    if (signal != SIGHUP || !is_ignored(signal)) handle(signal, on_stop);
+  handle(SIGPIPE, SIG_IGN);
 }
 
 SignalWatch::~SignalWatch() {
-  for (const int signal : kStopSignals) std::signal(signal, SIG_DFL);
-  std::signal(SIGUSR1, SIG_DFL);
-  std::signal(SIGPIPE, SIG_DFL);
+  for (const auto& [signal, former] : g_former)
+    std::signal(signal, signal == SIGUSR1 || signal == SIGUSR2 ? SIG_IGN : former);
+  g_former.clear();
 }
 
 StopRequest SignalWatch::take() {

@@ -14,7 +14,11 @@ enum class StopRequest : uint8_t { none = 0, save = 1, finish = 2, stop = 3 };
 // Handles, while it lives, SIGUSR1; SIGTERM, SIGINT, SIGHUP (the terminal is gone), SIGUSR2 (a scheduler's
 // notice of a kill) and SIGXCPU (the limit of processor time). One that comes kSecondSignalSeconds or more after
 // the first asks impatiently and ends the process at once. One that comes sooner is a scheduler's repetition:
-// Slurm sends SIGTERM twice within 4 ms. SIGPIPE is ignored, so that `weft train 2>&1 | head` trains on.
+// Slurm sends SIGTERM twice within 4 ms. SIGUSR2 is never impatient: `weft launch` repeats it. SIGPIPE is
+// ignored, so that `weft train 2>&1 | head` trains on. SIGHUP stays ignored if it was (nohup).
+//
+// Afterwards signals do again what they did before, except SIGUSR1 and SIGUSR2, which are ignored: a request that
+// comes when a run has just ended must not make it a failed one.
 class SignalWatch {
  public:
   static constexpr int64_t kSecondSignalSeconds = 2;

@@ -10,8 +10,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -61,13 +62,15 @@ Start plan_start(const LaunchOptions& o) {
   return start;
 }
 
-// Nothing has to be saved, so mpirun takes this process' place.
-[[noreturn]] void become(const std::vector<std::string>& line) {
-  std::vector<char*> argv;
-  for (const std::string& word : line) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execv(argv[0], argv.data());
-  fail(ErrorKind::io, fmt::format("cannot start {}: {}", line[0], std::strerror(errno)));
+// Ranks write the configuration into the run's folder when they begin, and handle signals by then. What an earlier
+// start wrote is another file.
+std::function<bool()> configuration_is_new(const std::string& run_folder) {
+  const auto written = [file = run_folder + "/config.cfg"] {
+    std::error_code none;
+    const auto time = std::filesystem::last_write_time(file, none);
+    return none ? std::filesystem::file_time_type::min() : time;
+  };
+  return [written, before = written()] { return written() != before; };
 }
 
 std::vector<std::string> without_option(const std::vector<std::string>& args, const std::string& name) {
@@ -89,9 +92,11 @@ class TrainingLaunch {
 
   int run() {
     for (;;) {
-      const int status = restarts_ > 0 ? attempt_or_lost_hosts() : attempt();
+      const std::optional<int> ended = restarts_ > 0 ? attempt_if_hosts_answer() : attempt();
+      const int status = ended.value_or(static_cast<int>(ErrorKind::peer));
       if (supervisor_.stopped()) return supervisor_.relay().status(status);
-      const RestartPolicy::Decision next = policy_.after(status, progress_of(config_.train.output));
+      const RestartPolicy::Decision next =
+          ended ? policy_.after(status, progress_of(config_.train.output)) : policy_.after_no_start();
       if (!next.reason.empty()) say(next.reason);
       if (!next.again) return status;
       supervisor_.pause(next.pause);
@@ -104,17 +109,17 @@ class TrainingLaunch {
   int attempt() {
     const bool checks_hosts = restarts_ > 0 && !start_.command.hosts.empty();
     const Start start = checks_hosts ? on_hosts_that_answer() : start_;
-    return supervisor_.stopped() ? 128 + SIGUSR2 : supervisor_.run(start.line());
+    return supervisor_.stopped() ? 128 + SIGUSR2
+                                 : supervisor_.run_training(start.line(), configuration_is_new(config_.train.output));
   }
 
-  // Hosts that do not answer now may do so before the next attempt.
-  int attempt_or_lost_hosts() {
+  std::optional<int> attempt_if_hosts_answer() {  // none: no ranks were started
     try {
       return attempt();
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::peer) throw;
       say(e.what());
-      return e.exit_code();
+      return std::nullopt;
     }
   }
 
@@ -190,7 +195,7 @@ int run_launch(const CommandContext& context) {
     return 0;
   }
   setenv(kLaunchVariable, "1", /*overwrite=*/1);
-  if (o.command != "train") become(start.line());
+  if (o.command != "train") return Supervisor().run_other(start.line());
   RunConfig config;
   bool only_plan = false;
   read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without mpirun's own

@@ -44,7 +44,8 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
   return parts;
 }
 
-std::vector<VerifiedPart> parts_to_verify(const std::string& path) {
+std::vector<VerifiedPart> parts_to_verify(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // then its last part is a folder's name
   if (fs::exists(path + "/" + kManifestFile)) return parts_of_corpus(path);
   if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string()))
     return {{path, [=] { verify_checkpoint(path); }}};

@@ -35,6 +35,12 @@ void describe_options(Options& options, LaunchOptions& o) {
   options.add("dry-run", o.dry_run, "print the command line that would start the ranks, and stop");
 }
 
+// mpirun and srun know -n N and -nN.
+std::string with_long_name(const std::string& word) {
+  if (word == "-n") return "--ranks";
+  return word.starts_with("-n") ? "--ranks=" + word.substr(word[2] == '=' ? 3 : 2) : word;
+}
+
 void check(const LaunchOptions& o) {
   if (o.command.empty()) fail(ErrorKind::usage, "COMMAND is missing; usage: weft launch -n N train ...");
   if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
@@ -48,9 +54,11 @@ void check(const LaunchOptions& o) {
 bool parse_launch_options(const std::vector<std::string>& args, LaunchOptions& o) {
   Options options(kUsage);
   describe_options(options, o);
-  const auto command = args.begin() + static_cast<std::ptrdiff_t>(options.num_before_positional(args));
-  std::vector<std::string> own(args.begin(), command);
-  std::replace(own.begin(), own.end(), std::string("-n"), std::string("--ranks"));
+  std::vector<std::string> own(args.size());
+  std::transform(args.begin(), args.end(), own.begin(), with_long_name);
+  const size_t num_own = options.num_before_positional(own);
+  const auto command = args.begin() + static_cast<std::ptrdiff_t>(num_own);
+  own.resize(num_own);
   if (!options.parse(own)) return false;
   if (options.given("ranks") && o.ranks == 0) fail(ErrorKind::usage, "ranks = 0: give 1 or more");
   if (command != args.end()) {

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr double kLongestPause = 60;
+constexpr double kShortestPause = 1, kLongestPause = 60;
 
 std::string end_of_file(const std::string& path) {
   constexpr std::streamoff kMost = 1 << 16;
@@ -69,10 +69,20 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
     return {.reason = failed + (first ? "; the same command goes on, with --restarts K by itself"
                                       : "; no restarts are left (--restarts)")};
   --left_;
-  pause_ = saved ? 1 : std::min(2 * pause_, kLongestPause);
+  if (saved) pause_ = 0;
+  pause_longer();
   last_failure_ = progress;
   return {.again = true, .pause = pause_, .reason = fmt::format("{}: starting again in {} s", failed, pause_)};
 }
+
+RestartPolicy::Decision RestartPolicy::after_no_start() {
+  if (left_ == 0) return {.reason = "no ranks were started, and no restarts are left (--restarts)"};
+  --left_;
+  pause_longer();
+  return {.again = true, .pause = pause_, .reason = fmt::format("no ranks were started: trying again in {} s", pause_)};
+}
+
+void RestartPolicy::pause_longer() { pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause); }
 
 int ranks_that_fit(int wanted, int slots, int64_t tp, int64_t blocks) {
   if (slots >= wanted) return wanted;

@@ -28,12 +28,17 @@ class RestartPolicy {
   // After an end with this status. A run that failed twice after the same step and checkpoint would fail again.
   struct Decision {
     bool again = false;
-    double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after progress
+    double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after a checkpoint was saved
     std::string reason;  // a line for the user; empty: nothing to say
   };
   Decision after(int status, const RunProgress& progress);
+  // After an attempt that started no ranks, since hosts did not answer: they may do so later. It is one of the
+  // restarts.
+  Decision after_no_start();
 
  private:
+  void pause_longer();
+
   int left_;
   double pause_ = 0;
   std::optional<RunProgress> last_failure_;

@@ -15,8 +15,16 @@ int StopRelay::relay(int signal, double seconds) {
     return SIGUSR2;
   }
   if (seconds - first_seconds_ < static_cast<double>(SignalWatch::kSecondSignalSeconds)) return 0;
+  if (impatient_) return again(seconds);  // a second SIGTERM would let mpirun leave its ranks behind
+  impatient_seconds_ = seconds;
   impatient_ = true;
   return SIGTERM;
+}
+
+int StopRelay::again(double seconds) const {
+  if (first_ == 0) return 0;
+  if (!impatient_) return SIGUSR2;
+  return seconds - impatient_seconds_ >= longest_end_ ? SIGKILL : 0;
 }
 
 int StopRelay::status(int of_ranks) const {

@@ -8,9 +8,16 @@ namespace weft {
 
 class StopRelay {
  public:
+  static constexpr double kLongestEnd = 5;  // seconds that ranks have after an impatient request
+  explicit StopRelay(double longest_end = kLongestEnd) : longest_end_(longest_end) {}
+
   // The signal to send; 0: none. `seconds`: the time now, on any steady clock. The first request to stop becomes
   // SIGUSR2. A repetition within two seconds changes nothing, one after them is impatient: SIGTERM.
   int relay(int signal, double seconds);
+
+  // What to send every second while the ranks are still there. SIGUSR2 again: mpirun passes it on only to ranks that it
+  // has started by then. SIGKILL, for all, if an impatient request did not end them.
+  int again(double seconds) const;
 
   int stop_signal() const { return first_; }  // that came first; 0: none
   bool impatient() const { return impatient_; }
@@ -19,8 +26,9 @@ class StopRelay {
   int status(int of_ranks) const;
 
  private:
+  double longest_end_;
   int first_ = 0;
-  double first_seconds_ = 0;
+  double first_seconds_ = 0, impatient_seconds_ = 0;
   bool impatient_ = false;
 };
 

@@ -15,13 +15,15 @@
 #include <cstring>
 #include <ctime>
 
+#include "launch/start/output_relay.h"
+#include "launch/start/session.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
 constexpr int kCannotExecute = 127;
-constexpr double kForEver = 1e6;
+constexpr double kForEver = 1e6, kRepeatSeconds = 1;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -40,16 +42,22 @@ sigset_t handled_signals() {
   return set;
 }
 
-enum class Streams { inherited, none };
+struct ChildSettings {
+  const OutputRelay* output = nullptr;  // none: it has no input and output
+  bool own_session = true;              // a terminal's signals do not reach it
+  int signal_when_alone = SIGUSR2;      // if this process is killed
+};
 
 // In the child; does not return.
-[[noreturn]] void execute(std::vector<char*>& argv, pid_t parent, Streams streams) {
-  setsid();
-  prctl(PR_SET_PDEATHSIG, SIGUSR2);
+[[noreturn]] void execute(std::vector<char*>& argv, pid_t parent, const ChildSettings& settings) {
+  if (settings.own_session) setsid();
+  prctl(PR_SET_PDEATHSIG, settings.signal_when_alone);
   if (getppid() != parent) _exit(kCannotExecute);  // it ended before
-  if (streams == Streams::none)
-    if (const int null = open("/dev/null", O_RDWR); null >= 0)
-      for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
+  if (settings.output != nullptr) {
+    settings.output->become_output();
+  } else if (const int null = open("/dev/null", O_RDWR); null >= 0) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
+  }
   const sigset_t set = handled_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
@@ -57,13 +65,13 @@ enum class Streams { inherited, none };
   _exit(kCannotExecute);
 }
 
-pid_t start_process(const std::vector<std::string>& command, Streams streams) {
+pid_t start_process(const std::vector<std::string>& command, const ChildSettings& settings) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t parent = getpid(), child = fork();
   if (child < 0) fail(ErrorKind::io, fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
-  if (child == 0) execute(argv, parent, streams);
+  if (child == 0) execute(argv, parent, settings);
   return child;
 }
 
@@ -76,7 +84,7 @@ bool has_ended(pid_t child, int& status) {
 
 }  // namespace
 
-Supervisor::Supervisor() {
+Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, no status is kept
   std::signal(SIGPIPE, SIG_IGN);  // nothing reads the screen any more
   const sigset_t set = handled_signals();
@@ -89,26 +97,67 @@ Supervisor::~Supervisor() {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-int Supervisor::next_signal(double seconds) {
+int Supervisor::next_signal(double seconds, bool* from_terminal) {
   const sigset_t set = handled_signals();
   const timespec limit{.tv_sec = static_cast<time_t>(seconds),
                        .tv_nsec = static_cast<long>(1e9 * (seconds - std::floor(seconds)))};
-  return std::max(0, sigtimedwait(&set, nullptr, &limit));
+  siginfo_t info{};
+  const int signal = std::max(0, sigtimedwait(&set, &info, &limit));
+  if (from_terminal != nullptr) *from_terminal = info.si_code == SI_KERNEL;
+  return signal == SIGCHLD ? 0 : signal;
 }
 
-int Supervisor::run(const std::vector<std::string>& command) {
-  const pid_t child = start_process(command, Streams::inherited);
-  for (int status = 0;;) {
-    if (has_ended(child, status)) return status;
+int Supervisor::run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save) {
+  OutputRelay output({.when_alone = SIGUSR2});
+  const pid_t child = start_process(command, {.output = &output});
+  output.child_started(child);
+  int status = 0;
+  while (!has_ended(child, status)) {
+    const int signal = next_signal(stopped() ? kRepeatSeconds : kForEver);
+    if (signal == SIGUSR1 && !can_save()) continue;
+    const double now = seconds_now();
+    const int passed_on = signal != 0 ? relay_.relay(signal, now) : relay_.again(now);
+    if (passed_on == SIGKILL) {
+      kill_session(child);
+    } else if (passed_on != 0) {
+      kill(child, passed_on);
+    }
+  }
+  wait_for_rest(output);
+  return status;
+}
+
+int Supervisor::run_other(const std::vector<std::string>& command) {
+  const bool at_terminal = isatty(STDIN_FILENO) != 0;
+  OutputRelay output({.when_unread = SIGTERM});
+  const pid_t child = start_process(command, {&output, /*own_session=*/!at_terminal, /*signal_when_alone=*/SIGTERM});
+  output.child_started(child);
+  int status = 0;
+  while (!has_ended(child, status)) {
+    bool from_terminal = false;
+    const int signal = next_signal(kForEver, &from_terminal);
+    if (signal != 0 && !(at_terminal && from_terminal)) kill(child, signal);
+  }
+  wait_for_rest(output);
+  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as of one process
+  if (output.write_error() != 0)
+    fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
+  return status;
+}
+
+// Its reader may be slow. Who repeats a signal does not want to wait for that.
+void Supervisor::wait_for_rest(OutputRelay& output) {
+  output.child_ended();
+  while (!output.has_ended()) {
     const int signal = next_signal(kForEver);
-    if (signal == 0 || signal == SIGCHLD) continue;
-    if (const int passed_on = relay_.relay(signal, seconds_now()); passed_on != 0) kill(child, passed_on);
+    if (signal != 0) relay_.relay(signal, seconds_now());
+    if (signal != 0 && relay_.impatient()) output.end();
   }
 }
 
 std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>>& commands, double seconds) {
   std::vector<pid_t> running;
-  for (const auto& command : commands) running.push_back(start_process(command, Streams::none));
+  for (const auto& command : commands) running.push_back(start_process(command, {}));
   std::vector<bool> succeeded(commands.size(), false);
   const double end = seconds_now() + seconds;
   for (size_t left = commands.size(); left > 0;) {
@@ -117,7 +166,7 @@ std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>
         succeeded[i] = status == 0, running[i] = 0, --left;
     const double wait = end - seconds_now();
     if (left == 0 || wait <= 0 || stopped()) break;
-    if (const int signal = next_signal(wait); signal != 0 && signal != SIGCHLD) relay_.relay(signal, seconds_now());
+    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, seconds_now());
   }
   for (const pid_t late : running)
     if (late != 0) kill(late, SIGKILL), waitpid(late, nullptr, 0);
@@ -127,7 +176,7 @@ std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>
 void Supervisor::pause(double seconds) {
   const double end = seconds_now() + seconds;
   for (double wait = seconds; wait > 0 && !stopped(); wait = end - seconds_now())
-    if (const int signal = next_signal(wait); signal != 0 && signal != SIGCHLD) relay_.relay(signal, seconds_now());
+    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, seconds_now());
 }
 
 }  // namespace weft

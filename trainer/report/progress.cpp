@@ -10,6 +10,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 
 #include "trainer/report/units.h"
 
@@ -32,14 +36,40 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// File descriptor of the terminal that shows stderr; -1 if there is none. mpirun pipes its ranks' stderr to
-// its own, so a rank's terminal is that of its parent.
+int open_terminal_of(pid_t process) {  // its stderr; -1 if that is no terminal
+  const int fd = ::open(fmt::format("/proc/{}/fd/2", process).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || isatty(fd)) return fd;
+  ::close(fd);
+  return -1;
+}
+
+pid_t parent_of(pid_t process) {  // 0 if that is unknown
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("PPid:")) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
+  return 0;
+}
+
+bool runs_this_program(pid_t process) {
+  std::error_code failed;
+  return std::filesystem::equivalent(fmt::format("/proc/{}/exe", process), "/proc/self/exe", failed);
+}
+
+// mpirun pipes its ranks' stderr to its own, so a rank's terminal is that of its parent. `weft launch`, mpirun's
+// parent, pipes mpirun's to its own.
+int open_terminal_of_launcher() {
+  const pid_t mpirun = getppid();
+  if (const int fd = open_terminal_of(mpirun); fd >= 0) return fd;
+  const pid_t launch = parent_of(mpirun);
+  return launch > 0 && runs_this_program(launch) ? open_terminal_of(launch) : -1;
+}
+
+// File descriptor of the terminal that shows stderr; -1 if there is none.
 int terminal() {
   if (isatty(STDERR_FILENO)) return STDERR_FILENO;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return -1;
-  static const int fd =
-      ::open(fmt::format("/proc/{}/fd/2", getppid()).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-  return fd >= 0 && isatty(fd) ? fd : -1;
+  static const int fd = open_terminal_of_launcher();
+  return fd;
 }
 
 int terminal_width() {

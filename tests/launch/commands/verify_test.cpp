@@ -57,6 +57,7 @@ TEST(Verify, ReadsEveryCheckpointOfARun) {
   EXPECT_EQ(found.status, static_cast<int>(ErrorKind::checkpoint));
   EXPECT_NE(found.text.find("ok       " + whole + "\n"), std::string::npos) << found.text;
   EXPECT_NE(found.text.find("DAMAGED  " + damaged + ": "), std::string::npos) << found.text;
+  EXPECT_EQ(verify(damaged + "/").text, verify(damaged).text) << "a slash at the end changes nothing";
 }
 
 TEST(Verify, RefusesWhatIsNeither) {

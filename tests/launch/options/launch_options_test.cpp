@@ -25,6 +25,15 @@ TEST(LaunchOptions, SplitsTheLineAtTheCommand) {
   EXPECT_EQ(o.args, (std::vector<std::string>{"--config", "x.cfg", "--dry-run", "-n"}));
 }
 
+TEST(LaunchOptions, TakesTheNumberOfRanksAsMpirunDoes) {
+  for (const char* ranks : {"-n4", "-n=4", "--ranks=4"}) {
+    LaunchOptions o;
+    EXPECT_TRUE(parse_launch_options({ranks, "train", "--config", "x.cfg", "-n5"}, o)) << ranks;
+    EXPECT_EQ(o.ranks, 4) << ranks;
+    EXPECT_EQ(o.args, (std::vector<std::string>{"--config", "x.cfg", "-n5"})) << ranks;
+  }
+}
+
 TEST(LaunchOptions, KnowsThatAFlagHasNoValue) {
   LaunchOptions o;
   EXPECT_TRUE(parse_launch_options({"--dry-run", "score", "--quiet"}, o));
@@ -35,6 +44,7 @@ TEST(LaunchOptions, KnowsThatAFlagHasNoValue) {
 TEST(LaunchOptions, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(refusal_of_launch({"-n", "4"}), "COMMAND is missing; usage: weft launch -n N train ...");
   EXPECT_EQ(refusal_of_launch({"-n", "0", "train"}), "ranks = 0: give 1 or more");
+  EXPECT_EQ(refusal_of_launch({"-nx", "train"}), "ranks = 'x': give a whole number");
   EXPECT_EQ(refusal_of_launch({"-n", "-4", "train"}), "ranks = -4: give 1 or more");
   EXPECT_EQ(refusal_of_launch({"--restarts", "-1", "train"}), "restarts = -1: give 0 or more");
   EXPECT_EQ(refusal_of_launch({"--restarts", "1", "translate"}),

@@ -66,6 +66,24 @@ TEST(RestartPolicy, StopsAfterTheGivenNumber) {
   EXPECT_TRUE(holds(RestartPolicy(0).after(137, {}).reason, "--restarts K")) << "names the option that helps";
 }
 
+TEST(RestartPolicy, TriesAgainWhileNoRanksCanBeStarted) {
+  RestartPolicy policy(4);
+  EXPECT_EQ(policy.after_no_start().pause, 1);
+  EXPECT_EQ(policy.after_no_start().pause, 2);
+  EXPECT_TRUE(policy.after(6, {.step = 1}).again);
+  EXPECT_TRUE(policy.after_no_start().again);
+  const auto next = policy.after_no_start();
+  EXPECT_FALSE(next.again);
+  EXPECT_TRUE(holds(next.reason, "no restarts are left")) << next.reason;
+}
+
+TEST(RestartPolicy, RemembersAFailureWhileNoRanksCanBeStarted) {
+  RestartPolicy policy(10);
+  EXPECT_TRUE(policy.after(6, {.step = 1}).again);
+  EXPECT_TRUE(policy.after_no_start().again);
+  EXPECT_FALSE(policy.after(6, {.step = 1}).again);
+}
+
 TEST(RunProgress, ReadsTheFolderOfARun) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(progress_of(folder.path()), RunProgress());

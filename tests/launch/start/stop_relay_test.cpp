@@ -29,6 +29,24 @@ TEST(StopRelay, TakesALateRepetitionForImpatience) {
   EXPECT_EQ(relay.status(1), 130);  // mpirun returns 1
 }
 
+TEST(StopRelay, RepeatsTheRequestUntilItIsImpatient) {
+  StopRelay relay;
+  EXPECT_EQ(relay.again(100), 0);
+  relay.relay(SIGINT, 100);
+  EXPECT_EQ(relay.again(101), SIGUSR2);
+  relay.relay(SIGINT, 103);
+  EXPECT_EQ(relay.again(104), 0);
+}
+
+TEST(StopRelay, EndsRanksThatAnImpatientRequestDidNotEnd) {
+  StopRelay relay;
+  relay.relay(SIGINT, 100);
+  relay.relay(SIGINT, 103);
+  EXPECT_EQ(relay.relay(SIGINT, 105), 0) << "mpirun would leave its ranks behind";
+  EXPECT_EQ(relay.again(108), SIGKILL);
+  EXPECT_EQ(relay.relay(SIGINT, 109), SIGKILL);
+}
+
 TEST(StopRelay, PassesARequestToSaveOn) {
   StopRelay relay;
   EXPECT_EQ(relay.relay(SIGUSR1, 100), SIGUSR1);

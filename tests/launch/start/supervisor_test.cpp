@@ -12,18 +12,21 @@ namespace weft {
 namespace {
 
 std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
+bool nobody() { return false; }  // can save
+bool somebody() { return true; }
 
 TEST(Supervisor, ReturnsAProgramsStatusOrItsSignal) {
   Supervisor supervisor;
-  EXPECT_EQ(supervisor.run(shell("exit 7")), 7);
-  EXPECT_EQ(supervisor.run(shell("kill -KILL $$")), 128 + SIGKILL);
-  EXPECT_EQ(supervisor.run({"/no/such/program"}), 127);
+  EXPECT_EQ(supervisor.run_training(shell("exit 7"), nobody), 7);
+  EXPECT_EQ(supervisor.run_training(shell("kill -KILL $$"), nobody), 128 + SIGKILL);
+  EXPECT_EQ(supervisor.run_training({"/no/such/program"}, nobody), 127);
 }
 
 TEST(Supervisor, KeepsATerminalsSignalsFromTheProgram) {
   Supervisor supervisor;
-  EXPECT_EQ(
-      supervisor.run(shell("read -r pid name state parent group session rest </proc/$$/stat; test $session = $$")), 0);
+  EXPECT_EQ(supervisor.run_training(
+                shell("read -r pid name state parent group session rest </proc/$$/stat; test $session = $$"), nobody),
+            0);
 }
 
 TEST(Supervisor, TellsWhichProgramsSucceedInTime) {
@@ -40,13 +43,56 @@ class SupervisorSignals : public ::testing::Test {
 
 int status_after_a_stop() {
   Supervisor supervisor;
-  const int status =
-      supervisor.run(shell(fmt::format("trap 'exit 140' USR2; kill -INT {}; while :; do sleep 0.01; done", getpid())));
+  const int status = supervisor.run_training(
+      shell(fmt::format("trap 'exit 140' USR2; kill -INT {}; while :; do sleep 0.01; done", getpid())), nobody);
   return supervisor.relay().status(status);
 }
 
 TEST_F(SupervisorSignals, BecomeARequestToSave) {
   EXPECT_EXIT(std::exit(status_after_a_stop()), ::testing::ExitedWithCode(130), "");
+}
+
+// The program takes the second request alone, as ranks that mpirun was only starting at the first one.
+int status_after_a_repeated_stop() {
+  Supervisor supervisor;
+  const int status = supervisor.run_training(
+      shell(fmt::format("trap 'n=x$n; [ $n = x ] || exit 140' USR2; kill -INT {}; while :; do sleep 0.01; done",
+                        getpid())),
+      nobody);
+  return supervisor.relay().status(status);
+}
+
+TEST_F(SupervisorSignals, AreRepeatedUntilTheRanksStop) {
+  EXPECT_EXIT(std::exit(status_after_a_repeated_stop()), ::testing::ExitedWithCode(130), "");
+}
+
+// The program ignores every request.
+int status_after_impatience() {
+  constexpr double kLongestEnd = 0;
+  Supervisor supervisor{StopRelay(kLongestEnd)};
+  const int status = supervisor.run_training(
+      shell(fmt::format("trap '' USR2 TERM; kill -INT {0}; sleep 2.1; kill -INT {0}; while :; do sleep 1; done",
+                        getpid())),
+      nobody);
+  return supervisor.relay().status(status);
+}
+
+TEST_F(SupervisorSignals, EndAProgramThatDoesNotEndItself) {
+  EXPECT_EXIT(std::exit(status_after_impatience()), ::testing::ExitedWithCode(130), "");
+}
+
+int status_after_a_request_to_save(bool (*can_save)()) {
+  Supervisor supervisor;
+  return supervisor.run_training(
+      shell(fmt::format(
+          "trap 'exit 9' USR1; trap 'exit 8' USR2; kill -USR1 {0}; kill -USR2 {0}; while :; do sleep 0.01; done",
+          getpid())),
+      can_save);
+}
+
+TEST_F(SupervisorSignals, AskOnlyRanksThatCanSave) {
+  EXPECT_EXIT(std::exit(status_after_a_request_to_save(nobody)), ::testing::ExitedWithCode(8), "");
+  EXPECT_EXIT(std::exit(status_after_a_request_to_save(somebody)), ::testing::ExitedWithCode(9), "");
 }
 
 int signal_that_ends_a_pause() {
