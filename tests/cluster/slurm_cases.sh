@@ -92,9 +92,9 @@ ranks() {  # ranks HOST...: their process numbers
 # A job on node2 alone, which the network loses: Slurm starts it on node1 while the first ranks train on.
 slurm_node_trains_on() {
   local start before
-  undisturbed --train.steps=6000
+  undisturbed --train.steps=25000
   on node1 scontrol update nodename=node1 state=drain reason=test
-  submit --nodes=1 --ntasks=2 --ntasks-per-node=2 -- --train.output=run --train.steps=6000
+  submit --nodes=1 --ntasks=2 --ntasks-per-node=2 -- --train.output=run --train.steps=25000
   wait_until 60 "the run begins" has_logged run 100
   on node1 scontrol update nodename=node1 state=resume
   start=$(now)
