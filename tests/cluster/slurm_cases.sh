@@ -45,7 +45,7 @@ survives() {  # survives COMMAND...
 slurm_time_limits() {
   local early late start cores
   cores=$(($(nproc) < 4 ? $(nproc) : 4))
-  undisturbed --train.steps=1000000 --train.minutes="$(awk -v cores=$cores 'BEGIN { print 25 * cores / 60 }')"
+  undisturbed --train.steps=1000000 --train.minutes="$(awk -v cores=$cores 'BEGIN { print 40 * cores / 60 }')"
   start=$(now)
   submit --time=1 --signal=TERM@30 -- --train.output=early --train.steps="$steps" && early=$job
   submit --time=1 -- --train.output=late --train.steps="$steps" && late=$job
