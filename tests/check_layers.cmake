@@ -38,6 +38,7 @@ set(rooms
   trainer/plan       "^trainer/(run_config|trainer|train_state|step_graphs|checkpoint/.*|inference/.*|report/.*)[.]h$"
   trainer/run        "^trainer/.*[.]h$"
   trainer/bench      "^trainer/([a-z0-9_]+|plan/.*)[.]h$"
+  trainer/prediction "^trainer/([a-z0-9_]+|bench/.*|plan/.*)[.]h$"
   launch/options     "^$"
   launch/reports     "^launch/options/.*[.]h$"
   launch/start       "^$"

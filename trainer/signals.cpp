@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,9 @@ namespace {
 constexpr int kStopSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGXCPU};
 
 using Handler = void (*)(int);
-std::vector<std::pair<int, Handler>> g_former;  // what signals did before the watch
+std::mutex g_mutex;  // of the two below
+int g_watches = 0;
+std::vector<std::pair<int, Handler>> g_former;  // what signals did before the first watch
 
 volatile std::sig_atomic_t g_save = 0, g_stop = 0;
 std::atomic<int64_t> g_first_stop = 0;  // nanoseconds
@@ -39,14 +42,16 @@ void on_stop(int signal) {
 
 void handle(int signal, Handler handler) { g_former.emplace_back(signal, std::signal(signal, handler)); }
 
+}  // namespace
+
 bool is_ignored(int signal) {
   struct sigaction now {};
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-}  // namespace
-
 SignalWatch::SignalWatch() {
+  const std::lock_guard lock(g_mutex);
+  if (g_watches++ > 0) return;
   g_save = 0;
   g_stop = 0;
   handle(SIGUSR1, on_save);
@@ -56,6 +61,8 @@ SignalWatch::SignalWatch() {
 }
 
 SignalWatch::~SignalWatch() {
+  const std::lock_guard lock(g_mutex);
+  if (--g_watches > 0) return;
   for (const auto& [signal, former] : g_former)
     std::signal(signal, signal == SIGUSR1 || signal == SIGUSR2 ? SIG_IGN : former);
   g_former.clear();

@@ -19,6 +19,8 @@ enum class StopRequest : uint8_t { none = 0, save = 1, finish = 2, stop = 3 };
 //
 // Afterwards signals do again what they did before, except SIGUSR1 and SIGUSR2, which are ignored: a request that
 // comes when a run has just ended must not make it a failed one.
+//
+// Ranks that are threads of one process share one: the first watch sets it up, the last one ends it.
 class SignalWatch {
  public:
   static constexpr int64_t kSecondSignalSeconds = 2;
@@ -31,5 +33,7 @@ class SignalWatch {
   StopRequest take();       // this rank's request since the last call
   int stop_signal() const;  // the signal that requested the stop; 0 if none
 };
+
+bool is_ignored(int signal);  // by this process
 
 }  // namespace weft

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "trainer/bench/prediction.h"
+#include "trainer/prediction/prediction.h"
 
 namespace weft {
 

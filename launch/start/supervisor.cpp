@@ -18,6 +18,7 @@
 #include "launch/start/output_relay.h"
 #include "launch/start/session.h"
 #include "tensor/error.h"
+#include "trainer/signals.h"
 
 namespace weft {
 namespace {
@@ -27,11 +28,6 @@ constexpr double kForEver = 1e6, kRepeatSeconds = 1;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-bool is_ignored(int signal) {
-  struct sigaction now {};
-  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 sigset_t handled_signals() {

@@ -1,7 +1,6 @@
 // tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. One
 // block per row, whose threads keep their logits in registers: a row is read once and written once. Rows that are
 // wider than the registers, or not aligned, are read again, from the cache.
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -119,7 +118,7 @@ class OwnLogits {
   __device__ SoftmaxRow<float> statistics() const {
     SoftmaxRow<float> sums;
     for_each([&](int, const float(&x)[kGroup], auto count) {
-      for (int i = 0; i < count; ++i) sums.max = x[i] > sums.max ? x[i] : sums.max;
+      for (int i = 0; i < count; ++i) sums.max = fmaxf(sums.max, x[i]);
     });
     const float base = sums.max == -std::numeric_limits<float>::infinity() ? 0.0f : sums.max;
     for_each([&](int, const float(&x)[kGroup], auto count) {
@@ -254,10 +253,6 @@ void for_row_width(const Tensor& logits, int64_t valid, const F& f) {
   if (holds(kMostHeld)) return f(std::integral_constant<int, kMostHeld>());
   f(std::integral_constant<int, 0>());
 }
-unsigned threads_of(int64_t cols) {  // whole warps
-  constexpr int64_t kWarpCols = kWarp * kGroup;
-  return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, kRowThreads));
-}
 
 }  // namespace
 
@@ -266,7 +261,7 @@ void softmax_stats(Context& ctx, const ops::SoftmaxStats& a) {
     using T = decltype(zero);
     for_row_width<T>(a.logits, a.valid, [&](auto held) {
       launch(ctx, "softmax_stats", row_statistics<T, held()>, static_cast<unsigned>(a.logits.rows()),
-             threads_of(a.valid), 0, logits_of<T>(a), a.stats.ptr<float>());
+             threads_of_row(a.valid, kRowThreads), 0, logits_of<T>(a), a.stats.ptr<float>());
     });
   });
 }
@@ -285,7 +280,7 @@ void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
     using T = decltype(zero);
     for_row_width<T>(a.logits, a.valid, [&](auto held) {
       launch(ctx, "cross_entropy", loss_and_gradient<T, held()>, static_cast<unsigned>(a.logits.rows()),
-             threads_of(a.valid), 0, logits_of<T>(a), loss);
+             threads_of_row(a.valid, kRowThreads), 0, logits_of<T>(a), loss);
     });
   });
 }

@@ -45,10 +45,10 @@ void launch_groups(Context& ctx, const char* name, Extent extent, const F& f) {
   launch_groups(ctx, name, extent.rows, extent.cols, f);
 }
 
-// Threads of a block that processes one row: whole warps.
-inline unsigned threads_of_row(int64_t cols) {
+// Threads of a block that processes one row: whole warps, `most` at most.
+inline unsigned threads_of_row(int64_t cols, int64_t most = kGroupThreads) {
   constexpr int64_t kWarpCols = kWarp * kGroup;
-  return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, kGroupThreads));
+  return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, most));
 }
 
 }  // namespace weft::cuda

@@ -1,18 +1,18 @@
-// trainer/bench/prediction.cpp: times of all ops of a step, added up.
-#include "trainer/bench/prediction.h"
+// trainer/prediction/prediction.cpp: times of all ops of a step, added up.
+#include "trainer/prediction/prediction.h"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "tensor/error.h"
-#include "trainer/bench/attention_time.h"
 #include "trainer/bench/bench.h"
-#include "trainer/bench/gemm_time.h"
-#include "trainer/bench/kernel_costs.h"
-#include "trainer/bench/step_ops.h"
 #include "trainer/bench/step_times.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/prediction/attention_time.h"
+#include "trainer/prediction/gemm_time.h"
+#include "trainer/prediction/kernel_costs.h"
+#include "trainer/prediction/step_ops.h"
 
 namespace weft {
 namespace {
@@ -57,7 +57,8 @@ class OpTimes {
       add_kernels(op, name, result);
       add_attention(op, result);
     }
-    if (result.launches == 0) fail(ErrorKind::internal, fmt::format("trainer/bench/kernel_costs.cpp lacks {}", name));
+    if (result.launches == 0)
+      fail(ErrorKind::internal, fmt::format("trainer/prediction/kernel_costs.cpp lacks {}", name));
     return result;
   }
 

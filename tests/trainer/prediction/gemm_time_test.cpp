@@ -1,9 +1,9 @@
-// tests/trainer/bench/gemm_time_test.cpp: the predicted time of matrix products, counted by hand on a simple GPU.
-#include "trainer/bench/gemm_time.h"
+// tests/trainer/prediction/gemm_time_test.cpp: the predicted time of matrix products, counted by hand on a simple GPU.
+#include "trainer/prediction/gemm_time.h"
 
 #include <gtest/gtest.h>
 
-#include "trainer/bench/kernel_costs.h"
+#include "trainer/prediction/kernel_costs.h"
 
 namespace weft::testing {
 namespace {

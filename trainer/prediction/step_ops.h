@@ -1,4 +1,4 @@
-// trainer/bench/step_ops.h: the ops of a training step with their shapes, without computing or allocating any.
+// trainer/prediction/step_ops.h: the ops of a training step with their shapes, without computing or allocating any.
 #pragma once
 
 #include <vector>

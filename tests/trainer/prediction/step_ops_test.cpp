@@ -1,5 +1,5 @@
-// tests/trainer/bench/step_ops_test.cpp: the ops of the dry run are those of a real step.
-#include "trainer/bench/step_ops.h"
+// tests/trainer/prediction/step_ops_test.cpp: the ops of the dry run are those of a real step.
+#include "trainer/prediction/step_ops.h"
 
 #include <gtest/gtest.h>
 

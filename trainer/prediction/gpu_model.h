@@ -1,4 +1,4 @@
-// trainer/bench/gpu_model.h: what the prediction of `weft bench --model` assumes of a GPU.
+// trainer/prediction/gpu_model.h: what the prediction of `weft bench --model` assumes of a GPU.
 #pragma once
 
 #include <cstdint>

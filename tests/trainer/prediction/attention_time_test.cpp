@@ -1,5 +1,6 @@
-// tests/trainer/bench/attention_time_test.cpp: the predicted time of attention depends on sentences as the kernels do.
-#include "trainer/bench/attention_time.h"
+// tests/trainer/prediction/attention_time_test.cpp: the predicted time of attention depends on sentences as the kernels
+// do.
+#include "trainer/prediction/attention_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// trainer/bench/gpu_model.cpp: the GPUs. No number was measured by this project.
-#include "trainer/bench/gpu_model.h"
+// trainer/prediction/gpu_model.cpp: the GPUs. No number was measured by this project.
+#include "trainer/prediction/gpu_model.h"
 
 #include <cassert>
 

@@ -1,11 +1,11 @@
-// trainer/bench/prediction.h: the predicted time of a training step on one GPU, without a GPU (docs/cuda.md).
+// trainer/prediction/prediction.h: the predicted time of a training step on one GPU, without a GPU (docs/cuda.md).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "trainer/bench/gpu_model.h"
+#include "trainer/prediction/gpu_model.h"
 #include "trainer/run_config.h"
 
 namespace weft {

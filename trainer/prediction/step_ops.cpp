@@ -1,5 +1,5 @@
-// trainer/bench/step_ops.cpp: dry runs of the model's passes, and the ops that Trainer adds.
-#include "trainer/bench/step_ops.h"
+// trainer/prediction/step_ops.cpp: dry runs of the model's passes, and the ops that Trainer adds.
+#include "trainer/prediction/step_ops.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-// trainer/bench/gemm_time.cpp: waves of tiles.
-#include "trainer/bench/gemm_time.h"
+// trainer/prediction/gemm_time.cpp: waves of tiles.
+#include "trainer/prediction/gemm_time.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "trainer/bench/kernel_costs.h"
+#include "trainer/prediction/kernel_costs.h"
 
 namespace weft {
 namespace {

@@ -1,13 +1,13 @@
-// tests/trainer/bench/prediction_test.cpp: predictions add up, and follow the GPU and the options.
-#include "trainer/bench/prediction.h"
+// tests/trainer/prediction/prediction_test.cpp: predictions add up, and follow the GPU and the options.
+#include "trainer/prediction/prediction.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "tests/support/errors.h"
-#include "trainer/bench/kernel_costs.h"
 #include "trainer/bench/step_times.h"
+#include "trainer/prediction/kernel_costs.h"
 
 namespace weft::testing {
 namespace {

@@ -1,10 +1,10 @@
-// trainer/bench/attention_time.h: predicted time of an attention kernel, from the sentences of a block.
+// trainer/prediction/attention_time.h: predicted time of an attention kernel, from the sentences of a block.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "trainer/bench/kernel_costs.h"
+#include "trainer/prediction/kernel_costs.h"
 
 namespace weft {
 

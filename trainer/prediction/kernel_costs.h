@@ -1,4 +1,4 @@
-// trainer/bench/kernel_costs.h: what each kernel of tensor/cuda costs: the only table to change when a kernel
+// trainer/prediction/kernel_costs.h: what each kernel of tensor/cuda costs: the only table to change when a kernel
 // changes. Matrix products are in gemm_time.h.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "trainer/bench/gpu_model.h"
+#include "trainer/prediction/gpu_model.h"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
-// trainer/bench/attention_time.cpp: counts the work of each tile, and schedules blocks of tiles.
-#include "trainer/bench/attention_time.h"
+// trainer/prediction/attention_time.cpp: counts the work of each tile, and schedules blocks of tiles.
+#include "trainer/prediction/attention_time.h"
 
 #include <algorithm>
 #include <functional>

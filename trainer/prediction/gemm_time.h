@@ -1,9 +1,9 @@
-// trainer/bench/gemm_time.h: predicted time of a matrix product on a GPU.
+// trainer/prediction/gemm_time.h: predicted time of a matrix product on a GPU.
 #pragma once
 
 #include <cstdint>
 
-#include "trainer/bench/gpu_model.h"
+#include "trainer/prediction/gpu_model.h"
 
 namespace weft {
 
