@@ -5,6 +5,11 @@
 #include <numeric>
 
 namespace weft {
+namespace {
+
+constexpr size_t kLongestName = 100;  // bytes; a longer text is no misspelt name, and its distances would take seconds
+
+}  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);  // distances from a's first i characters to each prefix of b
@@ -21,6 +26,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  if (name.size() > kLongestName) return "";
   const auto last_part = [](std::string_view key) { return key.substr(key.rfind('.') + 1); };  // npos + 1 is 0
   std::string best;
   int best_distance = static_cast<int>(std::max<size_t>(last_part(name).size() / 2, 2)) + 1;

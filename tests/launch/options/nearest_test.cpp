@@ -18,6 +18,11 @@ TEST(NearestName, FindsAMisspelling) {
   EXPECT_EQ(nearest_name("tranlsate", {"train", "translate", "evaluate"}), "translate");
 }
 
+TEST(NearestName, IsEmptyForATextTooLongForAName) {
+  const std::string text(200, 'a');
+  EXPECT_EQ(nearest_name(text, {text}), "");
+}
+
 TEST(NearestName, IsEmptyForSomethingElse) { EXPECT_EQ(nearest_name("xyzzy", {"train", "translate"}), ""); }
 
 TEST(NearestName, LooksThroughAMissingOrWrongSection) {
