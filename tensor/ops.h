@@ -26,7 +26,7 @@ struct Fill {
   Tensor x;
   float value = 0;
 };
-// y += x, of equal shapes.
+// y += x, of equal shapes; x may be f32.
 struct Add {
   Tensor x, y;
 };

@@ -159,7 +159,7 @@ PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sen
 }
 
 void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& s,
-                             const Tensor& d_x) const {
+                             const InputGradient& d_x) const {
   const ProfilerRange range(p.ctx, "self_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
@@ -169,10 +169,10 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   rotate(p, d, sentences.positions, /*inverse=*/true);
   if (qkv_) return qkv_->backward(p, d.qkv, s.x, d_x);
   const PartialSum sum(p, d_x, /*of_several_matmuls=*/true);
-  q_->backward_part(p, d.q, s.x, sum.part(), /*accumulate=*/false);
+  q_->backward_part(p, d.q, s.x, sum.part(), sum.accumulates());
   kv_->backward_part(p, d.kv, s.x, sum.part(), /*accumulate=*/true);
   sum.reduce(p);
-  sum.round(p);
+  sum.finish(p);
 }
 
 PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
@@ -214,7 +214,7 @@ PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encod
 }
 
 void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
-                              const Saved& s, const Tensor& d_x, const Tensor& d_encoder_output) const {
+                              const Saved& s, const InputGradient& d_x, const Tensor& d_encoder_output) const {
   const ProfilerRange range(p.ctx, "cross_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);

@@ -66,7 +66,7 @@ class SelfAttention {
 
   PartialSum forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
-                const Tensor& d_x) const;  // d_x may be d_y
+                const InputGradient& d_x) const;  // d_x may be d_y
   // Adds one row to each of `slots` hypotheses, at `positions` of their sentences: writes its key and value
   // to `cache_rows`, then attends to `keys`.
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
@@ -98,7 +98,7 @@ class CrossAttention {
                      const SequenceRanges& keys, const Tensor& y, Saved* saved) const;
   // d_x may be d_y. This rank's part is added to d_encoder_output, f32, which its owner all-reduces over tp.
   void backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
-                const Saved& saved, const Tensor& d_x, const Tensor& d_encoder_output) const;
+                const Saved& saved, const InputGradient& d_x, const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
                   const SequenceRanges& keys, const Tensor& y) const;

@@ -73,7 +73,7 @@ void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x
                     .accumulate = true,
                     .d_bias = bias_ ? bias_->grad : Tensor()});
   sum.reduce(p);
-  sum.round(p);
+  sum.finish(p);
 }
 
 }  // namespace weft

@@ -41,7 +41,7 @@ PartialSum FeedForward::forward(Pass& p, const Tensor& x, const Tensor& y, Saved
   return down_.forward(p, act, y);
 }
 
-void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Tensor& d_x) const {
+void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const InputGradient& d_x) const {
   const ProfilerRange range(p.ctx, "feed_forward backward");
   ArenaScope scope(p.arena);
   const Tensor d_act = p.arena.like(s.act);

@@ -24,7 +24,7 @@ class FeedForward {
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
 
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
-  void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_x) const;  // d_x may be d_y
+  void backward(Pass& p, const Tensor& d_y, const Saved& saved, const InputGradient& d_x) const;  // d_x may be d_y
 
  private:
   Tensor activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const;

@@ -38,11 +38,11 @@ void ColumnParallelLinear::forward(Pass& p, const Tensor& x, const Tensor& y, co
                     .epilogue = epilogue});
 }
 
-void ColumnParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const {
+void ColumnParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const {
   const PartialSum sum(p, d_x);
-  backward_part(p, d_y, x, sum.part(), /*accumulate=*/false);
+  backward_part(p, d_y, x, sum.part(), sum.accumulates());
   sum.reduce(p);
-  sum.round(p);
+  sum.finish(p);
 }
 
 void ColumnParallelLinear::backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,

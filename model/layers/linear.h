@@ -26,7 +26,7 @@ class ColumnParallelLinear {
   // x [R, in], y [R, out()]; the epilogue is applied to y.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
   // d_x [R, in], all-reduced over tp.
-  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x) const;
+  void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
   // Without the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 

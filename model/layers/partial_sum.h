@@ -2,12 +2,12 @@
 // the ranks' parts in f32, and the sum is rounded once.
 //
 //   PartialSum sum(p, y);                       // y [R, D], f32 or half precision
-//   ops::gemm(p.ctx, {..., .c = sum.part()});
+//   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});
 //   sum.reduce(p);                              // sum.part() = the sum over tp, not yet rounded
-//   sum.round(p);                               // y = the sum
+//   sum.finish(p);                              // y = the sum, or y += the sum
 //
-// If y has half precision and there are several parts, part() is an f32 tensor of the arena, which lives as long as
-// this object. Otherwise it is y itself.
+// Where one matmul on one rank is the whole sum, part() is y itself, and so it is for several in f32. Otherwise
+// part() is an f32 tensor of the arena, which lives as long as this object.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,35 @@
 
 namespace weft {
 
+// Where a sublayer leaves the gradient of its input.
+struct InputGradient {
+  Tensor d;          // [R, D]
+  bool add = false;  // to d, which holds the gradient of the path around the sublayer
+};
+
 class PartialSum {
  public:
-  PartialSum(Pass& p, const Tensor& y, bool of_several_matmuls = false) : y_(y), part_(y) {
-    if ((p.tp.size() == 1 && !of_several_matmuls) || y.dtype == DType::f32) return;
+  PartialSum(Pass& p, const Tensor& y, bool of_several_matmuls = false)
+      : PartialSum(p, InputGradient{.d = y}, of_several_matmuls) {}
+  PartialSum(Pass& p, const InputGradient& y, bool of_several_matmuls = false) : y_(y), part_(y.d) {
+    const bool of_several_ranks = p.tp.size() > 1;
+    const bool in_f32 = y.d.dtype == DType::f32;
+    if (in_f32 ? !(of_several_ranks && y.add) : !(of_several_ranks || of_several_matmuls)) return;
     scope_.emplace(p.arena);
-    part_ = p.arena.tensor(y.shape);
+    part_ = p.arena.tensor(y.d.shape);
   }
   const Tensor& part() const { return part_; }
+  bool accumulates() const { return y_.add && !scope_; }  // the first matmul adds to part() as well
   void reduce(Pass& p) const { p.tp.all_reduce(p.ctx, part_); }
-  void round(Pass& p) const {
-    if (part_.dtype != y_.dtype) ops::cast(p.ctx, {.x = part_, .y = y_});
+  void finish(Pass& p) const {
+    if (!scope_) return;
+    if (y_.add) return ops::add(p.ctx, {.x = part_, .y = y_.d});
+    ops::cast(p.ctx, {.x = part_, .y = y_.d});
   }
 
  private:
-  Tensor y_, part_;
+  InputGradient y_;
+  Tensor part_;
   std::optional<ArenaScope> scope_;
 };
 

@@ -62,7 +62,6 @@ ResidualGradient::ResidualGradient(Pass& p, Residuals residuals, const Tensor& d
 
 Tensor ResidualGradient::of_output(Pass& p) {
   const bool pre = residuals_.norm_position == NormPosition::pre;
-  if (!pre && left_ < residuals_.size()) ops::add(p.ctx, {.x = d_input_, .y = d_});  // both paths to the norm
   const Norm* norm = residuals_.norm_after(left_);
   const Norm::Saved& sum = saved_[left_].sum;
   const ResidualConnection& connection = *residuals_.connections[--left_];
@@ -85,12 +84,13 @@ Tensor ResidualGradient::of_output(Pass& p) {
   return d_output;
 }
 
+InputGradient ResidualGradient::of_input() const {
+  if (residuals_.norm_position == NormPosition::pre) return {.d = d_input_};
+  return {.d = d_, .add = true};
+}
+
 void ResidualGradient::finish(Pass& p) const {
-  if (const Norm* norm = residuals_.norm_after(0)) {
-    norm->backward(p, d_input_, saved_[0].sum, /*d_residual=*/d_, d_);
-  } else {
-    ops::add(p.ctx, {.x = d_input_, .y = d_});
-  }
+  if (const Norm* norm = residuals_.norm_after(0)) norm->backward(p, d_input_, saved_[0].sum, /*d_residual=*/d_, d_);
 }
 
 }  // namespace weft

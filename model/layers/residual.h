@@ -87,7 +87,9 @@ class ResidualGradient {
   // The gradient of a sublayer's output; call it once per sublayer, from the last to the first. The sublayer
   // may overwrite it with the gradient of its input. Accumulates the gradients of its bias and of the norm.
   Tensor of_output(Pass& p);
-  const Tensor& of_input() const { return d_input_; }  // where the sublayer writes the gradient of its input
+  // Where the sublayer leaves the gradient of its input. With post-norm, its last product adds it to d; with
+  // pre-norm, the norm's backward pass reads it first.
+  InputGradient of_input() const;
   void finish(Pass& p) const;
 
  private:

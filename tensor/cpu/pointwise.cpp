@@ -157,6 +157,16 @@ void gate_gradients(const ops::GatedActivationBackward& a) {
 }
 
 template <typename X, typename T>
+void add_stored(const ops::Add& a) {
+  for_each_run(a.x.contiguous() && a.y.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
+    const X* x = row_of<X>(a.x, row) + col;
+    T* y = row_of<T>(a.y, row) + col;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) y[i] = from_float<T>(to_float(y[i]) + to_float(x[i]));
+  });
+}
+
+template <typename X, typename T>
 void dropout_add(const ops::DropoutAddForward& a) {
   const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
   for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
@@ -195,14 +205,9 @@ void fill(Context&, const ops::Fill& a) {
 }
 
 void add(Context&, const ops::Add& a) {
-  for_storage(a.x.dtype, [&](auto zero) {
+  for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    for_each_run(a.x.contiguous() && a.y.contiguous(), a.x, [&](int64_t row, int64_t col, int64_t count) {
-      const T* x = row_of<T>(a.x, row) + col;
-      T* y = row_of<T>(a.y, row) + col;
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) y[i] = from_float<T>(to_float(y[i]) + to_float(x[i]));
-    });
+    a.x.dtype == DType::f32 ? add_stored<float, T>(a) : add_stored<T, T>(a);
   });
 }
 

@@ -19,9 +19,10 @@ struct FillGroup {
   }
 };
 
-template <typename T>
+template <typename X, typename T>
 struct AddGroup {
-  Rows<T> x, y;
+  Rows<X> x;
+  Rows<T> y;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     float sum[kGroup];
     load(y[row] + col, count, sum);
@@ -128,6 +129,11 @@ struct DropoutAddGroup {
 };
 
 template <typename X, typename T>
+void add_stored(Context& ctx, const ops::Add& a) {
+  launch_groups(ctx, "add", extent_of(a.x, a.y), AddGroup<X, T>{rows_of<X>(a.x), rows_of<T>(a.y)});
+}
+
+template <typename X, typename T>
 void dropout_add(Context& ctx, const ops::DropoutAddForward& a) {
   launch_groups(
       ctx, "dropout_add_forward", a.x.rows(), a.x.cols(),
@@ -144,9 +150,9 @@ void fill(Context& ctx, const ops::Fill& a) {
 }
 
 void add(Context& ctx, const ops::Add& a) {
-  for_storage(a.x.dtype, [&](auto zero) {
+  for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(ctx, "add", extent_of(a.x, a.y), AddGroup<T>{rows_of<T>(a.x), rows_of<T>(a.y)});
+    a.x.dtype == DType::f32 ? add_stored<float, T>(ctx, a) : add_stored<T, T>(ctx, a);
   });
 }
 

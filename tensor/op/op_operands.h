@@ -28,8 +28,8 @@ using enum OperandType;
 void operands(auto& v, const Fill& a) { v.out("x", a.x, "*"); }
 
 void operands(auto& v, const Add& a) {
-  v.in("x", a.x, "*");
   v.add("y", a.y, "*");
+  v.in("x", a.x, "*", T_or_f32);
 }
 
 void operands(auto& v, const Cast& a) {

@@ -46,7 +46,9 @@ void check_self_attention(
     through_sublayer(
         bench.pass(), connection, x, y, d,
         [&](const Tensor& out) { return attention.forward(bench.pass(), x, rows, out, &saved); },
-        [&](const Tensor& d_out, const Tensor& d_x) { attention.backward(bench.pass(), d_out, rows, saved, d_x); });
+        [&](const Tensor& d_out, const InputGradient& d_x) {
+          attention.backward(bench.pass(), d_out, rows, saved, d_x);
+        });
     bench.expect_gradients(y, d_y, {{"d_x", x, d}}, block_tolerance(config, layout),
                            [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                              return side.assemble(config.width, [&](size_t i) {
@@ -92,7 +94,7 @@ TEST(LayerGradients, OfCrossAttention) {
     through_sublayer(
         bench.pass(), connection, x, y, d,
         [&](const Tensor& out) { return attention.forward(bench.pass(), x, encoded, queries, keys, out, &saved); },
-        [&](const Tensor& d_out, const Tensor& d_x) {
+        [&](const Tensor& d_out, const InputGradient& d_x) {
           attention.backward(bench.pass(), d_out, queries, keys, saved, d_x, d_encoded);
         });
     bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_encoded", encoded, d_encoded, /*accumulates=*/true}},

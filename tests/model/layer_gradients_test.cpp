@@ -40,11 +40,10 @@ TEST(LayerGradients, OfColumnParallelLinear) {
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, out), d_y = bench.random(rows, out);
       const Tensor d_x = bench.there(rows, width);
-      const bool accumulate = bias;
+      const bool add = bias;
       linear.forward(bench.pass(), x, y);
-      accumulate ? linear.backward_part(bench.pass(), d_y, x, d_x, accumulate)
-                 : linear.backward(bench.pass(), d_y, x, d_x);
-      bench.expect_gradients(y, d_y, {{"d_x", x, d_x, accumulate}}, tolerance(width + rows),
+      linear.backward(bench.pass(), d_y, x, InputGradient{.d = d_x, .add = add});
+      bench.expect_gradients(y, d_y, {{"d_x", x, d_x, add}}, tolerance(width + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& in) {
                                return m.layers().linear(in[0], "linear", bias).values;
                              });
@@ -119,7 +118,8 @@ void check_residual_stream(NormPosition position, NormKind kind) {
     const Tensor d_input = bench.space(rows, width);  // the GEMM must not overwrite its input
     const auto backward = [&](const RowParallelLinear& linear, const Tensor& input) {
       linear.backward(p, gradient.of_output(p), input, d_input);
-      ops::cast(p.ctx, {.x = d_input, .y = gradient.of_input()});
+      const InputGradient to = gradient.of_input();
+      to.add ? ops::add(p.ctx, {.x = d_input, .y = to.d}) : ops::cast(p.ctx, {.x = d_input, .y = to.d});
     };
     backward(linear2, input2);
     backward(linear1, input1);
@@ -165,7 +165,7 @@ TEST(LayerGradients, OfFeedForward) {
       through_sublayer(
           bench.pass(), connection, x, y, d,
           [&](const Tensor& out) { return layer.forward(bench.pass(), x, out, &saved); },
-          [&](const Tensor& d_out, const Tensor& d_x) { layer.backward(bench.pass(), d_out, saved, d_x); });
+          [&](const Tensor& d_out, const InputGradient& d_x) { layer.backward(bench.pass(), d_out, saved, d_x); });
       bench.expect_gradients(y, d_y, {{"d_x", x, d}}, tolerance(width + config.feed_forward + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                                return m.layers().feed_forward(v[0], v[0], "feed_forward", whole_block(v[0])).values;

@@ -17,7 +17,7 @@ std::string message_of(const Action& action) {
 TEST(Ops, NameOpAndFieldOfAWrongShape) {
   Workspace w;
   const Tensor x = w.random({3, 4}), y = w.random({3, 5});
-  EXPECT_EQ(message_of([&] { ops::add(w.ctx, {.x = x, .y = y}); }), "add: y is [3, 5], expected [3, 4]");
+  EXPECT_EQ(message_of([&] { ops::add(w.ctx, {.x = x, .y = y}); }), "add: x is [3, 4], expected [3, 5]");
   EXPECT_EQ(message_of([&] { ops::add(w.ctx, {.y = y}); }), "add: x is missing");
   EXPECT_EQ(message_of([&] { ops::fill(w.ctx, {.x = w.ints({1})}); }), "fill: x is i32, expected f32, bf16 or f16");
   EXPECT_EQ(message_of([&] { ops::fill(w.ctx, {.x = Tensor(nullptr, {2})}); }), "fill: x has no memory");

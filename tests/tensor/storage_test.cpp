@@ -137,6 +137,10 @@ TEST_P(Storage, Elementwise) {
   ops::add(w_.ctx, {.x = x.half, .y = sum.half});
   ops::add(w_.ctx, {.x = x.full, .y = sum.full});
   expect_rounded(sum, "add");
+  const Pair sum_of_f32 = random({7, 37});
+  ops::add(w_.ctx, {.x = x.full, .y = sum_of_f32.half});
+  ops::add(w_.ctx, {.x = x.full, .y = sum_of_f32.full});
+  expect_rounded(sum_of_f32, "add of f32");
   const Tensor columns = w_.filled({37}, 1), want = w_.filled({37}, 1);
   ops::column_sum(w_.ctx, {.x = x.half, .y = columns});
   ops::column_sum(w_.ctx, {.x = x.full, .y = want});

@@ -180,12 +180,6 @@ constexpr KernelCost kKernels[] = {
      .instructions = 75,
      .bytes = 1,
      .origin = "SASS: 75 an element, with an exact square root and three divisions"},
-    {.op = "attention_backward",
-     .kernel = "attention_delta",
-     .elements = "q",
-     .instructions = 60.0 / 8,
-     .bytes = 0.25,
-     .origin = "source: Y and dY of the op's eight matrices; estimate of its instructions"},
 };
 
 constexpr AttentionCost kAttention[] = {
@@ -202,11 +196,11 @@ constexpr AttentionCost kAttention[] = {
     {.op = "attention_backward",
      .kernel = "attention_backward of queries",
      .chunk_instructions = 730,
-     .tile_instructions = 350,
-     .tile_loads = 3,
+     .tile_instructions = 550,
+     .tile_loads = 4,
      .chunk_loads = 1,
      .blocks_per_sm = 3,
-     .origin = "estimate: as forward, 16 more HMMA and the gradient of the scores; 162 registers"},
+     .origin = "estimate: as forward, 16 more HMMA and the gradient of the scores; delta takes 200 a tile"},
     {.op = "attention_backward",
      .kernel = "attention_backward of keys",
      .chunk_instructions = 930,

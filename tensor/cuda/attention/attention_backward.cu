@@ -4,8 +4,8 @@
 // With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
 // dS = scale P (dP M - delta) with delta = rowsum(dY Y),  dQ = dS K,  dK = dS^T Q.
 //
-// One kernel runs twice: for tiles of queries, which own d_q, and for tiles of keys, which own d_k and d_v.
-// For a tile of keys everything is transposed: queries are the columns.
+// One kernel runs twice: first for tiles of queries, which own d_q and delta, then for tiles of keys, which own
+// d_k and d_v. For a tile of keys everything is transposed: queries are the columns.
 #include <utility>
 
 #include "tensor/cuda/attention/attention_dropout.cuh"
@@ -32,7 +32,9 @@ struct Backward {
   Head<T> d_first, d_second;  // the owner's: d_q alone, or d_k and d_v
   SentenceRows own_rows, other_rows;
   int num_sentences, num_rows;  // the owner's
-  const float *lse, *delta;     // [N, Rq]
+  Head<const T> y;
+  const float* lse;  // [N, Rq]
+  float* delta;      // [N, Rq], written by tiles of queries
   int64_t lse_stride;
   int num_queries;
   int group;  // query heads per head of k and v
@@ -96,6 +98,27 @@ __device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<k
   }
 }
 
+// delta of a tile's queries, for itself and for the tiles of keys. Y passes through the memory of the other side.
+template <typename T, int kHead>
+__device__ inline void find_delta(const Backward<T>& a, int first, int count, BackwardTiles<T, kHead>& tiles) {
+  const int head = static_cast<int>(blockIdx.y);
+  load_rows<kTileRows, kHead>(a.y.at(head), first, count, tiles.other_first);
+  await_copies<0>();
+  __syncwarp();
+  for (int row = 0; row < 2; ++row) {
+    const int offset = row_of(2 * row) * kStride<T, kHead> + column_of(0, 0);
+    const T *const y = tiles.other_first + offset, *const d_y = tiles.own_second + offset;
+    float sum = 0;
+    for (int group = 0; group < kHead / 8; ++group) {
+      for (int i = 0; i < 2; ++i) sum = fmaf(to_float(d_y[8 * group + i]), to_float(y[8 * group + i]), sum);
+    }
+    sum = quad_sum(sum);
+    if (lane_id() % 4 == 0 && row_of(2 * row) < count)
+      a.delta[static_cast<int64_t>(head) * a.num_queries + first + row_of(2 * row)] = sum;
+  }
+  __syncwarp();
+}
+
 // Computes the tile's rows of one sentence. A tile of keys sums over the query heads of its group in order.
 template <typename T, int kHead, Side kOwner>
 __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
@@ -152,6 +175,7 @@ __global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<
   const int head = static_cast<int>(blockIdx.y);
   load_rows<kTileRows, kHead>(a.own.first.at(head), first, last - first, tiles.own_first);
   load_rows<kTileRows, kHead>(a.own.second.at(head), first, last - first, tiles.own_second);
+  if constexpr (kOwner == Side::queries) find_delta(a, first, last - first, tiles);
 
   SentencesOfTile sentences(a.own_rows, a.num_sentences, first, last);
   for (Visit visit; sentences.next(visit);) differentiate<T, kHead, kOwner>(a, dropout, visit, first, tiles);
@@ -160,26 +184,6 @@ __global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<
   store_rows(Accumulators<kHead>{}, left, tiles.own_first, a.d_first.at(head), first);
   if constexpr (kOwner == Side::keys)
     store_rows(Accumulators<kHead>{}, left, tiles.own_second, a.d_second.at(head), first);
-}
-
-// delta [N, Rq] = rowsum(dY Y) of each head; 8 lanes per row of a head.
-constexpr int kDeltaLanes = 8, kDeltaThreads = 256;
-
-template <typename T>
-__global__ void __launch_bounds__(kDeltaThreads)
-    attention_delta_kernel(Head<const T> y, Head<const T> d_y, int num_queries, int heads, float* delta) {
-  const int64_t i = (static_cast<int64_t>(blockIdx.x) * kDeltaThreads + threadIdx.x) / kDeltaLanes;
-  const int64_t row = i / heads, head = i % heads;
-  const bool exists = row < num_queries;
-  float sum = 0;
-  for (int c = lane_id() % kDeltaLanes * Packet<T>::kSize; exists && c < y.size; c += kDeltaLanes * Packet<T>::kSize) {
-    Packet<T> a, b;
-    load_packet(d_y.at(static_cast<int>(head)), row, c, true, a.v);
-    load_packet(y.at(static_cast<int>(head)), row, c, true, b.v);
-    for (int e = 0; e < Packet<T>::kSize; ++e) sum = fmaf(to_float(a.v[e]), to_float(b.v[e]), sum);
-  }
-  for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
-  if (exists && lane_id() % kDeltaLanes == 0) delta[head * num_queries + row] = sum;
 }
 
 template <typename T, Side kOwner>
@@ -202,10 +206,6 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
     using T = decltype(zero);
     const auto of_queries = [&](const Tensor& t) { return first_head<const T>(t, a.heads); };
     const auto of_keys = [&](const Tensor& t) { return first_head<const T>(t, kv_heads); };
-    launch(ctx, "attention_delta", attention_delta_kernel<T>,
-           blocks_for(a.q.rows() * a.heads * kDeltaLanes, kDeltaThreads), kDeltaThreads, 0, of_queries(a.y),
-           of_queries(a.d_y), num_queries, static_cast<int>(a.heads), delta);
-
     const Pair<T> queries{of_queries(a.q), of_queries(a.d_y)}, keys{of_keys(a.k), of_keys(a.v)};
     Backward<T> owners{.own = queries,
                        .other = keys,
@@ -215,6 +215,7 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
                        .other_rows = SentenceRows(a.k_rows),
                        .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
                        .num_rows = num_queries,
+                       .y = of_queries(a.y),
                        .lse = a.lse.ptr<float>(),
                        .delta = delta,
                        .lse_stride = a.lse.row_stride,

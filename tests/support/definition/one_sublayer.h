@@ -16,8 +16,7 @@ void through_sublayer(Pass& p, const ResidualConnection& connection, const Tenso
   const Tensor d_branch = p.arena.like(d);
   ops::dropout_backward(p.ctx, {.d_y = d, .d_x = d_branch, .dropout = dropout});
   if (!connection.d_bias().empty()) ops::column_sum(p.ctx, {.x = d_branch, .y = connection.d_bias()});
-  backward(d_branch, d_branch);
-  ops::add(p.ctx, {.x = d_branch, .y = d});
+  backward(d_branch, InputGradient{.d = d, .add = true});
 }
 
 }  // namespace weft::testing
