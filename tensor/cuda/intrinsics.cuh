@@ -28,9 +28,11 @@ __device__ inline uint32_t rounded_pair<Float16>(float first, float second) {
   return pair;
 }
 
-// 16 bytes at a multiple of 16. (The compiler splits an assignment of four computed words.)
+// 16 bytes at a multiple of 16 in global memory. (The compiler splits an assignment of four computed words.)
 __device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  asm volatile("st.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
 }
 
 // Copies 16 bytes from global to shared memory without passing through registers, or writes zeros there if they do not
