@@ -52,12 +52,38 @@ json TrainState::to_json() const {
   return j;
 }
 
+namespace {
+
+// As an integer, a number with a fraction would lose it, and 1e74 would overflow.
+void require_whole_numbers(const json& j, const json& example, const std::string& name) {
+  if (example.is_number_integer() && j.is_number_float())
+    throw std::invalid_argument(fmt::format("{} is {}, not a whole number", name, printable(j.dump())));
+  if (example.is_object() && j.is_object()) {
+    for (const auto& [key, value] : example.items())
+      if (j.contains(key)) require_whole_numbers(j[key], value, key);
+  } else if (example.is_array() && j.is_array()) {
+    for (const json& element : j) require_whole_numbers(element, example[0], name);
+  }
+}
+
+json example_of_state() {
+  TrainState example;
+  example.cursor.pending = {0};
+  example.divergence.recent = {0.0};
+  return example.to_json();
+}
+
+}  // namespace
+
 TrainState TrainState::from_json(const json& j, const std::string& folder) try {
+  require_whole_numbers(j, example_of_state(), "state");
   TrainState state = j.get<TrainState>();
   if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {
+  fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
+} catch (const std::invalid_argument& e) {
   fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
 }
 

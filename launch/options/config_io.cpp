@@ -44,8 +44,19 @@ int line_of(const std::string& text, const std::string& key) {
   return found;
 }
 
-constexpr size_t kLargestFile = 1 << 20;  // bytes; far more than any configuration
 constexpr size_t kLongestQuote = 200;
+
+// Without Boost's what(), which never ends for a line with a %placeholder% of its own.
+std::string invalid_line(const std::string& text, const std::string& file_name, const std::string& invalid) {
+  std::istringstream in(text);
+  std::string line;
+  int number = 1;
+  while (std::getline(in, line) && trimmed(line.substr(0, line.find('#'))) != invalid) ++number;
+  return fmt::format("{}:{}: '{}' is neither a [section] nor 'key = value'", file_name, number,
+                     printable(invalid, kLongestQuote));
+}
+
+constexpr size_t kLargestFile = 1 << 20;  // bytes; far more than any configuration
 
 // Binary files given by mistake must not be printed to a terminal.
 void require_text(const std::string& text, const std::string& file_name) {
@@ -85,8 +96,8 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
   po::parsed_options parsed(&none);
   try {
     parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
-  } catch (const po::error& e) {
-    fail(ErrorKind::usage, fmt::format("{}: {}", file_name, printable(e.what(), kLongestQuote)));
+  } catch (const po::invalid_config_file_syntax& e) {
+    fail(ErrorKind::usage, invalid_line(text, file_name, e.tokens()));
   }
   std::set<std::string> seen;
   for (const po::option& option : parsed.options) {

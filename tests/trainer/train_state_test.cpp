@@ -72,6 +72,16 @@ TEST(TrainState, SaysWhichFilesFieldIsWrong) {
   EXPECT_TRUE(message.starts_with("run/step-00000012/state.json: ")) << message;
 }
 
+TEST(TrainState, TakesOnlyWholeNumbersForIntegers) {
+  const auto message = [](const char* path, const nlohmann::json& value) {
+    nlohmann::json damaged = some_state().to_json();
+    damaged[nlohmann::json::json_pointer(path)] = value;
+    return testing::message_of(ErrorKind::checkpoint, [&] { TrainState::from_json(damaged, "run/step-00000012"); });
+  };
+  EXPECT_EQ(message("/step", 12.5), "run/step-00000012/state.json: step is 12.5, not a whole number");
+  EXPECT_EQ(message("/cursor/pending", {1e74}), "run/step-00000012/state.json: pending is 1e+74, not a whole number");
+}
+
 TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
   TrainState saved = some_state();
   saved.model.activation = "\x1b[2J" + std::string(200'000, 'x');

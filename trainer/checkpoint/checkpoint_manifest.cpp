@@ -53,6 +53,14 @@ bool is_possible(const std::vector<int64_t>& shape) {
   return true;
 }
 
+// A plain get() would cut off a fraction, and overflow on 1e74.
+template <typename T>
+T whole(const json& value, const char* what, const std::string& path) {
+  if (!value.is_number_integer())
+    fail(ErrorKind::checkpoint, fmt::format("{}: {} is {}, not a whole number", path, what, printable(value.dump())));
+  return value.get<T>();
+}
+
 CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
   const json& version = all.at("format_version");
@@ -60,18 +68,19 @@ CheckpointManifest from_json(const json& all, const std::string& path) {
     fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads 1 to {}", path,
                                             printable(version.dump()), kNewestVersion));
   CheckpointManifest manifest{.format_version = version.get<int64_t>()};
-  manifest.step = all.at("step").get<int64_t>();
+  manifest.step = whole<int64_t>(all.at("step"), "step", path);
   manifest.weft_version = all.at("weft_version").get<std::string>();
-  manifest.dp = all.at("grid").at("dp").get<int64_t>();
-  manifest.tp = all.at("grid").at("tp").get<int64_t>();
+  manifest.dp = whole<int64_t>(all.at("grid").at("dp"), "dp", path);
+  manifest.tp = whole<int64_t>(all.at("grid").at("tp"), "tp", path);
   for (const auto& [name, file] : all.at("files").items()) {
     if (!is_plain_file_name(name))
       fail(ErrorKind::checkpoint, fmt::format("{}: '{}' is not a plain file name", path, printable(name)));
-    manifest.files[name] = {file.at("size").get<uint64_t>(), file.at("sha256").get<std::string>()};
+    manifest.files[name] = {whole<uint64_t>(file.at("size"), "size", path), file.at("sha256").get<std::string>()};
   }
   for (const auto& [name, t] : all.at("tensors").items()) {
-    manifest.tensors[name] = {t.at("file").get<std::string>(), t.at("dtype").get<std::string>(),
-                              t.at("shape").get<std::vector<int64_t>>()};
+    std::vector<int64_t> shape;
+    for (const json& dim : t.at("shape")) shape.push_back(whole<int64_t>(dim, "a dimension", path));
+    manifest.tensors[name] = {t.at("file").get<std::string>(), t.at("dtype").get<std::string>(), shape};
     if (!is_possible(manifest.tensors[name].shape))
       fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' has an impossible shape", path, printable(name)));
   }

@@ -141,6 +141,11 @@ TEST(ConfigIo, NamesKeyValueAndWhatIsAllowed) {
             "model.width = '99999999999999999999': give a whole number");
 }
 
+TEST(ConfigIo, NamesTheLineThatIsNeitherASectionNorAValue) {
+  EXPECT_EQ(cfg_error("[model]\n# width\nwidth # 3\n"), "a.cfg:3: 'width' is neither a [section] nor 'key = value'");
+  EXPECT_EQ(cfg_error("%invalid_line%<\n"), "a.cfg:1: '%invalid_line%<' is neither a [section] nor 'key = value'");
+}
+
 TEST(ConfigIo, RefusesWhatIsGivenTwice) {
   EXPECT_EQ(cfg_error("[model]\nwidth = 1\nwidth = 2\n"), "a.cfg:3: model.width is given twice");
   EXPECT_EQ(argument_error({"--model.width=1", "--model.width=2"}), "--model.width is given twice");
