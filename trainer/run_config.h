@@ -36,6 +36,12 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
+// Whether a step's work is replayed as CUDA graphs (trainer/step_graphs.h); automatic: where it can be recorded.
+enum class CudaGraph : uint8_t { automatic, off, on };
+constexpr EnumNames<CudaGraph, 3> enum_names(CudaGraph) {
+  return {{{"auto", CudaGraph::automatic}, {"false", CudaGraph::off}, {"true", CudaGraph::on}}};
+}
+
 enum class OnDivergence : uint8_t { stop, rollback, ignore };  // trainer/health/divergence.h
 constexpr EnumNames<OnDivergence, 3> enum_names(OnDivergence) {
   return {{{"stop", OnDivergence::stop}, {"rollback", OnDivergence::rollback}, {"ignore", OnDivergence::ignore}}};
@@ -59,7 +65,7 @@ struct TrainConfig {
   OnDivergence on_divergence = OnDivergence::stop;
   double divergence_rise = 1;
   bool recompute = false;
-  bool cuda_graph = false;
+  CudaGraph cuda_graph = CudaGraph::automatic;
   bool fresh = false;
   bool allow_changes = false;
 
@@ -88,8 +94,8 @@ struct TrainConfig {
       "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "
       "activations, about a third more work, the same results");
     v("cuda_graph", cuda_graph,
-      "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches; needs NCCL "
-      "between ranks");
+      "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches: auto (on "
+      "GPUs, with NCCL between ranks), true or false");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("on_divergence", on_divergence,
       "when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "

@@ -2,7 +2,7 @@
 // a step (which all-reduces gradients over dp), and the optimizer's update.
 //
 // Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped.
-// Without the option nothing is recorded. Values that change from step to step are read from StepScalars
+// Values that change from step to step are read from StepScalars
 // (tensor/step_scalars.h).
 #pragma once
 
@@ -12,9 +12,10 @@
 
 namespace weft {
 
-// An Error of kind usage, the same on every rank, if the option is set and nothing can be recorded: on CPUs,
-// or if all-reduces go through the hosts' memory. `config` is resolved.
-void require_graphs(const RunConfig& config, const RankDevice& own);
+// train.cuda_graph, with `automatic` decided, the same on every rank. On CPUs, and if all-reduces go through the
+// hosts' memory, nothing can be recorded: `automatic` is off there, and `on` an Error of kind usage. The grid of
+// `config` is resolved.
+CudaGraph choose_graphs(const RunConfig& config, const RankDevice& own);
 
 class StepGraphs {
  public:

@@ -28,7 +28,7 @@ Measures for about 20 seconds, without a corpus:
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
   weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
 
-  weft bench --model h200 --config configs/big.cfg --cuda_graph
+  weft bench --model h200 --config configs/big.cfg
                                                    predicted for a GPU from the ops' shapes: needs no GPU (docs/cuda.md)
 
 Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
@@ -53,7 +53,7 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("config", file, "a .cfg file of a run; options on the command line override it");
   options.add("device", into.config.device, kDeviceSentence);
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
-  options.add("cuda_graph", into.config.train.cuda_graph, "GPUs: replay steps as CUDA graphs, see train.cuda_graph");
+  options.add("cuda_graph", into.config.train.cuda_graph, "GPUs: replay steps as CUDA graphs: auto, true or false, see train.cuda_graph");
   options.add("vocabulary", into.vocabulary,
               "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");

@@ -35,7 +35,7 @@ Json config_json(const BenchReport& r) {
           {"source_rows", c.batch.source_rows},
           {"blocks", c.batch.blocks},
           {"dropout", c.model.dropout},
-          {"cuda_graph", c.train.cuda_graph},
+          {"cuda_graph", c.train.cuda_graph == CudaGraph::on},
           {"dp", c.parallel.dp},
           {"tp", c.parallel.tp}};
 }

@@ -64,11 +64,12 @@ Json ops_json(const std::vector<PredictedOp>& ops) {
 std::string prediction_text(const Prediction& p) {
   const RunConfig& c = p.config;
   const GpuModel& gpu = gpu_model(p.gpu);
+  const bool graphs = c.train.cuda_graph == CudaGraph::on;
   std::string s =
       fmt::format("PREDICTED, not measured: one {}, {} SMs at {:.3f} GHz, {:.2f} TB/s, {:.0f} Tflop/s, {} a kernel\n",
                   gpu.name, gpu.sms, gpu.clock / 1e9, gpu.bandwidth / 1e12, gpu.matmul_flops() / 1e12,
-                  c.train.cuda_graph ? fmt::format("{:.1f} us (CUDA graphs)", kMicro * gpu.gap_graph)
-                                     : fmt::format("{:.1f} us (no CUDA graphs)", kMicro * gpu.gap_stream));
+                  graphs ? fmt::format("{:.1f} us (CUDA graphs)", kMicro * gpu.gap_graph)
+                         : fmt::format("{:.1f} us (no CUDA graphs)", kMicro * gpu.gap_stream));
   s +=
       fmt::format("model: width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters, {}\n",
                   c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers, c.model.decoder_layers,
@@ -85,6 +86,7 @@ std::string prediction_text(const Prediction& p) {
 std::string prediction_json(const Prediction& p) {
   const RunConfig& c = p.config;
   const GpuModel& gpu = gpu_model(p.gpu);
+  const bool graphs = c.train.cuda_graph == CudaGraph::on;
   const Json json{{"version", kVersion},
                   {"predicted",
                    {{"target_tokens_per_second", p.tokens_per_second()},
@@ -99,7 +101,7 @@ std::string prediction_json(const Prediction& p) {
                     {"clock", gpu.clock},
                     {"bytes_per_second", gpu.bandwidth},
                     {"matmul_flops", gpu.matmul_flops()},
-                    {"gap_seconds", gpu.gap(c.train.cuda_graph)}}},
+                    {"gap_seconds", gpu.gap(graphs)}}},
                   {"config",
                    {{"width", c.model.width},
                     {"encoder_layers", c.model.encoder_layers},
@@ -111,7 +113,7 @@ std::string prediction_json(const Prediction& p) {
                     {"rows", c.batch.rows},
                     {"blocks", c.batch.blocks},
                     {"precision", print_value(c.train.precision)},
-                    {"cuda_graph", c.train.cuda_graph}}},
+                    {"cuda_graph", graphs}}},
                   {"block", ops_json(p.block)},
                   {"step", ops_json(p.step)}};
   return json.dump(2) + "\n";

@@ -19,7 +19,7 @@ constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
                                  {"one_block", Precision::bf16, 1, false},
                                  {"recompute", Precision::bf16, 1, true}};
 
-Trained trained(const TextCorpus& corpus, const Variant& variant, bool cuda_graph) {
+Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda_graph) {
   RunConfig config = run_config(corpus);
   config.train.precision = variant.precision;
   config.train.recompute = variant.recompute;
@@ -34,7 +34,7 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, bool cuda_grap
     const StepReport report = trainer.step();
     result.losses.insert(result.losses.end(), {report.loss, report.nll, report.grad_norm});
   }
-  EXPECT_EQ(trainer.graphs().recorded(), cuda_graph);
+  EXPECT_EQ(trainer.graphs().recorded(), cuda_graph != CudaGraph::off);
   result.params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
   return result;
 }
@@ -43,8 +43,8 @@ class StepGraphsTest : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(StepGraphsTest, GiveTheBitsOfTheStepsThatAreNotRecorded) {
   const TextCorpus corpus(/*num_pairs=*/200);
-  const Trained plain = trained(corpus, GetParam(), /*cuda_graph=*/false);
-  const Trained replayed = trained(corpus, GetParam(), /*cuda_graph=*/true);
+  const Trained plain = trained(corpus, GetParam(), CudaGraph::off);
+  const Trained replayed = trained(corpus, GetParam(), CudaGraph::automatic);
   EXPECT_NE(plain.losses.front(), plain.losses[3]);
   EXPECT_EQ(replayed.losses, plain.losses);
   EXPECT_EQ(replayed.params, plain.params);
@@ -58,7 +58,7 @@ std::string refusal(const TextCorpus& corpus, Device device) {
     run_thread_ranks(2, [&](Communicator& world) {
       RunConfig config = run_config(corpus);
       config.parallel.dp = 2;
-      config.train.cuda_graph = true;
+      config.train.cuda_graph = CudaGraph::on;
       config = resolve(config, 2);
       const Mesh mesh(world, config.parallel, rank_on(device, world));
       Trainer trainer(config, mesh);
@@ -71,6 +71,18 @@ TEST(StepGraphs, AreRefusedWhereTheHostTakesPart) {
   const TextCorpus corpus(/*num_pairs=*/200);
   for (const Device device : {Device::cpu, Device::cuda})
     EXPECT_NE(refusal(corpus, device).find("train.cuda_graph"), std::string::npos) << refusal(corpus, device);
+}
+
+TEST(StepGraphs, AreUsedByThemselvesWhereTheyCanBeRecorded) {
+  RunConfig alone, ranks, refused;
+  ranks.parallel.dp = 2;
+  refused.train.cuda_graph = CudaGraph::off;
+  const RankDevice cpu, gpu{.device = Device::cuda}, shared_gpu{.device = Device::cuda, .num_sharing = 2};
+  EXPECT_EQ(choose_graphs(alone, cpu), CudaGraph::off);
+  EXPECT_EQ(choose_graphs(alone, gpu), CudaGraph::on);
+  EXPECT_EQ(choose_graphs(ranks, gpu), CudaGraph::on);
+  EXPECT_EQ(choose_graphs(ranks, shared_gpu), CudaGraph::off);
+  EXPECT_EQ(choose_graphs(refused, gpu), CudaGraph::off);
 }
 
 TEST(RecordedWork, IsDoneOnceEachTimeThatItIsAskedFor) {

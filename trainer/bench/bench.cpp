@@ -8,6 +8,7 @@
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/plan/precision.h"
+#include "trainer/step_graphs.h"
 
 namespace weft {
 namespace {
@@ -50,6 +51,7 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
                      c.parallel.dp));
   c.train.precision =
       choose_precision(c.train.precision, half_instructions(own.device, world), /*before=*/"").precision;
+  c.train.cuda_graph = choose_graphs(c, own);
   return c;
 }
 

@@ -60,7 +60,7 @@ PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, cons
       require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text);
   });
   require_communication(own.device, config.parallel.communication);
-  require_graphs(config, own);
+  run.config.train.cuda_graph = choose_graphs(config, own);
   return run;
 }
 

@@ -164,14 +164,18 @@ RunConfig resolve_prediction(RunConfig c) {
   if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
     if (*vocabulary == 0) *vocabulary = kPredictionVocabulary;
-  return resolve_bench(c, *make_single_communicator());
+  const CudaGraph graphs = c.train.cuda_graph == CudaGraph::off ? CudaGraph::off : CudaGraph::on;
+  c.train.cuda_graph = CudaGraph::off;  // what this machine's CPU can do
+  c = resolve_bench(c, *make_single_communicator());
+  c.train.cuda_graph = graphs;
+  return c;
 }
 
 Prediction predict(GpuKind gpu, const RunConfig& config) {
   Step data = synthetic_step(config, 0, 1);
   const StepOps ops = step_ops(config, data.blocks.front());
   const GpuModel& device = gpu_model(gpu);
-  const OpTimes model(device, config.train.cuda_graph), stream(device, /*graph=*/false);
+  const OpTimes model(device, config.train.cuda_graph == CudaGraph::on), stream(device, /*graph=*/false);
   Prediction p{.gpu = gpu, .config = config, .parameters = ops.parameters};
   for (const Op& op : ops.block) add(p.block, model.time(op));
   p.block.push_back({.part = "other",

@@ -39,7 +39,7 @@ StepOps step_ops(const RunConfig& c, Block& block) {
          .tp = tp,
          .training = true,
          .recompute = c.train.recompute,
-         .fixed_shapes = c.train.cuda_graph};
+         .fixed_shapes = c.train.cuda_graph == CudaGraph::on};
   DeviceBatch batch = load_batch(p, block);
   for (std::vector<int32_t>* offsets : {&block.source_offsets, &block.target_offsets})
     if (p.fixed_shapes) offsets->resize(static_cast<size_t>(batch.source.rows.begin.numel()) + 1, offsets->back());

@@ -211,7 +211,7 @@ TEST(Bench, PredictsAsManyLaunchesAsTheEmulatedDeviceCounts) {
 }
 
 TEST(Bench, WritesOneScreenOfPredictions) {
-  const std::string text = bench({"--model", "h200", "--cuda_graph"});
+  const std::string text = bench({"--model", "h200", "--cuda_graph=true"});
   for (const char* word : {"PREDICTED, not measured", "NVIDIA H200", "vocabulary 50", "of roofline",
                            "attention_backward", "a step adds", "target tokens/s predicted"})
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;

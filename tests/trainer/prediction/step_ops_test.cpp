@@ -67,7 +67,7 @@ TEST(StepOps, HaveAdamAndTheNormOfAllParameters) {
 
 TEST(StepOps, OfFixedShapesHaveAsManySentencesAsRows) {
   RunConfig config = traced_config();
-  config.train.cuda_graph = true;
+  config.train.cuda_graph = CudaGraph::on;
   Step data = synthetic_step(config, 0, 1);
   const StepOps ops = step_ops(config, data.blocks.front());
   for (const OpTrace::Op& op : ops.block) {
