@@ -11,8 +11,7 @@ make_hosts() {
   ip -n "$(space node1)" link add eth0 type veth peer name eth0 netns "$(space node2)"
   for i in 1 2; do
     ip -n "$(space node$i)" link set lo up
-    ip -n "$(space node$i)" address add "10.77.0.$i/24" dev eth0
-    ip -n "$(space node$i)" link set eth0 up
+    plug_in $i
     # The first process keeps the host's name and its own /etc/hosts. ip netns exec would replace /sys.
     nsenter --net="/run/netns/$(space node$i)" unshare --uts --mount sh -c \
       'hostname "$1" && mount --bind "$2" /etc/hosts && echo $$ >"$3" && exec sleep infinity' \
@@ -24,6 +23,10 @@ make_hosts() {
   { echo '#!/bin/bash'; declare -p folder; declare -f on; echo 'on "$1" sh -c "${*:2}"'; } >"$folder/agent"
   chmod +x "$folder/agent"
 }
+plug_in() {
+  ip -n "$(space "node$1")" address add "10.77.0.$1/24" dev eth0
+  ip -n "$(space "node$1")" link set eth0 up
+}
 space() { echo "weft-$$-$1"; }
 on() {  # on HOST COMMAND...
   nsenter --target "$(cat "$folder/$1.pid")" --net --uts --mount --wd="$PWD" \
@@ -31,9 +34,22 @@ on() {  # on HOST COMMAND...
 }
 cable() { ip -n "$(space node2)" link set eth0 "$1"; }  # cable up|down
 
-# Ends every process of both hosts.
+# Replaces the cable by one that delays packets by so many ms and loses so many per cent.
+slow_cable() {  # slow_cable DELAY LOSS
+  ip -n "$(space node1)" link delete eth0
+  "$here/slow_cable" "$@" "$(space node1)" "$(space node2)" >"$folder/cable" &
+  echo $! >"$folder/cable.pid"
+  disown
+  until [ -s "$folder/cable" ]; do sleep 0.01; done
+  plug_in 1
+  plug_in 2
+}
+
+# Ends every process of both hosts, and a slow cable.
 remove_hosts() {
   local host
+  [ ! -e "$folder/cable.pid" ] || kill "$(cat "$folder/cable.pid")"
+  rm -f "$folder/cable" "$folder/cable.pid"
   for host in node1 node2; do
     [ -e "/run/netns/$(space $host)" ] || continue
     ip netns pids "$(space $host)" | xargs -r kill -KILL 2>/dev/null || true

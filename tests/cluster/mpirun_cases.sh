@@ -1,6 +1,6 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
+cases+=(mpirun_equal mpirun_slow_network mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -54,11 +54,19 @@ mpirun_stopped_rank() {
   check "the stopped rank is named" has err "no sign of rank 3:"
 }
 
-equals_undisturbed() {
-  expect 0 train node1:4 undisturbed --parallel.tp=2 --train.steps=200
+equals_undisturbed() {  # equals_undisturbed STEPS
+  expect 0 train node1:4 undisturbed --parallel.tp=2 --train.steps="$1"
   check "weights" same "$(model run)" "$(model undisturbed)"
   check "losses" same <(step_records run) <(step_records undisturbed)
   seen "weights and losses bit-equal to those of an undisturbed run on one host"
+}
+mpirun_slow_network() {
+  local start
+  slow_cable 20 2
+  start=$(now)
+  expect 0 train_four --train.steps=30
+  seen "20 ms one way, 2 % of the packets lost: 30 steps in $(since "$start") s"
+  equals_undisturbed 30
 }
 mpirun_network_back() {
   local start
@@ -74,7 +82,7 @@ mpirun_network_back() {
   wait_until 60 "the run goes on" has_logged run $((before + 1))
   seen "network lost for 20 s: goes on $(since "$start") s after the loss"
   wait $! || fail "status $?"
-  equals_undisturbed
+  equals_undisturbed 200
 }
 mpirun_killed_rank() {
   local start
@@ -87,5 +95,5 @@ mpirun_killed_rank() {
   seen "all gone after $(since "$start") s"
   if wait $!; then fail "mpirun reports success"; fi
   expect 0 train_four --train.steps=200
-  equals_undisturbed
+  equals_undisturbed 200
 }
