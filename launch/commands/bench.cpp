@@ -53,7 +53,8 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("config", file, "a .cfg file of a run; options on the command line override it");
   options.add("device", into.config.device, kDeviceSentence);
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
-  options.add("cuda_graph", into.config.train.cuda_graph, "GPUs: replay steps as CUDA graphs: auto, true or false, see train.cuda_graph");
+  options.add("cuda_graph", into.config.train.cuda_graph,
+              "GPUs: replay steps as CUDA graphs: auto, true or false, see train.cuda_graph");
   options.add("vocabulary", into.vocabulary,
               "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");
