@@ -28,4 +28,9 @@ json parse_strict_json(std::string_view text, const std::string& what, ErrorKind
   }
 }
 
+void require_whole_number(const json& value, const std::string& name, const std::string& what, ErrorKind kind) {
+  if (!value.is_number_integer())
+    fail(kind, fmt::format("{}: {} is {}, not a whole number", what, name, printable(value.dump())));
+}
+
 }  // namespace weft

@@ -15,4 +15,8 @@ namespace weft {
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& what, ErrorKind kind);
 
+// Fails unless `value`, called `name`, is an integer: get() would cut off a fraction, and overflow on 1e74.
+void require_whole_number(const nlohmann::json& value, const std::string& name, const std::string& what,
+                          ErrorKind kind);
+
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/strict_json.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -54,15 +55,14 @@ json TrainState::to_json() const {
 
 namespace {
 
-// As an integer, a number with a fraction would lose it, and 1e74 would overflow.
-void require_whole_numbers(const json& j, const json& example, const std::string& name) {
-  if (example.is_number_integer() && j.is_number_float())
-    throw std::invalid_argument(fmt::format("{} is {}, not a whole number", name, printable(j.dump())));
+// Every number that is an integer in `example`.
+void require_whole_numbers(const json& j, const json& example, const std::string& name, const std::string& path) {
+  if (example.is_number_integer()) require_whole_number(j, name, path, ErrorKind::checkpoint);
   if (example.is_object() && j.is_object()) {
     for (const auto& [key, value] : example.items())
-      if (j.contains(key)) require_whole_numbers(j[key], value, key);
+      if (j.contains(key)) require_whole_numbers(j[key], value, key, path);
   } else if (example.is_array() && j.is_array()) {
-    for (const json& element : j) require_whole_numbers(element, example[0], name);
+    for (const json& element : j) require_whole_numbers(element, example[0], name, path);
   }
 }
 
@@ -76,14 +76,12 @@ json example_of_state() {
 }  // namespace
 
 TrainState TrainState::from_json(const json& j, const std::string& folder) try {
-  require_whole_numbers(j, example_of_state(), "state");
+  require_whole_numbers(j, example_of_state(), "state", folder + "/state.json");
   TrainState state = j.get<TrainState>();
   if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {
-  fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
-} catch (const std::invalid_argument& e) {
   fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
 }
 

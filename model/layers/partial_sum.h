@@ -6,8 +6,8 @@
 //   sum.reduce(p);                              // sum.part() = the sum over tp, not yet rounded
 //   sum.finish(p);                              // y = the sum, or y += the sum
 //
-// Where one matmul on one rank is the whole sum, part() is y itself, and so it is for several in f32. Otherwise
-// part() is an f32 tensor of the arena, which lives as long as this object.
+// part() is y itself where nothing is lost: for one matmul on one rank, and in f32 unless the ranks' sum is added to
+// y. Otherwise it is an f32 tensor of the arena, which lives as long as this object.
 #pragma once
 
 #include <optional>
@@ -27,9 +27,9 @@ class PartialSum {
   PartialSum(Pass& p, const Tensor& y, bool of_several_matmuls = false)
       : PartialSum(p, InputGradient{.d = y}, of_several_matmuls) {}
   PartialSum(Pass& p, const InputGradient& y, bool of_several_matmuls = false) : y_(y), part_(y.d) {
-    const bool of_several_ranks = p.tp.size() > 1;
-    const bool in_f32 = y.d.dtype == DType::f32;
-    if (in_f32 ? !(of_several_ranks && y.add) : !(of_several_ranks || of_several_matmuls)) return;
+    const bool in_f32 = y.d.dtype == DType::f32, of_several_ranks = p.tp.size() > 1;
+    const bool needs_memory = in_f32 ? of_several_ranks && y.add : of_several_ranks || of_several_matmuls;
+    if (!needs_memory) return;
     scope_.emplace(p.arena);
     part_ = p.arena.tensor(y.d.shape);
   }

@@ -40,7 +40,7 @@ slow_cable() {  # slow_cable DELAY LOSS
   "$here/slow_cable" "$@" "$(space node1)" "$(space node2)" >"$folder/cable" &
   echo $! >"$folder/cable.pid"
   disown
-  until [ -s "$folder/cable" ]; do sleep 0.01; done
+  wait_until 10 "the slow cable is ready" [ -s "$folder/cable" ]
   plug_in 1
   plug_in 2
 }
@@ -48,7 +48,7 @@ slow_cable() {  # slow_cable DELAY LOSS
 # Ends every process of both hosts, and a slow cable.
 remove_hosts() {
   local host
-  [ ! -e "$folder/cable.pid" ] || kill "$(cat "$folder/cable.pid")"
+  [ ! -e "$folder/cable.pid" ] || kill "$(cat "$folder/cable.pid")" || true
   rm -f "$folder/cable" "$folder/cable.pid"
   for host in node1 node2; do
     [ -e "/run/netns/$(space $host)" ] || continue

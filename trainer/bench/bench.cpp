@@ -51,7 +51,6 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
                      c.parallel.dp));
   c.train.precision =
       choose_precision(c.train.precision, half_instructions(own.device, world), /*before=*/"").precision;
-  c.train.cuda_graph = choose_graphs(c, own);
   return c;
 }
 
@@ -75,6 +74,7 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   Context ctx(own.device);
   const bool on_cpu = own.device == Device::cpu;
   BenchReport report{.config = config, .own = own, .ranks = world.size(), .threads = num_threads()};
+  report.config.train.cuda_graph = choose_graphs(config, own);  // which the measured steps then use
   report.parameters = count_parameters(config);
   world.barrier();
   report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);

@@ -53,11 +53,9 @@ bool is_possible(const std::vector<int64_t>& shape) {
   return true;
 }
 
-// A plain get() would cut off a fraction, and overflow on 1e74.
 template <typename T>
-T whole(const json& value, const char* what, const std::string& path) {
-  if (!value.is_number_integer())
-    fail(ErrorKind::checkpoint, fmt::format("{}: {} is {}, not a whole number", path, what, printable(value.dump())));
+T whole(const json& value, const char* name, const std::string& path) {
+  require_whole_number(value, name, path, ErrorKind::checkpoint);
   return value.get<T>();
 }
 

@@ -162,13 +162,10 @@ RunConfig resolve_prediction(RunConfig c) {
   if (c.train.precision == Precision::f32)
     fail(ErrorKind::usage, "precision = f32: --model knows the rates of bf16 and f16; give one of them");
   if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
+  if (c.train.cuda_graph == CudaGraph::automatic) c.train.cuda_graph = CudaGraph::on;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
     if (*vocabulary == 0) *vocabulary = kPredictionVocabulary;
-  const CudaGraph graphs = c.train.cuda_graph == CudaGraph::off ? CudaGraph::off : CudaGraph::on;
-  c.train.cuda_graph = CudaGraph::off;  // what this machine's CPU can do
-  c = resolve_bench(c, *make_single_communicator());
-  c.train.cuda_graph = graphs;
-  return c;
+  return resolve_bench(c, *make_single_communicator());
 }
 
 Prediction predict(GpuKind gpu, const RunConfig& config) {
