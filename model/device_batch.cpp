@@ -1,4 +1,4 @@
-// model/device_batch.cpp: a block's ids, positions and offsets on the device.
+// model/device_batch.cpp: a block's ids, positions and offsets on the device, in one copy.
 #include "model/device_batch.h"
 
 #include <algorithm>
@@ -6,33 +6,63 @@
 namespace weft {
 namespace {
 
-// The sentence of each row, -1: none, and then the offsets: one upload. With fixed shapes there are `most` sentences;
-// the last ones are empty.
-SequenceRanges load_ranges(Pass& p, std::vector<int32_t> offsets, int64_t rows, int64_t most) {
-  if (p.fixed_shapes) offsets.resize(static_cast<size_t>(most) + 1, offsets.back());
-  const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
-  std::vector<int32_t> values(static_cast<size_t>(rows), -1);
-  for (int32_t i = 0; i < sentences; ++i) std::fill(values.begin() + offsets[i], values.begin() + offsets[i + 1], i);
-  values.insert(values.end(), offsets.begin(), offsets.end());
-  const Tensor t = upload(p, values, 2 * rows + 1);
-  return {.begin = t.slice_rows(rows, sentences),
-          .end = t.slice_rows(rows + 1, sentences),
-          .of_row = t.slice_rows(0, rows)};
+// Vectors of integers one after the other, whose places do not depend on the sentences.
+class Parts {
+ public:
+  // upload_to() will set `to`. The place is large enough for `capacity` values, if that is more.
+  void add(const std::vector<int32_t>& values, Tensor& to, size_t capacity = 0) {
+    constexpr size_t kAligned = 64;  // values: 256 bytes
+    const size_t begin = all_.size(), end = begin + std::max(values.size(), capacity);
+    parts_.push_back({&to, static_cast<int64_t>(begin), static_cast<int64_t>(values.size())});
+    all_.insert(all_.end(), values.begin(), values.end());
+    all_.resize((end + kAligned - 1) / kAligned * kAligned);
+  }
+  void upload_to(Pass& p) const {
+    const Tensor t = upload(p, all_);
+    for (const Part& part : parts_) *part.to = t.slice_rows(part.begin, part.size);
+  }
+
+ private:
+  struct Part {
+    Tensor* to;
+    int64_t begin, size;
+  };
+  std::vector<Part> parts_;
+  std::vector<int32_t> all_;
+};
+
+std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_t rows) {  // -1: none
+  std::vector<int32_t> sentences(rows, -1);
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    std::fill(sentences.begin() + offsets[i], sentences.begin() + offsets[i + 1], static_cast<int32_t>(i));
+  return sentences;
 }
 
 }  // namespace
 
 DeviceBatch load_batch(Pass& p, const Block& block) {
-  const int64_t S = static_cast<int64_t>(block.source.size()), T = static_cast<int64_t>(block.target_in.size());
-  p.arena.reset();
   DeviceBatch batch;
-  batch.source.ids = upload(p, block.source);
-  batch.target.ids = upload(p, block.target_in);
-  batch.labels = upload(p, block.target_out);
-  batch.source.rows = load_ranges(p, block.source_offsets, S, std::min(S, T));
-  batch.target.rows = load_ranges(p, block.target_offsets, T, std::min(S, T));
-  batch.source.positions = upload(p, block.source_positions);
-  batch.target.positions = upload(p, block.target_positions);
+  Parts parts;
+  // With fixed shapes there are as many sentences as there may be; the last ones are empty.
+  const size_t most = std::min(block.source.size(), block.target_in.size());
+  const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
+                            std::vector<int32_t> offsets) {
+    parts.add(ids, side.ids);
+    parts.add(positions, side.positions);
+    parts.add(sentence_of_rows(offsets, ids.size()), side.rows.of_row);
+    if (p.fixed_shapes) offsets.resize(most + 1, offsets.back());
+    parts.add(offsets, side.rows.begin, /*capacity=*/ids.size() + 1);
+  };
+  parts.add(block.target_out, batch.labels);
+  add_side(batch.source, block.source, block.source_positions, block.source_offsets);
+  add_side(batch.target, block.target_in, block.target_positions, block.target_offsets);
+  p.arena.reset();
+  parts.upload_to(p);
+  for (SequenceRanges* rows : {&batch.source.rows, &batch.target.rows}) {
+    const Tensor offsets = rows->begin;
+    const int64_t sentences = offsets.numel() - 1;
+    rows->begin = offsets.slice_rows(0, sentences), rows->end = offsets.slice_rows(1, sentences);
+  }
   return batch;
 }
 

@@ -58,8 +58,12 @@ OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const 
 }
 
 void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
-  ops::gemm(p.ctx,
-            {.a = x, .b = table_->weight, .c = logits, .trans_b = true, .bias = bias_ ? bias_->value : Tensor()});
+  ops::gemm(p.ctx, {.a = x,
+                    .b = table_->weight,
+                    .c = logits,
+                    .trans_b = true,
+                    .bias = bias_ ? bias_->value : Tensor(),
+                    .rounded_bias = bias_ ? bias_->compute : Tensor()});
 }
 
 void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {

@@ -35,6 +35,7 @@ void ColumnParallelLinear::forward(Pass& p, const Tensor& x, const Tensor& y, co
                     .c = y,
                     .trans_b = true,
                     .bias = bias_ ? flat(bias_->value) : Tensor(),
+                    .rounded_bias = bias_ ? flat(bias_->compute) : Tensor(),
                     .epilogue = epilogue});
 }
 

@@ -165,6 +165,7 @@ void check_more(const Checker& c, const Gemm& a) {
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
         "epilogue.saved does not have the shape or type of saved_numel()");
   }
+  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias without bias");
   c.require(a.d_bias.empty() || (a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && e.kind == Kind::none),
             "d_bias goes with a weight's gradient alone");
 }

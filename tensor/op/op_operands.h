@@ -42,6 +42,7 @@ void operands(auto& v, const Gemm& a) {
   v.in("b", a.b.matrix, a.trans_b ? "NK" : "KN");
   a.accumulate ? v.add("c", a.c, "MN", T_or_f32) : v.out("c", a.c, "MN", T_or_f32);
   v.in("bias?", a.bias, "N", f32);
+  v.in("rounded_bias?", a.rounded_bias, "N", T, /*rows=*/0);
   v.add("d_bias?", a.d_bias, "M", f32);
   if (!a.b.packed(a.trans_b).empty()) v.in("b's packed form", a.b.packed(a.trans_b), "P", T, /*rows=*/0);
   if (a.epilogue.kind == Epilogue::Kind::activate) v.out("epilogue.saved?", a.epilogue.saved, "*", any_storage);

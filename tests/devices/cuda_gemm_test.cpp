@@ -199,6 +199,22 @@ TEST_F(CudaGemm, ReadsTheBiasOfEachCall) {
   }
 }
 
+TEST_F(CudaGemm, ReadsARoundedBiasWhereItIsAligned) {
+  constexpr int64_t m = 8, n = 16, k = 4;
+  const Matrix a = matrix(m, k, DType::bf16), b = matrix(k, n, DType::bf16), c = matrix(m, n, DType::bf16);
+  const Buffer zero = uploaded(std::vector<float>(n, 0), DType::f32);
+  std::vector<float> ones(n + 1, 1);
+  const Buffer one = uploaded(ones, DType::bf16);
+  const auto multiplied = [&](const Tensor& rounded) {
+    weft::ops::gemm(ctx_,
+                    {.a = a.tensor, .b = b.tensor, .c = c.tensor, .bias = zero.tensor({n}), .rounded_bias = rounded});
+    return downloaded(c);
+  };
+  const std::vector<double> without = multiplied({}), with = multiplied(one.tensor({n}, DType::bf16));
+  for (size_t i = 0; i < with.size(); ++i) ASSERT_NEAR(with[i], without[i] + 1, 0x1p-6) << i;
+  EXPECT_EQ(multiplied(one.tensor({n}, DType::bf16, /*offset=*/2)), without) << "rounded again";
+}
+
 TEST_F(CudaGemm, NothingIsWrittenToAnEmptyResult) {
   const Matrix a = matrix(4, 8, DType::f32);
   weft::ops::gemm(ctx_, {.a = a.tensor.slice_rows(0, 0),

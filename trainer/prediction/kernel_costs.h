@@ -48,6 +48,6 @@ inline constexpr double kIssueShare = 0.45;      // of its time: instructions bo
 
 // Of a whole step.
 inline constexpr int kHostReads = 1;       // a step's, each with a wait (tests/census)
-inline constexpr int kUploadsOfBlock = 8;  // copies of ids, labels, positions, offsets, scalars (tests/census)
+inline constexpr int kUploadsOfBlock = 2;  // of the sentences, and of the scalars (tests/census)
 
 }  // namespace weft

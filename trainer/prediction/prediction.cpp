@@ -76,7 +76,7 @@ class OpTimes {
                                   .c_bytes = static_cast<int64_t>(size_of(c.tensor.dtype)),
                                   .adds_to_c = c.added},
                                  graph_);
-    if (find(op, "bias?") != nullptr) add_kernels(op, "gemm bias", into);
+    if (find(op, "bias?") != nullptr && find(op, "rounded_bias?") == nullptr) add_kernels(op, "gemm bias", into);
     if (find(op, "d_bias?") != nullptr) add_kernels(op, "gemm d_bias", into);
   }
 

@@ -53,7 +53,13 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .saved_alignment = alignment_of(operands.saved)};
 }
 
-bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32; }
+// cuBLASLt wants a bias in c's storage: rounded, for bf16 and f16, like the weights.
+bool has_rounded_bias(const ops::Gemm& a) {
+  constexpr uint32_t kLeastAlignment = 16;  // of its vectors
+  return !a.rounded_bias.empty() && a.rounded_bias.dtype == a.c.dtype &&
+         alignment_of(a.rounded_bias.data) >= kLeastAlignment;
+}
+bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32 && !has_rounded_bias(a); }
 
 void reserve(Runtime& run, const ops::Gemm& a) {
   run.reserve(Runtime::kProduct, kGemmWorkspaceBytes);
@@ -61,11 +67,10 @@ void reserve(Runtime& run, const ops::Gemm& a) {
   if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
 }
 
-// The bias, or its gradient, for cuBLASLt, which wants c's storage: for bf16 and f16 a bias is rounded, like
-// the weights. cuBLASLt overwrites a gradient, so it is accumulated afterwards.
+// The bias, or its gradient, for cuBLASLt, which overwrites a gradient: it is accumulated afterwards.
 Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
-  if (a.d_bias.empty() && !rounds_bias(a)) return t;
+  if (a.d_bias.empty() && !rounds_bias(a)) return has_rounded_bias(a) ? a.rounded_bias : t;
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
