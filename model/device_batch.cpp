@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tensor/op/sorted_ids.h"
+
 namespace weft {
 namespace {
 
@@ -49,6 +51,8 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
                             std::vector<int32_t> offsets) {
     parts.add(ids, side.ids);
     parts.add(positions, side.positions);
+    parts.add(ops::sort_ids(ids), side.by_id.ids);
+    parts.add(ops::sort_ids(positions), side.by_position.ids);
     parts.add(sentence_of_rows(offsets, ids.size()), side.rows.of_row);
     if (p.fixed_shapes) offsets.resize(most + 1, offsets.back());
     parts.add(offsets, side.rows.begin, /*capacity=*/ids.size() + 1);
@@ -58,10 +62,11 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   add_side(batch.target, block.target_in, block.target_positions, block.target_offsets);
   p.arena.reset();
   parts.upload_to(p);
-  for (SequenceRanges* rows : {&batch.source.rows, &batch.target.rows}) {
-    const Tensor offsets = rows->begin;
+  for (Sequences* side : {&batch.source, &batch.target}) {
+    side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
+    const Tensor offsets = side->rows.begin;
     const int64_t sentences = offsets.numel() - 1;
-    rows->begin = offsets.slice_rows(0, sentences), rows->end = offsets.slice_rows(1, sentences);
+    side->rows.begin = offsets.slice_rows(0, sentences), side->rows.end = offsets.slice_rows(1, sentences);
   }
   return batch;
 }

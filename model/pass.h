@@ -20,6 +20,7 @@ struct Sequences {      // one side of a block: R rows, B sentences laid end to 
   Tensor ids;           // [R] i32
   Tensor positions;     // [R] i32, of each row within its sentence
   SequenceRanges rows;  // [B] each: the rows of each sentence
+  ops::SortedIds by_id, by_position;
 };
 
 struct Pass {

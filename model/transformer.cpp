@@ -143,7 +143,7 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     decoder_[i].backward(p, d, batch.target, batch.source, block, d_encoder_sum);
     complete_from(sync, decoder_[i].first_offset());
   }
-  target_embedding_.backward(p, batch.target.ids, batch.target.positions, positions_.target(), d);
+  target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), d);
   p.tp.all_reduce(p.ctx, d_encoder_sum);  // one all-reduce for all decoder blocks: the sum is linear
   if (dtype() == DType::f32) return d_encoder_sum;
   const Tensor rounded = p.arena.like(s.encoder_output);
@@ -161,7 +161,7 @@ void Transformer::backward_encoder(Pass& p, const DeviceBatch& batch, const Save
     encoder_[i].backward(p, d, batch.source, block);
     complete_from(sync, encoder_[i].first_offset());
   }
-  source_embedding_.backward(p, batch.source.ids, batch.source.positions, positions_.source(), d);
+  source_embedding_.backward(p, batch.source.by_id, batch.source.by_position, positions_.source(), d);
 }
 
 void Transformer::cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice,

@@ -172,9 +172,16 @@ struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id o
   float scale = 1;
   Tensor y;  // [R, D] out, of any storage
 };
-struct EmbeddingBackward {  // d_table[id - first_id] += scale * d_y
-  Tensor ids;               // [R] i32
-  Tensor d_y;               // [R, D]
+// Ids with the rows that have them: equal ids follow each other, and their rows ascend.
+struct SortedIds {
+  SortedIds() = default;
+  explicit SortedIds(const Tensor& sorted)  // [2 R] i32: sort_ids() of op/sorted_ids.h
+      : ids(sorted.slice_rows(0, sorted.numel() / 2)), rows(sorted.slice_rows(ids.numel(), ids.numel())) {}
+  Tensor ids, rows;  // [R] i32 each
+};
+struct EmbeddingBackward {  // d_table[ids[i] - first_id] += scale * d_y[rows[i]], where this rank holds the id
+  SortedIds sorted;
+  Tensor d_y;  // [R, D]
   int64_t first_id = 0;
   float scale = 1;
   Tensor d_table;  // [V, D] f32 accumulated

@@ -40,14 +40,14 @@ void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, con
   ops::add_positions(p.ctx, {.x = sum.part(), .positions = positions, .table = rows, .y = y, .dropout = dropout});
 }
 
-void Embedding::backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
-                         const Tensor& d_y) const {
+void Embedding::backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
+                         const PositionTable& position_table, const Tensor& d_y) const {
   const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
   ops::embedding_backward(
-      p.ctx, {.ids = ids, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+      p.ctx, {.sorted = by_id, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
   if (const Param* learned = position_table.learned)
-    ops::embedding_backward(p.ctx, {.ids = positions, .d_y = d_y, .d_table = learned->grad});
+    ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d_y, .d_table = learned->grad});
 }
 
 OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& c)

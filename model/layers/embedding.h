@@ -20,8 +20,8 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                const Tensor& y) const;  // [R] -> [R, D]
   // Overwrites d_y. Unused rows have d_y = 0, whatever their id and position.
-  void backward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
-                const Tensor& d_y) const;
+  void backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
+                const PositionTable& position_table, const Tensor& d_y) const;
 
  private:
   const Param* table_;

@@ -1,5 +1,5 @@
-// tensor/cuda/embedding_backward.cu: the gradient of look-up: rows are sorted by id, and each run of equal
-// ids is summed by one owner. No atomics: the sums are the same on every run.
+// tensor/cuda/embedding_backward.cu: the gradient of look-up. Equal ids follow each other, and each run of
+// them is summed by one owner. No atomics: the sums are the same on every run.
 //
 // Frequent tokens have long runs, so the sorted rows are cut into chunks that are summed in parallel. A run
 // within one chunk is added to the table at once. A run across chunks leaves a partial sum in each, which its
@@ -7,33 +7,30 @@
 #include <algorithm>
 
 #include "tensor/cuda/groups.cuh"
-#include "tensor/cuda/sorted_rows.cuh"
 #include "tensor/ops.h"
 
 namespace weft::cuda {
 
 namespace {
 
-constexpr int64_t kChunk = 32;  // rows
+constexpr int64_t kChunk = 16;  // rows: fewer are read one after the other, more leave fewer partial sums
 
-// Scratch memory: keys twice, then per chunk the partial sums [chunks, 2, D] of the run that began before it
-// and of the one that crosses its end.
-struct Layout {
-  int64_t rows, cols;
-  int64_t chunks() const { return (rows + kChunk - 1) / kChunk; }
-  size_t keys_bytes() const { return static_cast<size_t>(rows) * sizeof(SortKey); }
-  size_t bytes() const { return 2 * keys_bytes() + static_cast<size_t>(2 * chunks() * cols) * sizeof(float); }
-};
-Layout layout_of(const ops::EmbeddingBackward& a) { return {a.d_y.rows(), a.d_y.cols()}; }
+int64_t chunks_of(const ops::EmbeddingBackward& a) { return (a.d_y.rows() + kChunk - 1) / kChunk; }
 
+// Scratch memory: per chunk the partial sums [chunks, 2, D] of the run that began before it and of the one
+// that crosses its end.
 struct Runs {
-  const SortKey* keys;
-  int64_t rows, cols, num_ids;
+  const int32_t *ids, *rows_of;
+  int64_t rows, cols, first_id, num_ids;
   float* parts;
   float scale;
   Rows<float> d_table;
 
-  __device__ int64_t id_at(int64_t i) const { return i >= 0 && i < rows ? id_of(keys[i]) : -1; }
+  // The table's row; -1 for ids that this rank does not hold, and before and after all.
+  __device__ int64_t id_at(int64_t i) const {
+    const int64_t id = i >= 0 && i < rows ? ids[i] : -1, local = id - first_id;
+    return id >= 0 && local >= 0 && local < num_ids ? local : -1;
+  }
   __device__ float* from_before(int64_t chunk) const { return parts + 2 * chunk * cols; }
   __device__ float* begun_in(int64_t chunk) const { return parts + (2 * chunk + 1) * cols; }
   __device__ void add_to_table(int64_t id, int64_t col, int64_t count, const float (&sum)[kGroup]) const {
@@ -54,11 +51,11 @@ struct SumChunk {
     float sum[kGroup] = {};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t id = runs.id_at(i);
-      if (id == runs.num_ids) return;  // these and all following rows belong to other ranks
-      add_group(d_y[row_of(runs.keys[i])] + col, count, sum);
+      if (id >= 0) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
-      if (began_before) {
+      if (id < 0) {  // another rank's
+      } else if (began_before) {
         store(sum, runs.from_before(chunk) + col, count);
       } else if (run_ends) {
         runs.add_to_table(id, col, count, sum);
@@ -77,7 +74,7 @@ struct AddRunAcrossChunks {
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {
     int64_t next = chunk + 1;
     const int64_t id = runs.id_at(next * kChunk);
-    if (id < 0 || id == runs.num_ids) return;
+    if (id < 0) return;
     if (runs.id_at(next * kChunk - 1) != id || runs.id_at(chunk * kChunk - 1) == id) return;
     float sum[kGroup];
     load(runs.begun_in(chunk) + col, count, sum);
@@ -89,24 +86,27 @@ struct AddRunAcrossChunks {
 }  // namespace
 
 void measure(Context& ctx, const ops::EmbeddingBackward& a) {
-  runtime(ctx).reserve(Runtime::kEmbedding, layout_of(a).bytes());
+  runtime(ctx).reserve(Runtime::kEmbedding, static_cast<size_t>(2 * chunks_of(a) * a.d_y.cols()) * sizeof(float));
 }
 
 void embedding_backward(Context& ctx, const ops::EmbeddingBackward& a) {
   measure(ctx, a);
   constexpr const char* kName = "embedding_backward";
-  const Layout layout = layout_of(a);
-  const int64_t num_ids = a.d_table.rows();
-  auto* keys = runtime(ctx).scratch<SortKey>(Runtime::kEmbedding);
-  auto* parts = reinterpret_cast<float*>(keys + 2 * layout.rows);
-  const SortKey* sorted =
-      sort_rows(ctx, kName, vector_of<int32_t>(a.ids), layout.rows, a.first_id, num_ids, keys, keys + layout.rows);
-  const Runs runs{sorted, layout.rows, layout.cols, num_ids, parts, a.scale, rows_of<float>(a.d_table)};
+  const int64_t chunks = chunks_of(a), cols = a.d_y.cols();
+  const Runs runs{.ids = vector_of<int32_t>(a.sorted.ids),
+                  .rows_of = vector_of<int32_t>(a.sorted.rows),
+                  .rows = a.d_y.rows(),
+                  .cols = cols,
+                  .first_id = a.first_id,
+                  .num_ids = a.d_table.rows(),
+                  .parts = runtime(ctx).scratch<float>(Runtime::kEmbedding),
+                  .scale = a.scale,
+                  .d_table = rows_of<float>(a.d_table)};
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(ctx, kName, layout.chunks(), layout.cols, SumChunk<T>{runs, rows_of<T>(a.d_y)});
+    launch_groups(ctx, kName, chunks, cols, SumChunk<T>{runs, rows_of<T>(a.d_y)});
   });
-  launch_groups(ctx, kName, layout.chunks(), layout.cols, AddRunAcrossChunks{runs});
+  launch_groups(ctx, kName, chunks, cols, AddRunAcrossChunks{runs});
 }
 
 }  // namespace weft::cuda

@@ -163,9 +163,10 @@ void operands(auto& v, const EmbeddingForward& a) {
 }
 
 void operands(auto& v, const EmbeddingBackward& a) {
-  v.in("ids", a.ids, "R", i32);
+  v.in("sorted.ids", a.sorted.ids, "R", i32);
+  v.in("sorted.rows", a.sorted.rows, "R", i32);
   v.in("d_y", a.d_y, "RD");
-  v.add("d_table", a.d_table, "VD", f32, /*rows=*/a.ids.numel());
+  v.add("d_table", a.d_table, "VD", f32, /*rows=*/a.sorted.ids.numel());
 }
 
 void operands(auto& v, const AddPositions& a) {

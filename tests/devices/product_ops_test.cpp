@@ -50,7 +50,7 @@ void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
   const int64_t vocabulary = r.one_of<int64_t>({1, 40}), cols = r.cols(), first = r.from(0, 5);
   const int64_t rows = r.one_of<int64_t>({1, 33, 300, 1500});
   devices.expect_same(weft::ops::embedding_backward,
-                      {.ids = r.ids(rows, -1, first + vocabulary + 2),
+                      {.sorted = r.sorted_ids(rows, -1, first + vocabulary + 2),
                        .d_y = r.matrix(rows, cols),
                        .first_id = first,
                        .scale = 3,

@@ -15,6 +15,7 @@
 #include "tensor/half.h"
 #include "tensor/memory.h"
 #include "tensor/op/op_operands.h"
+#include "tensor/op/sorted_ids.h"
 #include "tensor/random.h"
 
 namespace weft::testing {
@@ -62,10 +63,14 @@ class RandomArguments {
     std::copy(values.begin(), values.end(), t.ptr<int32_t>());
     return t;
   }
-  Tensor ids(int64_t count, int64_t least, int64_t most) {
+  Tensor ids(int64_t count, int64_t least, int64_t most) { return ints(integers(count, least, most)); }
+  weft::ops::SortedIds sorted_ids(int64_t count, int64_t least, int64_t most) {
+    return weft::ops::SortedIds(ints(weft::ops::sort_ids(integers(count, least, most))));
+  }
+  std::vector<int32_t> integers(int64_t count, int64_t least, int64_t most) {
     std::vector<int32_t> values(static_cast<size_t>(count));
-    for (int32_t& id : values) id = static_cast<int32_t>(from(least, most));
-    return ints(values);
+    for (int32_t& value : values) value = static_cast<int32_t>(from(least, most));
+    return values;
   }
   Dropout dropout(int64_t row_stride) {
     if (coin()) return {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/memory.h"
+#include "tensor/op/sorted_ids.h"
 #include "tensor/ops.h"
 #include "tests/support/compare.h"
 #include "tests/support/definition/gradient_check.h"
@@ -51,6 +52,7 @@ class Workspace {
     std::copy(v.begin(), v.end(), t.ptr<int32_t>());
     return t;
   }
+  ops::SortedIds sorted(const std::vector<int32_t>& ids) { return ops::SortedIds(ints(ops::sort_ids(ids))); }
   Tensor copy(const Tensor& x) {  // contiguous
     const Tensor t = arena_.tensor(x.shape);
     const std::vector<float> v = values(x);

@@ -21,7 +21,6 @@ struct KernelCost {
   double bytes = 0;           // moved, as a multiple of the op's (OpCost)
   double latency = 0;         // seconds: serial loads, and what else no other work hides
   double ipc = kIpc;
-  int64_t doublings = 0;    // launched once for each doubling of so many rows; 0: once
   std::string_view origin;  // of the numbers
 };
 std::span<const KernelCost> kernel_costs();

@@ -83,16 +83,9 @@ class OpTimes {
   void add_kernels(const Op& op, std::string_view name, PredictedOp& into) const {
     for (const KernelCost& cost : kernel_costs()) {
       if (cost.op != name) continue;
-      const int64_t times = launches_of(op, cost);
-      into.launches += times;
-      into.seconds += static_cast<double>(times) * kernel_seconds(op, cost);
+      into.launches += 1;
+      into.seconds += kernel_seconds(op, cost);
     }
-  }
-
-  static int64_t launches_of(const Op& op, const KernelCost& cost) {
-    int64_t launches = 0;
-    for (int64_t run = cost.doublings; run > 0 && run < op.operands.front().tensor.rows(); run *= 2) ++launches;
-    return cost.doublings > 0 ? launches : 1;
   }
 
   double kernel_seconds(const Op& op, const KernelCost& cost) const {
