@@ -9,6 +9,7 @@
 // be empty.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "tensor/activation.h"
@@ -135,6 +136,7 @@ struct NormBackward {
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
   Tensor partial;          // [kNormPartials, 2, D] f32 scratch
   NormKind kind = NormKind::layer;
+  bool sums_later = false;  // norm_sums will add d_gamma and d_beta from partial
 };
 // Row ranges with partial sums, added in order: the same result for any number of threads.
 inline constexpr int64_t kNormPartials = 132;  // one for each multiprocessor of an H100
@@ -163,6 +165,14 @@ struct ResidualNormBackward {
   Tensor partial;          // [kNormPartials, 3, D] f32 scratch
   Dropout dropout;
   NormKind kind = NormKind::layer;
+  bool sums_later = false;  // norm_sums will add d_gamma, d_beta and d_bias from partial
+};
+struct NormSums {  // the sums that backward passes of norms left for later: one launch on a GPU for several norms
+  struct Norm {    // as given to that pass
+    Tensor partial, d_gamma, d_beta, d_bias;
+  };
+  static constexpr size_t kMost = 3;
+  std::array<Norm, kMost> norms;  // without `partial`: none
 };
 
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id of another rank
@@ -344,6 +354,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   OP(norm_backward, NormBackward)                        \
   OP(residual_norm_forward, ResidualNormForward)         \
   OP(residual_norm_backward, ResidualNormBackward)       \
+  OP(norm_sums, NormSums)                                \
   OP(embedding_forward, EmbeddingForward)                \
   OP(embedding_backward, EmbeddingBackward)              \
   OP(add_positions, AddPositions)                        \

@@ -27,19 +27,24 @@ void Norm::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) cons
   if (saved) *saved = s;
 }
 
-void Norm::backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x) const {
-  ArenaScope scope(p.arena);
-  ops::norm_backward(p.ctx, {.d_y = d_y,
-                             .x = saved.x,
-                             .gamma = gamma_->value,
-                             .mean = saved.mean,
-                             .rstd = saved.rstd,
-                             .d_residual = d_residual,
-                             .d_x = d_x,
-                             .d_gamma = gamma_->grad,
-                             .d_beta = d_beta(),
-                             .partial = p.arena.tensor({ops::kNormPartials, 2, d_y.cols()}),
-                             .kind = kind_});
+void Norm::backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x,
+                    ops::NormSums::Norm* later) const {
+  const size_t mark = p.arena.mark();
+  const ops::NormBackward a{.d_y = d_y,
+                            .x = saved.x,
+                            .gamma = gamma_->value,
+                            .mean = saved.mean,
+                            .rstd = saved.rstd,
+                            .d_residual = d_residual,
+                            .d_x = d_x,
+                            .d_gamma = gamma_->grad,
+                            .d_beta = d_beta(),
+                            .partial = p.arena.tensor({ops::kNormPartials, 2, d_y.cols()}),
+                            .kind = kind_,
+                            .sums_later = later != nullptr};
+  ops::norm_backward(p.ctx, a);
+  if (later == nullptr) return p.arena.reset(mark);
+  *later = {.partial = a.partial, .d_gamma = a.d_gamma, .d_beta = a.d_beta, .d_bias = {}};
 }
 
 void Norm::forward(Pass& p, ops::ResidualNormForward sum) const {
@@ -47,11 +52,12 @@ void Norm::forward(Pass& p, ops::ResidualNormForward sum) const {
   ops::residual_norm_forward(p.ctx, sum);
 }
 
-void Norm::backward(Pass& p, ops::ResidualNormBackward sum) const {
-  ArenaScope scope(p.arena);
+void Norm::backward(Pass& p, ops::ResidualNormBackward sum, ops::NormSums::Norm& later) const {
   sum.gamma = gamma_->value, sum.d_gamma = gamma_->grad, sum.d_beta = d_beta(), sum.kind = kind_;
   sum.partial = p.arena.tensor({ops::kNormPartials, 3, sum.h.cols()});
+  sum.sums_later = true;
   ops::residual_norm_backward(p.ctx, sum);
+  later = {.partial = sum.partial, .d_gamma = sum.d_gamma, .d_beta = sum.d_beta, .d_bias = sum.d_bias};
 }
 
 }  // namespace weft

@@ -68,15 +68,17 @@ Tensor ResidualGradient::of_output(Pass& p) {
   const Dropout dropout = connection.dropout(p, d_.rows());
   const Tensor d_output = dropout.rate > 0 ? d_input_ : d_;
   if (norm) {
-    norm->backward(p, {.d_y = pre ? d_input_ : d_,
-                       .h = sum.x,
-                       .mean = sum.mean,
-                       .rstd = sum.rstd,
-                       .d_residual = pre ? d_ : Tensor(),
-                       .d_h = d_,
-                       .d_x = d_output,
-                       .d_bias = connection.d_bias(),
-                       .dropout = dropout});
+    norm->backward(p,
+                   {.d_y = pre ? d_input_ : d_,
+                    .h = sum.x,
+                    .mean = sum.mean,
+                    .rstd = sum.rstd,
+                    .d_residual = pre ? d_ : Tensor(),
+                    .d_h = d_,
+                    .d_x = d_output,
+                    .d_bias = connection.d_bias(),
+                    .dropout = dropout},
+                   sums_.norms.at(num_sums_++));
   } else {
     if (dropout.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_, .d_x = d_output, .dropout = dropout});
     if (!connection.d_bias().empty()) ops::column_sum(p.ctx, {.x = d_output, .y = connection.d_bias()});
@@ -89,8 +91,10 @@ InputGradient ResidualGradient::of_input() const {
   return {.d = d_, .add = true};
 }
 
-void ResidualGradient::finish(Pass& p) const {
-  if (const Norm* norm = residuals_.norm_after(0)) norm->backward(p, d_input_, saved_[0].sum, /*d_residual=*/d_, d_);
+void ResidualGradient::finish(Pass& p) {
+  if (const Norm* norm = residuals_.norm_after(0))
+    norm->backward(p, d_input_, saved_[0].sum, /*d_residual=*/d_, d_, &sums_.norms.at(num_sums_++));
+  ops::norm_sums(p.ctx, sums_);
 }
 
 }  // namespace weft

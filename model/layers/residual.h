@@ -85,18 +85,20 @@ class ResidualGradient {
   ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
   // The gradient of a sublayer's output; call it once per sublayer, from the last to the first. The sublayer
-  // may overwrite it with the gradient of its input. Accumulates the gradients of its bias and of the norm.
+  // may overwrite it with the gradient of its input. Accumulates the gradient of a bias without a norm.
   Tensor of_output(Pass& p);
   // Where the sublayer leaves the gradient of its input. With post-norm, its last product adds it to d; with
   // pre-norm, the norm's backward pass reads it first.
   InputGradient of_input() const;
-  void finish(Pass& p) const;
+  void finish(Pass& p);  // accumulates the gradients of the norms, and of the biases before them
 
  private:
   Residuals residuals_;
   Tensor d_, d_input_;
   const ResidualStream::Saved& saved_;
   size_t left_;  // sublayers
+  ops::NormSums sums_;
+  size_t num_sums_ = 0;
 };
 
 }  // namespace weft

@@ -166,6 +166,19 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
 constexpr int64_t kParts = 64;
 static_assert(kParts <= ops::kNormPartials);
 
+void add_sums(const ops::NormSums::Norm& a, int64_t parts) {
+  const Tensor* outputs[] = {&a.d_gamma, &a.d_beta, &a.d_bias};
+  const int64_t cols = a.d_gamma.numel();
+  for (int64_t p = 0; p < parts; ++p) {
+    const float* sums = a.partial.ptr<float>() + p * a.partial.dim(1) * cols;
+    for (const Tensor* output : outputs) {
+      if (!output->empty())
+        for (int64_t c = 0; c < cols; ++c) output->ptr<float>()[c] += sums[c];
+      sums += cols;
+    }
+  }
+}
+
 template <typename T>
 void backward(const ops::ResidualNormBackward& a) {
   const int64_t rows = a.h.rows(), cols = a.h.cols(), parts = kParts;
@@ -178,15 +191,10 @@ void backward(const ops::ResidualNormBackward& a) {
     std::fill_n(sums, part_size, 0.0f);
     for (int64_t r = rows * p / parts; r < rows * (p + 1) / parts; ++r) backward_row<T>(a, dropout, r, sums);
   }
-  const Tensor* outputs[] = {&a.d_gamma, &a.d_beta, &a.d_bias};
-  for (int64_t p = 0; p < parts; ++p) {
-    const float* sums = partial + p * part_size;
-    for (const Tensor* output : outputs) {
-      if (!output->empty())
-        for (int64_t c = 0; c < cols; ++c) output->ptr<float>()[c] += sums[c];
-      sums += cols;
-    }
-  }
+  if (a.sums_later)
+    std::fill(partial + parts * part_size, partial + a.partial.numel(), 0.0f);
+  else
+    add_sums({.partial = a.partial, .d_gamma = a.d_gamma, .d_beta = a.d_beta, .d_bias = a.d_bias}, parts);
 }
 
 }  // namespace
@@ -210,7 +218,8 @@ void norm_backward(Context&, const ops::NormBackward& a) {
                                         .d_gamma = a.d_gamma,
                                         .d_beta = a.d_beta,
                                         .partial = a.partial,
-                                        .kind = a.kind};
+                                        .kind = a.kind,
+                                        .sums_later = a.sums_later};
   for_storage(a.x.dtype, [&](auto zero) { backward<decltype(zero)>(alone); });
 }
 
@@ -229,6 +238,11 @@ void residual_norm_forward(Context&, const ops::ResidualNormForward& a) {
 
 void residual_norm_backward(Context&, const ops::ResidualNormBackward& a) {
   for_storage(a.h.dtype, [&](auto zero) { backward<decltype(zero)>(a); });
+}
+
+void norm_sums(Context&, const ops::NormSums& a) {
+  for (const ops::NormSums::Norm& norm : a.norms)
+    if (!norm.partial.empty()) add_sums(norm, ops::kNormPartials);
 }
 
 }  // namespace weft::cpu

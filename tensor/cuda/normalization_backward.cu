@@ -101,13 +101,25 @@ __global__ void __launch_bounds__(kTeamThreads) norm_backward(Backward<T> a) {
 }
 
 template <typename T>
-void launch_backward(Context& ctx, const char* name, const Backward<T>& a, const RangeSums& to) {
+void launch_backward(Context& ctx, const char* name, const Backward<T>& a) {
   constexpr int64_t kRanges = ops::kNormPartials;
   const dim3 block = block_of_teams((a.rows + kRanges - 1) / kRanges, a.cols);
   for_width(a.cols, [&](auto groups) {
     launch(ctx, name, norm_backward<decltype(groups)::value, T>, kRanges, block, exchange_bytes(block), a);
   });
-  add_ranges(ctx, name, a.partial, kRanges, a.sums, a.cols, to);
+}
+
+void add_sums(Context& ctx, const char* name, const ops::NormSums& a) {
+  SeveralRangeSums all;
+  int64_t cols = 0;
+  for (const ops::NormSums::Norm& norm : a.norms) {
+    if (norm.partial.empty()) continue;
+    all.of[all.count++] = {.partial = vector_of(norm.partial),
+                           .sums = norm.partial.dim(1),
+                           .y = {vector_of(norm.d_gamma), vector_of(norm.d_beta), vector_of(norm.d_bias)}};
+    cols = norm.d_gamma.numel();
+  }
+  add_ranges(ctx, name, ops::kNormPartials, cols, all);
 }
 
 }  // namespace
@@ -126,9 +138,11 @@ void norm_backward(Context& ctx, const ops::NormBackward& a) {
                                 .d_residual = rows_of<T>(a.d_residual),
                                 .d_h = rows_of<T>(a.d_x),
                                 .partial = vector_of(a.partial),
-                                .sums = 2},
-                    {{vector_of(a.d_gamma), vector_of(a.d_beta)}});
+                                .sums = 2});
   });
+  if (!a.sums_later)
+    add_sums(ctx, "norm_backward",
+             {.norms = {ops::NormSums::Norm{.partial = a.partial, .d_gamma = a.d_gamma, .d_beta = a.d_beta}}});
 }
 
 void residual_norm_backward(Context& ctx, const ops::ResidualNormBackward& a) {
@@ -147,9 +161,14 @@ void residual_norm_backward(Context& ctx, const ops::ResidualNormBackward& a) {
                                 .d_x = a.d_x.data == a.d_h.data ? Rows<T>{} : rows_of<T>(a.d_x),
                                 .partial = vector_of(a.partial),
                                 .sums = 3,
-                                .dropout = a.dropout},
-                    {{vector_of(a.d_gamma), vector_of(a.d_beta), vector_of(a.d_bias)}});
+                                .dropout = a.dropout});
   });
+  if (!a.sums_later)
+    add_sums(ctx, "residual_norm_backward",
+             {.norms = {ops::NormSums::Norm{
+                  .partial = a.partial, .d_gamma = a.d_gamma, .d_beta = a.d_beta, .d_bias = a.d_bias}}});
 }
+
+void norm_sums(Context& ctx, const ops::NormSums& a) { add_sums(ctx, "norm_sums", a); }
 
 }  // namespace weft::cuda

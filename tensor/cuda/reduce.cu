@@ -30,17 +30,17 @@ __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, 
 // A warp has 32 columns of one eighth of the ranges; then the first warp adds the eighths in order.
 constexpr int kEighths = kThreads / kWarp;
 
-__global__ void __launch_bounds__(kThreads)
-    add_in_order(const float* partial, int64_t ranges, int sums, int64_t cols, RangeSums to) {
+__global__ void __launch_bounds__(kThreads) add_in_order(int64_t ranges, int64_t cols, SeveralRangeSums all) {
+  const RangeSums& a = all.of[blockIdx.z];
   __shared__ float eighths[kEighths][kWarp];
   const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x, eighth = threadIdx.y;
-  float* y = to.y[blockIdx.y];
+  float* y = a.y[blockIdx.y];
   if (y == nullptr) return;
   const int64_t end = ranges * (eighth + 1) / kEighths;
   float sum = 0;
 #pragma unroll 8
   for (int64_t range = ranges * eighth / kEighths; range < end; ++range)
-    sum += c < cols ? partial[(range * sums + blockIdx.y) * cols + c] : 0.0f;
+    sum += c < cols ? a.partial[(range * a.sums + blockIdx.y) * cols + c] : 0.0f;
   eighths[eighth][threadIdx.x] = sum;
   __syncthreads();
   if (eighth > 0 || c >= cols) return;
@@ -93,10 +93,13 @@ void add_sum(Context& ctx, const char* name, const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-void add_ranges(Context& ctx, const char* name, const float* partial, int64_t ranges, int sums, int64_t cols,
-                const RangeSums& to) {
-  launch(ctx, name, add_in_order, dim3(blocks_for(cols, kWarp), static_cast<unsigned>(sums)), dim3(kWarp, kEighths), 0,
-         partial, ranges, sums, cols, to);
+void add_ranges(Context& ctx, const char* name, int64_t ranges, int64_t cols, const SeveralRangeSums& all) {
+  int64_t most = 0;
+  for (const RangeSums& a : all.of) most = std::max(most, a.sums);
+  if (most == 0) return;
+  launch(ctx, name, add_in_order,
+         dim3(blocks_for(cols, kWarp), static_cast<unsigned>(most), static_cast<unsigned>(all.count)),
+         dim3(kWarp, kEighths), 0, ranges, cols, all);
 }
 
 void measure(Context& ctx, const ops::ColumnSum& a) {
@@ -119,7 +122,8 @@ void column_sum(Context& ctx, const ops::ColumnSum& a) {
     launch(ctx, "column_sum", sum_ranges<T>, grid, dim3(wide, high), exchange_bytes(dim3(wide, high)), rows_of<T>(a.x),
            rows, cols, partial);
   });
-  add_ranges(ctx, "column_sum", partial, ranges, 1, cols, {{a.y.ptr<float>()}});
+  add_ranges(ctx, "column_sum", ranges, cols,
+             {.of = {{.partial = partial, .sums = 1, .y = {a.y.ptr<float>()}}}, .count = 1});
 }
 
 void sum(Context& ctx, const ops::Sum& a) { add_sum<false>(ctx, "sum", a.x, a.y); }

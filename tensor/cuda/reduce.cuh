@@ -4,6 +4,7 @@
 
 #include "tensor/cuda/launch.cuh"
 #include "tensor/cuda/vector.cuh"
+#include "tensor/ops.h"
 
 namespace weft::cuda {
 
@@ -24,13 +25,17 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
   store(sum, to, count);
 }
 
-// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends on `ranges` alone. A null y is
-// skipped.
+// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends on `ranges` alone.
 struct RangeSums {
   static constexpr int kMost = 3;
-  float* y[kMost] = {};
+  const float* partial = nullptr;  // [ranges, sums, cols]
+  int64_t sums = 0;
+  float* y[kMost] = {};  // null: skipped
 };
-void add_ranges(Context& ctx, const char* name, const float* partial, int64_t ranges, int sums, int64_t cols,
-                const RangeSums& to);
+struct SeveralRangeSums {
+  RangeSums of[ops::NormSums::kMost];
+  int64_t count = 0;
+};
+void add_ranges(Context& ctx, const char* name, int64_t ranges, int64_t cols, const SeveralRangeSums& all);
 
 }  // namespace weft::cuda

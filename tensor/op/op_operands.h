@@ -121,6 +121,7 @@ void operands(auto& v, const NormBackward& a) {
   v.in("rstd", a.rstd, "R", f32);
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_x", a.d_x, "RD");
+  if (a.sums_later) return v.out("partial", a.partial, "P2D", f32);
   v.add("d_gamma", a.d_gamma, "D", f32);
   if (formula_of(a.kind).has_beta) v.add("d_beta", a.d_beta, "D", f32);
   v.scratch_memory("partial", a.partial, "P2D");
@@ -149,11 +150,23 @@ void operands(auto& v, const ResidualNormBackward& a) {
   v.in("d_residual?", a.d_residual, "RD");
   v.out("d_h", a.d_h, "RD");
   v.out("d_x", a.d_x, "RD");
+  v.dropout(a.dropout);
+  if (a.sums_later) return v.out("partial", a.partial, "P3D", f32);
   v.add("d_gamma", a.d_gamma, "D", f32);
   if (formula_of(a.kind).has_beta) v.add("d_beta", a.d_beta, "D", f32);
   v.add("d_bias?", a.d_bias, "D", f32);
   v.scratch_memory("partial", a.partial, "P3D");
-  v.dropout(a.dropout);
+}
+
+void operands(auto& v, const NormSums& a) {
+  v.size('P', kNormPartials);
+  for (const NormSums::Norm& norm : a.norms) {
+    if (norm.partial.empty()) continue;
+    v.in("partial", norm.partial, norm.partial.dim(1) == 2 ? "P2D" : "P3D", f32);
+    v.add("d_gamma", norm.d_gamma, "D", f32);
+    v.add("d_beta?", norm.d_beta, "D", f32);
+    v.add("d_bias?", norm.d_bias, "D", f32);
+  }
 }
 
 void operands(auto& v, const EmbeddingForward& a) {

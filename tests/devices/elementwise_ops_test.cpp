@@ -111,6 +111,18 @@ void compare_residual_norm_backward(RandomArguments& r, OpComparison& devices) {
   devices.expect_same(on::residual_norm_backward, a, of_norms(a.h.rows() + a.h.cols()));
 }
 
+void compare_norm_sums(RandomArguments& r, OpComparison& devices) {
+  const int64_t cols = r.cols();
+  on::NormSums a;
+  for (on::NormSums::Norm& norm : a.norms) {
+    if (r.coin()) continue;
+    norm.partial = r.floats({on::kNormPartials, r.one_of<int64_t>({2, 3}), cols});
+    norm.d_gamma = r.floats({cols}), norm.d_beta = r.maybe(r.floats({cols}));
+    if (norm.partial.dim(1) == 3) norm.d_bias = r.maybe(r.floats({cols}));
+  }
+  devices.expect_same(on::norm_sums, a, {.sums = tolerance(on::kNormPartials)});
+}
+
 void compare_adam(RandomArguments& r, OpComparison& devices) {
   const int64_t n = r.one_of<int64_t>({1, 17, 1000});
   const Tensor v = r.floats({n});
@@ -148,6 +160,7 @@ constexpr OpCase kElementwiseCases[] = {
     {"norm_backward", compare_norm_backward},
     {"residual_norm_forward", compare_residual_norm_forward},
     {"residual_norm_backward", compare_residual_norm_backward},
+    {"norm_sums", compare_norm_sums},
     {"adam", compare_adam},
     {"init", compare_init},
 };

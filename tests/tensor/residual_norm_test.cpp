@@ -162,6 +162,33 @@ ops::ResidualNormBackward backward_of(Bench& b) {
   return a;
 }
 
+TEST(ResidualNorm, SumsLeftForLaterHaveTheSameBits) {
+  on_every_case(/*backward=*/true, [](Bench& b) {
+    const auto sums_of = [](const ops::ResidualNormBackward& a) {
+      return bytes_of(a.d_gamma) + bytes_of(a.d_beta) + (a.d_bias.empty() ? "" : bytes_of(a.d_bias));
+    };
+    const auto once_more = [&](ops::ResidualNormBackward a) {
+      const int64_t cols = b.c.cols;
+      a.d_h = b.space(), a.d_x = b.space();
+      a.d_gamma = b.w.filled({cols}, 1), a.d_beta = b.w.filled({cols}, 2), a.sums_later = true;
+      if (!a.d_bias.empty()) a.d_bias = b.w.filled({cols}, 3);
+      return a;
+    };
+    const ops::ResidualNormBackward at_once = backward_of(b);
+    ops::ResidualNormBackward first = once_more(at_once), last = once_more(at_once);
+    first.partial = b.w.nans(at_once.partial.shape);  // the last one uses that of the sums made at once
+    const std::string before = sums_of(first);
+    for (const ops::ResidualNormBackward& a : {at_once, first, last}) ops::residual_norm_backward(b.w.ctx, a);
+    EXPECT_EQ(sums_of(first), before);
+    const auto later = [](const ops::ResidualNormBackward& a) {
+      return ops::NormSums::Norm{.partial = a.partial, .d_gamma = a.d_gamma, .d_beta = a.d_beta, .d_bias = a.d_bias};
+    };
+    ops::norm_sums(b.w.ctx, {.norms = {later(first), {}, later(last)}});
+    EXPECT_EQ(sums_of(first), sums_of(at_once));
+    EXPECT_EQ(sums_of(last), sums_of(at_once));
+  });
+}
+
 TEST(ResidualNorm, BackwardMatchesTheDefinition) {
   on_every_case(/*backward=*/true, [](Bench& b) {
     const NormCase& c = b.c;

@@ -66,7 +66,7 @@ class Workspace {
   }
 
  private:
-  Arena arena_{size_t{16} << 20};
+  Arena arena_{size_t{32} << 20};
   uint32_t sequence_ = 0;
 };
 

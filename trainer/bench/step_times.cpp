@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {"norm_backward", "normalization"},
     {"residual_norm_forward", "normalization"},
     {"residual_norm_backward", "normalization"},
+    {"norm_sums", "normalization"},
     {"activation_forward", "elementwise"},
     {"activation_backward", "elementwise"},
     {"gated_activation_forward", "elementwise"},

@@ -109,8 +109,9 @@ constexpr KernelCost kKernels[] = {
      .origin = "estimate: 595 were counted before instructions rounded, now about 120 less; 16 warps and two barriers "
                "an iteration (less than 3 a "
                "cycle)"},
-    {.op = "residual_norm_backward",
+    {.op = "norm_sums",
      .kernel = "add_in_order",
+     .bytes = 1,
      .latency = 1.5 * kMicrosecond,
      .origin = "source: 17 partials in 3 serial batches of 600 cycles, a barrier"},
     {.op = "embedding_forward",
