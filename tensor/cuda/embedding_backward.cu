@@ -21,15 +21,17 @@ int64_t chunks_of(const ops::EmbeddingBackward& a) { return (a.d_y.rows() + kChu
 // that crosses its end.
 struct Runs {
   const int32_t *ids, *rows_of;
-  int64_t rows, cols, first_id, num_ids;
+  int64_t rows, cols;
+  int first_id;
+  unsigned num_ids;
   float* parts;
   float scale;
   Rows<float> d_table;
 
   // The table's row; -1 for ids that this rank does not hold, and before and after all.
-  __device__ int64_t id_at(int64_t i) const {
-    const int64_t id = i >= 0 && i < rows ? ids[i] : -1, local = id - first_id;
-    return id >= 0 && local >= 0 && local < num_ids ? local : -1;
+  __device__ int id_at(int64_t i) const {
+    const auto local = static_cast<unsigned>(i >= 0 && i < rows ? ids[i] - first_id : -1);  // large, if it is negative
+    return local < num_ids ? static_cast<int>(local) : -1;
   }
   __device__ float* from_before(int64_t chunk) const { return parts + 2 * chunk * cols; }
   __device__ float* begun_in(int64_t chunk) const { return parts + (2 * chunk + 1) * cols; }
@@ -50,7 +52,7 @@ struct SumChunk {
     bool began_before = runs.id_at(begin - 1) == runs.id_at(begin);
     float sum[kGroup] = {};
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t id = runs.id_at(i);
+      const int id = runs.id_at(i);
       if (id >= 0) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
@@ -73,7 +75,7 @@ struct AddRunAcrossChunks {
   Runs runs;
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {
     int64_t next = chunk + 1;
-    const int64_t id = runs.id_at(next * kChunk);
+    const int id = runs.id_at(next * kChunk);
     if (id < 0) return;
     if (runs.id_at(next * kChunk - 1) != id || runs.id_at(chunk * kChunk - 1) == id) return;
     float sum[kGroup];
@@ -97,8 +99,8 @@ void embedding_backward(Context& ctx, const ops::EmbeddingBackward& a) {
                   .rows_of = vector_of<int32_t>(a.sorted.rows),
                   .rows = a.d_y.rows(),
                   .cols = cols,
-                  .first_id = a.first_id,
-                  .num_ids = a.d_table.rows(),
+                  .first_id = static_cast<int>(a.first_id),
+                  .num_ids = static_cast<unsigned>(a.d_table.rows()),
                   .parts = runtime(ctx).scratch<float>(Runtime::kEmbedding),
                   .scale = a.scale,
                   .d_table = rows_of<float>(a.d_table)};

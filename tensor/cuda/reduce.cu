@@ -30,7 +30,8 @@ __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, 
 // A warp has 32 columns of one eighth of the ranges; then the first warp adds the eighths in order.
 constexpr int kEighths = kThreads / kWarp;
 
-__global__ void __launch_bounds__(kThreads) add_in_order(int64_t ranges, int64_t cols, SeveralRangeSums all) {
+__global__ void __launch_bounds__(kThreads)
+    add_in_order(int64_t ranges, int64_t cols, const __grid_constant__ SeveralRangeSums all) {
   const RangeSums& a = all.of[blockIdx.z];
   __shared__ float eighths[kEighths][kWarp];
   const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarp + threadIdx.x, eighth = threadIdx.y;

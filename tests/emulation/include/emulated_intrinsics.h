@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __shared__ thread_local  // one block at a time on a host thread (shared_memory_begin.cpp)
 
 // Indices of the running thread; `initial-exec` makes reading them cheap.
