@@ -40,6 +40,13 @@ std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_
   return sentences;
 }
 
+// -1 for the others: whatever they hold, it changes no sum.
+std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector<int32_t>& sentences) {
+  for (size_t row = 0; row < values.size(); ++row)
+    if (sentences[row] < 0) values[row] = -1;
+  return values;
+}
+
 }  // namespace
 
 DeviceBatch load_batch(Pass& p, const Block& block) {
@@ -49,11 +56,12 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   const size_t most = std::min(block.source.size(), block.target_in.size());
   const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
                             std::vector<int32_t> offsets) {
+    const std::vector<int32_t> sentences = sentence_of_rows(offsets, ids.size());
     parts.add(ids, side.ids);
     parts.add(positions, side.positions);
-    parts.add(ops::sort_ids(ids), side.by_id.ids);
-    parts.add(ops::sort_ids(positions), side.by_position.ids);
-    parts.add(sentence_of_rows(offsets, ids.size()), side.rows.of_row);
+    parts.add(sentences, side.rows.of_row);
+    parts.add(ops::sort_ids(of_used_rows(ids, sentences)), side.by_id.ids);
+    parts.add(ops::sort_ids(of_used_rows(positions, sentences)), side.by_position.ids);
     if (p.fixed_shapes) offsets.resize(most + 1, offsets.back());
     parts.add(offsets, side.rows.begin, /*capacity=*/ids.size() + 1);
   };
