@@ -40,7 +40,7 @@ std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_
   return sentences;
 }
 
-// -1 for the others: whatever they hold, it changes no sum.
+// The values of rows that belong to a sentence, and -1 for the others, which then change no sum.
 std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector<int32_t>& sentences) {
   for (size_t row = 0; row < values.size(); ++row)
     if (sentences[row] < 0) values[row] = -1;
@@ -70,7 +70,7 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   add_side(batch.target, block.target_in, block.target_positions, block.target_offsets);
   p.arena.reset();
   parts.upload_to(p);
-  for (Sequences* side : {&batch.source, &batch.target}) {
+  for (Sequences* side : {&batch.source, &batch.target}) {  // until now, the first member has what all of them share
     side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
     const Tensor offsets = side->rows.begin;
     const int64_t sentences = offsets.numel() - 1;

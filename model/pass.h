@@ -16,11 +16,11 @@ namespace weft {
 
 using ops::SequenceRanges;
 
-struct Sequences {      // one side of a block: R rows, B sentences laid end to end
-  Tensor ids;           // [R] i32
-  Tensor positions;     // [R] i32, of each row within its sentence
-  SequenceRanges rows;  // [B] each: the rows of each sentence
-  ops::SortedIds by_id, by_position;
+struct Sequences {                    // one side of a block: R rows, B sentences laid end to end
+  Tensor ids;                         // [R] i32
+  Tensor positions;                   // [R] i32, of each row within its sentence
+  SequenceRanges rows;                // [B] each: the rows of each sentence
+  ops::SortedIds by_id, by_position;  // for the gradients of look-ups; -1 in unused rows
 };
 
 struct Pass {

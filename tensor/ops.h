@@ -63,7 +63,7 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   Tensor c;    // [M, N] out, T or f32
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
-  Tensor rounded_bias;      // [N]? T, bias rounded like the weights: saves a device that reads it so the rounding
+  Tensor rounded_bias;      // [N]? T, bias rounded like the weights: GPUs read it in place of rounding bias
   bool accumulate = false;  // add to c instead of overwriting it
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
   Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns, a bias's gradient beside its weight's.

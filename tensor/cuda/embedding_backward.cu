@@ -13,7 +13,7 @@ namespace weft::cuda {
 
 namespace {
 
-constexpr int64_t kChunk = 16;  // rows: fewer are read one after the other, more leave fewer partial sums
+constexpr int64_t kChunk = 16;  // rows: a thread reads them in series, and long runs leave a partial sum in each chunk
 
 int64_t chunks_of(const ops::EmbeddingBackward& a) { return (a.d_y.rows() + kChunk - 1) / kChunk; }
 
