@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/op/attention_pieces.h"
 #include "tensor/op/sorted_ids.h"
 
 namespace weft {
@@ -40,6 +41,12 @@ std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_
   return sentences;
 }
 
+std::vector<int32_t> lengths_of(const std::vector<int32_t>& offsets) {
+  std::vector<int32_t> lengths;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) lengths.push_back(offsets[i + 1] - offsets[i]);
+  return lengths;
+}
+
 // The values of rows that belong to a sentence, and -1 for the others, which then change no sum.
 std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector<int32_t>& sentences) {
   for (size_t row = 0; row < values.size(); ++row)
@@ -55,19 +62,22 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   // With fixed shapes there are as many sentences as there may be; the last ones are empty.
   const size_t most = std::min(block.source.size(), block.target_in.size());
   const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
-                            std::vector<int32_t> offsets) {
+                            std::vector<int32_t> offsets, const std::vector<int32_t>& key_offsets) {
     const std::vector<int32_t> sentences = sentence_of_rows(offsets, ids.size());
     parts.add(ids, side.ids);
     parts.add(positions, side.positions);
     parts.add(sentences, side.rows.of_row);
     parts.add(ops::sort_ids(of_used_rows(ids, sentences)), side.by_id.ids);
     parts.add(ops::sort_ids(of_used_rows(positions, sentences)), side.by_position.ids);
+    const int64_t most_pieces = ops::AttentionPieces::most(block.source.size() + block.target_in.size());
+    parts.add(ops::attention_pieces(lengths_of(offsets), lengths_of(key_offsets)), side.rows.pieces,
+              static_cast<size_t>((1 + most_pieces) * ops::AttentionPieces::kValues));
     if (p.fixed_shapes) offsets.resize(most + 1, offsets.back());
     parts.add(offsets, side.rows.begin, /*capacity=*/ids.size() + 1);
   };
   parts.add(block.target_out, batch.labels);
-  add_side(batch.source, block.source, block.source_positions, block.source_offsets);
-  add_side(batch.target, block.target_in, block.target_positions, block.target_offsets);
+  add_side(batch.source, block.source, block.source_positions, block.source_offsets, block.source_offsets);
+  add_side(batch.target, block.target_in, block.target_positions, block.target_offsets, block.source_offsets);
   p.arena.reset();
   parts.upload_to(p);
   for (Sequences* side : {&batch.source, &batch.target}) {  // until now, the first member has what all of them share

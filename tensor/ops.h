@@ -222,6 +222,7 @@ struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
   int64_t longest = 0;  // no sentence has more rows (bounds scratch memory); 0: up to all rows of the tensor
   Tensor of_row = {};   // ? [R] i32: the sentence of each row, -1: none; spares a GPU a search in begin and end
+  Tensor pieces = {};   // ? i32: the division of these queries' AttentionBackward (op/attention_pieces.h)
 };
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own
@@ -243,7 +244,7 @@ struct AttentionForward {
 };                  //   with `head` local, first = index of this rank's first head, row_stride = Rk
 struct AttentionBackward {
   Tensor q, k, v;
-  SequenceRanges q_rows, k_rows;
+  SequenceRanges q_rows, k_rows;  // on a GPU with `of_row`, and `pieces` of the queries
   Tensor y, lse;         // as forward wrote them
   Tensor d_y;            // [Rq, N*K]
   Tensor d_q, d_k, d_v;  // out (=); may be column slices of one fused tensor

@@ -196,7 +196,12 @@ void check_heads(const Checker& c, const auto& a) {
             "the heads are not divisible by the heads of k and v");
 }
 void check_more(const Checker& c, const AttentionForward& a) { check_heads(c, a); }
-void check_more(const Checker& c, const AttentionBackward& a) { check_heads(c, a); }
+void check_more(const Checker& c, const AttentionBackward& a) {
+  check_heads(c, a);
+  c.require(
+      a.q.device != Device::cuda || (!a.q_rows.pieces.empty() && !a.q_rows.of_row.empty() && !a.k_rows.of_row.empty()),
+      "on a GPU the sentences need their pieces, and the rows their sentences");
+}
 void check_more(const Checker& c, const AttentionWeights& a) {
   check_heads(c, a);
   c.require(a.first_head >= 0 && a.num_heads >= 0 && a.first_head + a.num_heads <= a.heads,

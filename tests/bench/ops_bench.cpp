@@ -14,6 +14,7 @@
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
+#include "tests/support/sequence_ranges.h"
 #include "trainer/bench/synthetic_step.h"
 
 namespace weft {
@@ -122,16 +123,18 @@ struct Sentences {  // of a block, without gaps
 };
 
 Sentences wmt_like_sentences(Operands& o, bool causal) {
-  std::vector<int32_t> begin, end;
+  testing::SentenceRows rows;
   Sentences found;
   int32_t filled = 0;
   for (int64_t pair = 0;; ++pair) {
     const int32_t length = synthetic_length(/*seed=*/1, pair, kLongest - 1).target + 1;  // with its eos
     if (filled + length > kRows) break;
-    begin.push_back(filled), end.push_back(filled += length);
+    rows.emplace_back(filled, filled + length);
+    filled += length;
     found.scores += causal ? 0.5 * length * (length + 1) : 1.0 * length * length;
   }
-  found.ranges = {.begin = o.ints(begin), .end = o.ints(end), .longest = kLongest};
+  found.ranges = testing::sequence_ranges(rows, kRows, rows, [&](const auto& values) { return o.ints(values); });
+  found.ranges.longest = kLongest;
   return found;
 }
 

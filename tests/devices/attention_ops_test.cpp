@@ -4,6 +4,7 @@
 
 #include "tests/devices/op_comparison.h"
 #include "tests/support/errors.h"
+#include "tests/support/sequence_ranges.h"
 
 namespace weft::testing {
 namespace {
@@ -15,24 +16,27 @@ Agreement of_attention(DType storage, int64_t length) {
 
 // Consecutive sentences of zero to many rows, with unused rows between them and at the end.
 struct Side {
-  ops::SequenceRanges ranges;
-  int64_t rows = 0;
+  SentenceRows sentences;
+  int64_t rows = 0, longest = 0;
+
+  ops::SequenceRanges ranges(RandomArguments& r, const Side& keys) const {
+    ops::SequenceRanges s = sequence_ranges(sentences, rows, keys.sentences, [&](const auto& v) { return r.ints(v); });
+    s.longest = r.coin() ? longest : 0;
+    return s;
+  }
 };
 Side random_side(RandomArguments& r, int64_t sentences) {
-  std::vector<int32_t> begin, end;
-  int64_t row = 0, longest = 0;
+  Side side;
+  int64_t row = 0;
   for (int64_t i = 0; i < sentences; ++i) {
-    const int64_t length = r.one_of<int64_t>({0, 1, 2, 7, 16, 33, 64, 80});
-    row += r.coin() ? 0 : r.from(1, 3);
-    begin.push_back(static_cast<int32_t>(row));
-    end.push_back(static_cast<int32_t>(row += length));
-    longest = std::max(longest, length);
+    const int64_t length = r.one_of<int64_t>({0, 1, 2, 7, 16, 33, 64, 80, 150});
+    const int64_t begin = row + (r.coin() ? 0 : r.from(1, 3));
+    row = begin + length;
+    side.sentences.emplace_back(static_cast<int32_t>(begin), static_cast<int32_t>(row));
+    side.longest = std::max(side.longest, length);
   }
-  const int64_t rows = row + r.from(1, 9);
-  std::vector<int32_t> of_row(static_cast<size_t>(rows), -1);
-  for (size_t i = 0; i < begin.size(); ++i)
-    std::fill(of_row.begin() + begin[i], of_row.begin() + end[i], static_cast<int32_t>(i));
-  return {{r.ints(begin), r.ints(end), r.coin() ? longest : 0, r.coin() ? r.ints(of_row) : Tensor{}}, rows};
+  side.rows = row + r.from(1, 9);
+  return side;
 }
 
 struct Arguments {
@@ -41,7 +45,7 @@ struct Arguments {
   weft::ops::AttentionForward forward;
 
   explicit Arguments(RandomArguments& r) {
-    const int64_t sentences = r.from(1, 4);
+    const int64_t sentences = r.from(1, 6);
     const int64_t head_size = r.one_of<int64_t>({3, 8, 16, 17, 32, 64, 80, 128});
     const bool is_self = r.coin();
     q = random_side(r, sentences), k = is_self ? q : random_side(r, sentences);
@@ -51,8 +55,8 @@ struct Arguments {
     forward = {.q = r.matrix(q.rows, width),
                .k = r.matrix(k.rows, kv_width),
                .v = r.matrix(k.rows, kv_width),
-               .q_rows = q.ranges,
-               .k_rows = k.ranges,
+               .q_rows = q.ranges(r, k),
+               .k_rows = k.ranges(r, k),
                .y = r.matrix(q.rows, width),
                .lse = r.floats({heads, q.rows}),
                .heads = heads,
@@ -65,6 +69,7 @@ struct Arguments {
 
 void compare_attention_forward(RandomArguments& r, OpComparison& devices) {
   Arguments a(r);
+  if (r.coin()) a.forward.q_rows.of_row = Tensor();
   if (r.coin()) a.forward.lse = Tensor();
   a.forward.dropout = r.dropout(a.k.rows);
   devices.expect_same(weft::ops::attention_forward, a.forward, of_attention(r.storage, a.length()));
@@ -112,7 +117,7 @@ void compare_attention_weights(RandomArguments& r, OpComparison& devices) {
                        .num_heads = r.from(0, a.heads - first),
                        .scale = a.forward.scale,
                        .factor = 0.5f,
-                       .y = r.matrix(a.q.rows, 80 + r.from(0, 9), DType::f32)},
+                       .y = r.matrix(a.q.rows, 150 + r.from(0, 9), DType::f32)},
                       of_attention(r.storage, a.length()));
 }
 

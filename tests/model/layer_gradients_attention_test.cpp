@@ -85,7 +85,7 @@ TEST(LayerGradients, OfCrossAttention) {
     const ResidualConnection connection(bench.params, "cross_attention", "out", config.bias_attention, config);
     bench.allocate();
     const Side target = Side::of(layout, &Lengths::target), source = Side::of(layout, &Lengths::source);
-    const SequenceRanges queries = target.ranges(bench), keys = source.ranges(bench);
+    const SequenceRanges queries = target.ranges(bench, source), keys = source.ranges(bench, source);
     const int64_t width = config.width;
     const Tensor x = bench.random(target.rows, width), encoded = bench.random(source.rows, width);
     const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);

@@ -6,6 +6,7 @@
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 #include "tensor/half.h"
+#include "tests/support/sequence_ranges.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -207,7 +208,9 @@ TEST_P(Storage, AttentionOfEveryTile) {
     const Pair q = random(queries), k = random(keys), v = random(keys), d_y = random(queries);
     const Pair y = outputs(queries), d_q = outputs(queries), d_k = outputs(keys), d_v = outputs(keys);
     const Tensor lse = w_.nans({heads, rows});
-    const ops::SequenceRanges ranges{w_.ints({0, 70, 71}), w_.ints({70, 71, 73})};
+    const SentenceRows sentences{{0, 70}, {70, 71}, {71, 73}};
+    const ops::SequenceRanges ranges =
+        sequence_ranges(sentences, rows, sentences, [&](const auto& values) { return w_.ints(values); });
     const Dropout dropout{.rate = 0.2f, .seed = 1, .purpose = 3, .row_stride = rows, .scalars = &kTestScalars};
     for (const bool half : {true, false}) {
       const auto of = [&](const Pair& p) { return half ? p.half : p.full; };

@@ -1,4 +1,4 @@
-// trainer/prediction/attention_time.h: predicted time of an attention kernel, from the sentences of a block.
+// trainer/prediction/attention_time.h: predicted time of attention's kernels, from the sentences of a block.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct SentenceSpans {  // [B] each: the first row of a sentence, and one past i
 };
 
 struct AttentionShape {
-  SentenceSpans own, other;      // rows of the tiles' side and of the chunks' side
-  int64_t rows = 0;              // of the tiles' side, used or not
-  int64_t heads = 1, group = 1;  // of the tiles' side; chunks of so many heads for each of them
+  SentenceSpans queries, keys;
+  int64_t rows = 0;  // of queries, used or not
+  int64_t heads = 1, kv_heads = 1;
   int64_t head_size = 64;
   bool causal = false;
   double bytes = 0;
@@ -23,6 +23,7 @@ struct AttentionShape {
 
 // 45 % of the bound by instructions and 55 % of the latency of blocks that are scheduled on the SMs in order, as the
 // loads of a warp wait for each other (kernel_costs.h).
-double attention_seconds(const GpuModel& gpu, const AttentionCost& cost, const AttentionShape& shape, bool graph);
+double attention_forward_seconds(const GpuModel& gpu, const AttentionShape& shape, bool graph);
+double attention_backward_seconds(const GpuModel& gpu, const AttentionShape& shape, bool graph);
 
 }  // namespace weft

@@ -25,20 +25,29 @@ struct KernelCost {
 };
 std::span<const KernelCost> kernel_costs();
 
-// Attention (attention_time.h): a tile of a head's rows visits its sentences in chunks of rows of the other side.
-struct AttentionCost {
-  std::string_view op, kernel;
-  double chunk_instructions = 0;  // of all warps of a tile, for a chunk
-  double tile_instructions = 0;   // of a tile without its chunks
+// Attention (attention_time.h). Forward a warp's tile of queries visits its sentences in chunks of keys.
+struct AttentionForwardCost {
+  double chunk_instructions = 0;  // of the warp, for a chunk
+  double tile_instructions = 0;   // without the chunks
   double tile_loads = 0;          // loads that wait for each other: at a tile's start
   double chunk_loads = 0;         // and for each chunk
   int64_t tile_rows = 16, chunk_rows = 32;
   int64_t tiles_of_block = 4;
   int blocks_per_sm = 0;
-  bool owns_keys = false;  // tiles are of keys, chunks of queries
   std::string_view origin;
 };
-std::span<const AttentionCost> attention_costs();
+const AttentionForwardCost& attention_forward_cost();
+
+// Backward a block of four warps takes a piece (tensor/op/attention_pieces.h), in one or more steps.
+struct AttentionBackwardCost {
+  double step_instructions = 0;      // of each warp, without those below
+  double score_instructions = 0;     // of a warp with a tile of queries, for each tile of keys that it sees
+  double gradient_instructions = 0;  // of a warp with a tile of keys, for each tile of queries that sees it
+  double step_loads = 0;             // that wait for each other
+  int blocks_per_sm = 0;
+  std::string_view origin;
+};
+const AttentionBackwardCost& attention_backward_cost();
 
 // Of attention; assumed.
 inline constexpr double kLoadCycles = 300 + 70;  // of one load that waits: a round trip to L2, and its instructions

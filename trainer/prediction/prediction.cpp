@@ -96,34 +96,31 @@ class OpTimes {
   }
 
   void add_attention(const Op& op, PredictedOp& into) const {
-    for (const AttentionCost& cost : attention_costs()) {
-      if (cost.op != op.name) continue;
-      ++into.launches;
-      into.seconds += attention_seconds(gpu_, cost, attention_shape(op, cost), graph_);
-    }
+    const bool forward = op.name == std::string_view("attention_forward");
+    if (!forward && op.name != std::string_view("attention_backward")) return;
+    const AttentionShape shape = attention_shape(op, forward);
+    ++into.launches;
+    into.seconds +=
+        forward ? attention_forward_seconds(gpu_, shape, graph_) : attention_backward_seconds(gpu_, shape, graph_);
   }
 
-  static AttentionShape attention_shape(const Op& op, const AttentionCost& cost) {
+  static AttentionShape attention_shape(const Op& op, bool forward) {
     const Tensor &q = operand(op, "q"), &k = operand(op, "k");
     const SentenceSpans queries = spans_of(op, "q_rows begin", "q_rows end");
     const SentenceSpans keys = spans_of(op, "k_rows begin", "k_rows end");
-    const OpTrace::Operand* const saved = find(op, "lse?");
-    const int64_t heads = (saved != nullptr ? saved->tensor : operand(op, "lse")).rows(), head_size = q.cols() / heads;
-    const int64_t kv_heads = k.cols() / head_size, group = heads / kv_heads;
+    const int64_t heads = operand(op, forward ? "lse?" : "lse").rows(), head_size = q.cols() / heads;
     double pairs = 0;
     for (size_t i = 0; i < queries.begin.size(); ++i)
       pairs += static_cast<double>(queries.end[i] - queries.begin[i]) * (keys.end[i] - keys.begin[i]);
-    const double flops_of_all_pairs =
-        (op.name == std::string_view("attention_forward") ? 4 : 10) * pairs * static_cast<double>(q.cols());
-    const bool forward = op.name == std::string_view("attention_forward");
-    return {.own = cost.owns_keys ? keys : queries,
-            .other = cost.owns_keys ? queries : keys,
-            .rows = cost.owns_keys ? k.rows() : q.rows(),
-            .heads = cost.owns_keys ? kv_heads : heads,
-            .group = cost.owns_keys ? group : 1,
+    const double flops_of_all_pairs = (forward ? 4 : 10) * pairs * static_cast<double>(q.cols());
+    return {.queries = queries,
+            .keys = keys,
+            .rows = q.rows(),
+            .heads = heads,
+            .kv_heads = k.cols() / head_size,
             .head_size = head_size,
-            .causal = op.cost.flops < flops_of_all_pairs,                 // a causal mask hides some
-            .bytes = forward ? op.cost.bytes : 5.0 / 8 * op.cost.bytes};  // of eight matrices a kernel moves five
+            .causal = op.cost.flops < flops_of_all_pairs,  // a causal mask hides some
+            .bytes = op.cost.bytes};
   }
 
   const GpuModel& gpu_;

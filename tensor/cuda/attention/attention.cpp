@@ -1,5 +1,4 @@
-// tensor/cuda/attention/attention.cpp: the host side of attention: scratch memory and the limit on head
-// sizes.
+// tensor/cuda/attention/attention.cpp: the limit on head sizes.
 #include "tensor/cuda/attention/attention.h"
 
 #include <fmt/format.h>
@@ -18,9 +17,6 @@ void attention::require_head_size(int64_t size) {
 
 void measure(Context&, const ops::AttentionForward& a) { attention::require_head_size(a.q.cols() / a.heads); }
 
-void measure(Context& ctx, const ops::AttentionBackward& a) {
-  attention::require_head_size(a.q.cols() / a.heads);
-  runtime(ctx).reserve(Runtime::kAttention, static_cast<size_t>(a.lse.numel()) * sizeof(float));  // delta
-}
+void measure(Context&, const ops::AttentionBackward& a) { attention::require_head_size(a.q.cols() / a.heads); }
 
 }  // namespace weft::cuda

@@ -4,233 +4,331 @@
 // With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
 // dS = scale P (dP M - delta) with delta = rowsum(dY Y),  dQ = dS K,  dK = dS^T Q.
 //
-// One kernel runs twice: first for tiles of queries, which own d_q and delta, then for tiles of keys, which own
-// d_k and d_v. For a tile of keys everything is transposed: queries are the columns.
-#include <utility>
-
+// A block takes pieces of the work (tensor/op/attention_pieces.h) for one head of keys. Each warp owns a tile of 16
+// queries, for which it computes P M, dS and dQ, and then a tile of 16 keys, for which it sums dK and dV over what all
+// warps computed. A row's sums and their order depend on its sentence alone: tiles are counted from its first row.
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/cuda/exponential.cuh"
+#include "tensor/op/attention_pieces.h"
 
 namespace weft::cuda {
 namespace {
 
 using namespace attention;
 
-enum class Side { queries, keys };
-
-// What a tile reads of each side: Q and dY of queries, K and V of keys. The matmul of the two first members
-// gives the scores, that of the second ones dP.
-template <typename T>
-struct Pair {
-  Head<const T> first, second;
-};
-
 template <typename T>
 struct Backward {
-  Pair<T> own, other;
-  Head<T> d_first, d_second;  // the owner's: d_q alone, or d_k and d_v
-  SentenceRows own_rows, other_rows;
-  int num_sentences, num_rows;  // the owner's
-  Head<const T> y;
+  Head<const T> q, k, v, y, d_y;
+  Head<T> d_q, d_k, d_v;
+  SentenceRows q_rows, k_rows;
+  const int4* pieces;
   const float* lse;  // [N, Rq]
-  float* delta;      // [N, Rq], written by tiles of queries
   int64_t lse_stride;
-  int num_queries;
+  int num_queries, num_keys;
   int group;  // query heads per head of k and v
   bool causal;
   float scale;
   Dropout dropout;
 };
 
+// Rows of one sentence, from a multiple of kTileRows on. Without rows it belongs to no sentence.
+struct Tile {
+  int sentence = -1, position = 0, row = 0, count = 0;
+  __device__ uint32_t rows() const { return (1u << count) - 1u; }  // bits
+};
+
+// Whether queries see keys, at least some of them. Positions are multiples of kTileRows on both sides.
+__device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) {
+  return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
+}
+
+// f32 has room for half of a piece.
+template <typename T>
+inline constexpr int kTiles = ops::AttentionPieces::kTiles / (sizeof(T) / 2);
+
 template <typename T, int kHead>
 struct alignas(16) BackwardTiles {
-  T own_first[kTileRows * kStride<T, kHead>], own_second[kTileRows * kStride<T, kHead>];
-  T other_first[kChunk * kStride<T, kHead>], other_second[kChunk * kStride<T, kHead>];
+  static constexpr int kRows = kTiles<T> * kTileRows;
+  T q[kRows * kStride<T, kHead>], d_y[kRows * kStride<T, kHead>];
+  T k[kRows * kStride<T, kHead>], v[kRows * kStride<T, kHead>];
+  T p[kRows * kStride<T, kRows>], d_s[kRows * kStride<T, kRows>];  // P M and dS, a row for each query
+  float delta[kRows];
+  Tile queries[kTiles<T>], keys[kTiles<T>];
 };
 
-// lse and delta of a lane's queries: its two rows in a tile of queries, its columns in a tile of keys.
-template <Side kOwner>
-struct QueryStats {
-  static constexpr int kCount = kOwner == Side::queries ? 2 : kChunk / 4;
-  float lse[kCount], delta[kCount];
+// What a block computes at once: gradients of queries, of keys, or both if it has room for all rows of its sentences
+// and a single query head reads the keys. (Sums over several heads would take registers that leave room for fewer
+// blocks.)
+struct Part {
+  int4 sentences;  // -1: none
+  int first;       // row of each sentence from which the part owns rows
+  bool d_queries, d_keys;
+  bool fits;  // the other side's rows fit, too
+};
 
-  // `query` is the tile's first row or the chunk's first column; rows from `end` on are ignored.
+__device__ inline int sentence_of(const int4& piece, int i) {
+  return i == 0 ? piece.x : i == 1 ? piece.y : i == 2 ? piece.z : piece.w;
+}
+
+// The parts of a piece. With room for fewer rows, each sentence is a piece of its own.
+template <int kRows>
+struct Parts {
+  static constexpr int kTimes = ops::AttentionPieces::kRows / kRows;
+  int4 piece;
+  bool shared;  // by sentences that fit into a piece
+  int group;
+
+  __device__ int count() const {
+    return !shared ? kTimes : kTimes > 1 ? ops::AttentionPieces::kTiles * kTimes * 2 : group > 1 ? 2 : 1;
+  }
+  __device__ Part operator[](int i) const {
+    const bool queries = i % 2 == 0;
+    if (!shared) return {{piece.x, -1, -1, -1}, piece.y + i * kRows, piece.z == 0, piece.z == 1, false};
+    if (kTimes == 1) return {piece, 0, queries, !queries || group == 1, true};
+    return {{sentence_of(piece, i / (2 * kTimes)), -1, -1, -1}, i / 2 % kTimes * kRows, queries, !queries, false};
+  }
+};
+
+// Tile `tile` of the sentences' tiles, which begin at their row `first`. All loads begin at once.
+__device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences, int first, int tile) {
+  constexpr int kMost = ops::AttentionPieces::kTiles;
+  int begin[kMost], end[kMost];
+  for (int i = 0; i < kMost; ++i) {
+    const int sentence = sentence_of(sentences, i);
+    begin[i] = sentence < 0 ? 0 : rows.begin[sentence] + first;
+    end[i] = sentence < 0 ? 0 : rows.end[sentence];
+  }
+  Tile found;
+  for (int i = 0; i < kMost; ++i) {
+    const int row = begin[i] + tile * kTileRows;
+    if (tile >= 0 && row < end[i])
+      found = {sentence_of(sentences, i), first + tile * kTileRows, row, smaller(kTileRows, end[i] - row)};
+    tile -= end[i] > begin[i] ? (end[i] - begin[i] + kTileRows - 1) / kTileRows : 0;
+  }
+  return found;
+}
+
+// The rows of a part's other side that it holds at once, for each query head of the group.
+struct Steps {
+  int begin = 0, count = 1;  // the first row, and the number of steps for a head
   template <typename T>
-  __device__ QueryStats(const Backward<T>& a, int64_t head, int query, int end) {
-    for (int n = 0; n < kCount; ++n) {
-      const int i = query + (kOwner == Side::queries ? row_of(2 * n) : column_of(n / 2, n % 2));
-      lse[n] = i < end ? a.lse[head * a.lse_stride + i] : 0.0f;
-      delta[n] = i < end ? a.delta[head * a.num_queries + i] : 0.0f;
+  __device__ Steps(const Backward<T>& a, const Part& part, int rows) {
+    if (part.fits) return;
+    const SentenceRows& own = part.d_queries ? a.q_rows : a.k_rows;
+    const SentenceRows& others = part.d_queries ? a.k_rows : a.q_rows;
+    int end = others.end[part.sentences.x] - others.begin[part.sentences.x];
+    if (a.causal && part.d_queries) end = smaller(end, part.first + rows);
+    if (a.causal && part.d_keys) begin = part.first;
+    if (end > begin + rows) count = (end - begin + rows - 1) / rows;
+    if (own.begin[part.sentences.x] + part.first >= own.end[part.sentences.x]) count = 0;
+  }
+};
+
+// Y of the warp's queries: loads begin, but nothing waits for them yet.
+template <typename T, int kHead>
+struct RowsOfY {
+  Packet<T> packets[kTileRows / LanePackets<T, kHead>::kRowsAtOnce];
+
+  __device__ RowsOfY(const Head<const T>& y, const Tile& tile) {
+    const LanePackets<T, kHead> lane;
+    for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce)
+      load_packet(y, tile.row + lane.row + r, lane.col, lane.row + r < tile.count, packets[r / lane.kRowsAtOnce].v);
+  }
+  // delta of each row, from dY in shared memory.
+  __device__ void multiply(const T* d_y, float* delta) const {
+    const LanePackets<T, kHead> lane;
+    for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce) {
+      const Packet<T>& own = packets[r / lane.kRowsAtOnce];
+      const auto other = *reinterpret_cast<const Packet<T>*>(d_y + (lane.row + r) * kStride<T, kHead> + lane.col);
+      float sum = 0;
+      for (int e = 0; e < Packet<T>::kSize; ++e) sum = fmaf(to_float(other.v[e]), to_float(own.v[e]), sum);
+      for (int lanes = lane.kPackets / 2; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, lanes);
+      if (lane.col == 0) delta[lane.row + r] = sum;
     }
   }
-  // Index of the query of element i of a group.
-  __device__ static int index(int group, int i) { return kOwner == Side::queries ? i / 2 : 2 * group + i % 2; }
 };
 
-// Position of a chunk's rows and of the tile's rows in their sentence.
-struct ChunkRows {
-  int tile, begin, count;  // first row of the tile and of the chunk, relative to their sentence's first rows
-  bool causal;
-
-  template <Side kOwner>
-  __device__ bool sees(int group, int i) const {
-    const int own = tile + row_of(i), other = begin + column_of(group, i);
-    return column_of(group, i) < count && (!causal || (kOwner == Side::queries ? other <= own : own <= other));
-  }
-};
-
-// Turns scores in `p` and dP in `d_s` into P M and dS.
-template <typename T, Side kOwner>
-__device__ inline void score_gradients(const ChunkRows& rows, const QueryStats<kOwner>& stats, float scale,
-                                       const Kept& kept, float keep_scale, Accumulators<kChunk>& p,
-                                       Accumulators<kChunk>& d_s) {
-  for (int group = 0; group < kChunk / 8; ++group) {
+// Turns scores in `p` and dP in `d_s` into P M and dS. lse and delta are those of the lane's two rows.
+template <typename T>
+__device__ inline void score_gradients(const Tile& queries, const Tile& keys, bool causal, const float (&lse)[2],
+                                       const float (&delta)[2], float scale, const Kept& kept, float keep_scale,
+                                       Accumulators<kTileRows>& p, Accumulators<kTileRows>& d_s) {
+  for (int group = 0; group < kTileRows / 8; ++group) {
     for (int i = 0; i < 4; ++i) {
-      const int query = QueryStats<kOwner>::index(group, i);
-      const bool sees = rows.template sees<kOwner>(group, i);
-      const float probability = sees ? exp_for<T>(scale * p.v[group][i] - stats.lse[query]) : 0.0f;
+      const int key = column_of(group, i);
+      const bool sees = key < keys.count && (!causal || keys.position + key <= queries.position + row_of(i));
+      const float probability = sees ? exp_for<T>(scale * p.v[group][i] - lse[i / 2]) : 0.0f;
       const float factor = kept(group, i) ? keep_scale : 0.0f;
-      const float d_score = scale * probability * (d_s.v[group][i] * factor - stats.delta[query]);
+      const float d_score = scale * probability * (d_s.v[group][i] * factor - delta[i / 2]);
       d_s.v[group][i] = sees ? d_score : 0.0f;
       p.v[group][i] = probability * factor;
     }
   }
 }
 
-// delta of a tile's queries, for itself and for the tiles of keys. Y passes through the memory of the other side.
+// P M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
 template <typename T, int kHead>
-__device__ inline void find_delta(const Backward<T>& a, int first, int count, BackwardTiles<T, kHead>& tiles) {
-  const int head = static_cast<int>(blockIdx.y);
-  load_rows<kTileRows, kHead>(a.y.at(head), first, count, tiles.other_first);
-  await_copies<0>();
-  __syncwarp();
-  for (int row = 0; row < 2; ++row) {
-    const int offset = row_of(2 * row) * kStride<T, kHead> + column_of(0, 0);
-    const T *const y = tiles.other_first + offset, *const d_y = tiles.own_second + offset;
-    float sum = 0;
-    for (int group = 0; group < kHead / 8; ++group) {
-      for (int i = 0; i < 2; ++i) sum = fmaf(to_float(d_y[8 * group + i]), to_float(y[8 * group + i]), sum);
-    }
-    sum = quad_sum(sum);
-    if (lane_id() % 4 == 0 && row_of(2 * row) < count)
-      a.delta[static_cast<int64_t>(head) * a.num_queries + first + row_of(2 * row)] = sum;
+__device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Tile& queries,
+                                             int head, const float (&lse)[2], BackwardTiles<T, kHead>& tiles,
+                                             bool d_queries, Accumulators<kHead>& d_q) {
+  constexpr int kNext = kTileRows * kStride<T, kHead>, kScores = kStride<T, BackwardTiles<T, kHead>::kRows>;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const float delta[2] = {tiles.delta[warp * kTileRows + row_of(0)], tiles.delta[warp * kTileRows + row_of(2)]};
+#pragma unroll 1
+  for (int i = 0; i < kTiles<T>; ++i) {
+    const Tile keys = tiles.keys[i];
+    if (!sees(queries, keys, a.causal)) continue;
+    Accumulators<kTileRows> p, d_s;
+    Products<T>::template by_rows<kHead>(tiles.q + warp * kNext, tiles.k + i * kNext, p);
+    Products<T>::template by_rows<kHead>(tiles.d_y + warp * kNext, tiles.v + i * kNext, d_s);
+    Kept kept = Kept::all();
+    if (dropout.rate > 0)
+      kept = kept_of_queries<kTileRows>(dropout, static_cast<int64_t>(head) * a.num_queries + queries.row, keys.row);
+    score_gradients<T>(queries, keys, a.causal, lse, delta, a.scale, kept,
+                       dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
+    const int place = warp * kTileRows * kScores + i * kTileRows;
+    store_tile(p, 0xFFFFu, tiles.p + place, kScores);
+    store_tile(d_s, 0xFFFFu, tiles.d_s + place, kScores);
+    if (d_queries) Products<T>::template by_columns<kHead>(d_s, tiles.k + i * kNext, d_q);
   }
-  __syncwarp();
 }
 
-// Computes the tile's rows of one sentence. A tile of keys sums over the query heads of its group in order.
-template <typename T, int kHead, Side kOwner>
-__device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
-                                     BackwardTiles<T, kHead>& tiles) {
-  const int head = static_cast<int>(blockIdx.y);
-  const int own_begin = a.own_rows.begin[visit.sentence], other_begin = a.other_rows.begin[visit.sentence];
-  const int num_others = a.other_rows.end[visit.sentence] - other_begin;
-  // With the causal mask, the tile's last query sees keys up to its own, and its first key is visible from
-  // its own query on.
-  constexpr bool queries = kOwner == Side::queries;
-  const int end = a.causal && queries ? smaller(visit.end - own_begin, num_others) : num_others;
-  const int least = a.causal && !queries ? (visit.begin - own_begin) / kChunk * kChunk : 0;
+// The terms of dK and dV for the warp's keys and all queries of the step.
+template <typename T, int kHead>
+__device__ inline void differentiate_keys(const Tile& keys, bool causal, const BackwardTiles<T, kHead>& tiles,
+                                          Accumulators<kHead>& d_k, Accumulators<kHead>& d_v) {
+  constexpr int kNext = kTileRows * kStride<T, kHead>, kScores = kStride<T, BackwardTiles<T, kHead>::kRows>;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+#pragma unroll 1
+  for (int i = 0; i < kTiles<T>; ++i) {
+    if (!sees(tiles.queries[i], keys, causal)) continue;
+    const int place = i * kTileRows * kScores + warp * kTileRows;
+    Products<T>::template by_transposed<kHead>(tiles.p + place, kScores, tiles.d_y + i * kNext, d_v);
+    Products<T>::template by_transposed<kHead>(tiles.d_s + place, kScores, tiles.q + i * kNext, d_k);
+  }
+}
 
-  // One loop over heads and chunks: with two, ptxas uses so many registers that fewer blocks fit on an SM.
-  const int num_heads = queries ? 1 : a.group, num_chunks = (end - least + kChunk - 1) / kChunk;
-  int query_head = head * num_heads, begin = least;
-  Accumulators<kHead> d_first, d_second;
-  for (int step = 0; step < num_heads * num_chunks; ++step, begin += kChunk) {
-    if (!queries && begin >= end) begin = least, ++query_head;
-    const int other_head = queries ? head / a.group : query_head;
-    const int row = other_begin + begin, count = smaller(kChunk, end - begin);
-    __syncwarp();
-    load_rows<kChunk, kHead>(a.other.first.at(other_head), row, count, tiles.other_first);
-    load_rows<kChunk, kHead>(a.other.second.at(other_head), row, count, tiles.other_second);
+template <typename T, int kHead>
+__device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Part& part,
+                                     BackwardTiles<T, kHead>& tiles) {
+  constexpr int kRows = BackwardTiles<T, kHead>::kRows;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, kv_head = static_cast<int>(blockIdx.y);
+  const int own = warp * kTileRows * kStride<T, kHead>;
+  const Steps steps(a, part, kRows);
+  Tile keys;
+  Accumulators<kHead> d_first, d_v;  // d_first: dQ, which is stored before dK begins, or dK
+  // One loop over heads and steps: with two, ptxas uses so many registers that fewer blocks fit on an SM.
+  int head = kv_head * a.group;
+  for (int n = 0, step = 0; n < a.group * steps.count; ++n, ++step) {
+    if (step == steps.count) step = 0, ++head;
+    const int other = steps.begin + step * kRows;
+    __syncthreads();  // the tiles of the step before were read
+    if (threadIdx.x < kTiles<T>) {
+      tiles.queries[threadIdx.x] =
+          find_tile(a.q_rows, part.sentences, part.d_queries ? part.first : other, static_cast<int>(threadIdx.x));
+    } else if (threadIdx.x < 2 * kTiles<T>) {
+      const int i = static_cast<int>(threadIdx.x) - kTiles<T>;
+      tiles.keys[i] = find_tile(a.k_rows, part.sentences, part.d_keys ? part.first : other, i);
+    }
+    __syncthreads();
+    const Tile queries = tiles.queries[warp];
+    keys = tiles.keys[warp];
+    load_rows<kTileRows, kHead>(a.q.at(head), queries.row, queries.count, tiles.q + own);
+    load_rows<kTileRows, kHead>(a.d_y.at(head), queries.row, queries.count, tiles.d_y + own);
+    load_rows<kTileRows, kHead>(a.k.at(kv_head), keys.row, keys.count, tiles.k + own);
+    load_rows<kTileRows, kHead>(a.v.at(kv_head), keys.row, keys.count, tiles.v + own);
+    const RowsOfY<T, kHead> y(a.y.at(head), queries);
+    float lse[2];
+    for (int i = 0; i < 2; ++i)
+      lse[i] = row_of(2 * i) < queries.count ? a.lse[head * a.lse_stride + queries.row + row_of(2 * i)] : 0.0f;
     await_copies<0>();
     __syncwarp();
-    Accumulators<kChunk> p, d_s;
-    Products<T>::template by_rows<kHead>(tiles.own_first, tiles.other_first, p);
-    Products<T>::template by_rows<kHead>(tiles.own_second, tiles.other_second, d_s);
-    const QueryStats<kOwner> stats(a, query_head, queries ? first : row, queries ? a.num_rows : row + count);
-    Kept kept = Kept::all();
-    if (dropout.rate > 0) {
-      const int64_t mask_row = static_cast<int64_t>(query_head) * a.num_queries;
-      kept = queries ? kept_of_queries(dropout, mask_row + first, row) : kept_of_keys(dropout, mask_row + row, first);
+    y.multiply(tiles.d_y + own, tiles.delta + warp * kTileRows);
+    __syncthreads();
+    differentiate_queries(a, dropout, queries, head, lse, tiles, part.d_queries, d_first);
+    __syncthreads();
+    if (part.d_queries && step + 1 == steps.count) {  // K was read, and its memory is free
+      store_rows(d_first, queries.rows(), tiles.k + own, a.d_q.at(head), queries.row);
+      d_first = {};
     }
-    score_gradients<T>({first - own_begin, begin, count, a.causal}, stats, a.scale, kept,
-                       dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
-    Products<T>::template by_columns<kHead>(d_s, tiles.other_first, d_first);
-    if constexpr (kOwner == Side::keys) Products<T>::template by_columns<kHead>(p, tiles.other_second, d_second);
+    if (part.d_keys) differentiate_keys(keys, a.causal, tiles, d_first, d_v);
   }
-  store_rows(d_first, visit.rows(first), tiles.own_first, a.d_first.at(head), first);
-  if constexpr (kOwner == Side::keys)
-    store_rows(d_second, visit.rows(first), tiles.own_second, a.d_second.at(head), first);
+  if (!part.d_keys) return;
+  __syncwarp();
+  store_rows(d_first, keys.rows(), tiles.k + own, a.d_k.at(kv_head), keys.row);
+  store_rows(d_v, keys.rows(), tiles.v + own, a.d_v.at(kv_head), keys.row);
 }
 
-template <typename T, int kHead, Side kOwner>
-__global__ void __launch_bounds__(kThreads<BackwardTiles<T, kHead>>, kMinBlocks<T, BackwardTiles<T, kHead>, 3>)
+// Rows of no sentence, a thread each.
+template <typename T>
+__device__ inline void clear_unused_rows(const Head<T>& head, const int32_t* sentence_of_row, int num_rows) {
+  const int threads = static_cast<int>(gridDim.x * blockDim.x);
+  for (int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); row < num_rows; row += threads) {
+    if (sentence_of_row[row] >= 0) continue;
+#pragma unroll 1
+    for (int col = 0; col < head.size; ++col) head.data[row * head.stride + col] = T{};
+  }
+}
+
+template <typename T, int kHead>
+__global__ void __launch_bounds__(kTiles<T>* kWarp, kMinBlocks<T, sizeof(BackwardTiles<T, kHead>), 3>)
     attention_backward_kernel(Backward<T> a) {
-  using Tiles = BackwardTiles<T, kHead>;
-  const int first = first_row<Tiles>(kTileRows), last = smaller(first + kTileRows, a.num_rows);
-  if (first >= last) return;
-  Tiles& tiles = tiles_of_warp<Tiles>();
+  auto& tiles = *shared_memory<BackwardTiles<T, kHead>>();
+  constexpr int kRows = BackwardTiles<T, kHead>::kRows;
   const DropoutMask dropout = a.dropout.mask();
-  const int head = static_cast<int>(blockIdx.y);
-  load_rows<kTileRows, kHead>(a.own.first.at(head), first, last - first, tiles.own_first);
-  load_rows<kTileRows, kHead>(a.own.second.at(head), first, last - first, tiles.own_second);
-  if constexpr (kOwner == Side::queries) find_delta(a, first, last - first, tiles);
-
-  SentencesOfTile sentences(a.own_rows, a.num_sentences, first, last);
-  for (Visit visit; sentences.next(visit);) differentiate<T, kHead, kOwner>(a, dropout, visit, first, tiles);
-  const uint32_t left = sentences.unused_rows();
-  if (left == 0) return;
-  store_rows(Accumulators<kHead>{}, left, tiles.own_first, a.d_first.at(head), first);
-  if constexpr (kOwner == Side::keys)
-    store_rows(Accumulators<kHead>{}, left, tiles.own_second, a.d_second.at(head), first);
-}
-
-template <typename T, Side kOwner>
-void launch_owners(Context& ctx, const ops::AttentionBackward& op, int64_t heads, const Backward<T>& a) {
-  for_head_size(op.q.cols() / op.heads, [&](auto head) {
-    constexpr int kHead = decltype(head)::value;
-    launch_tiles<BackwardTiles<T, kHead>>(ctx, "attention_backward", attention_backward_kernel<T, kHead, kOwner>,
-                                          a.num_rows, kTileRows, heads, a);
-  });
+  const int kv_head = static_cast<int>(blockIdx.y);
+  const int4 counts = a.pieces[0];
+  for (int i = static_cast<int>(blockIdx.x); i < counts.x + counts.y; i += static_cast<int>(gridDim.x)) {
+    const Parts<kRows> parts{a.pieces[1 + i], i < counts.x, a.group};
+    for (int n = 0; n < parts.count(); ++n) {
+      const Part part = parts[n];
+      if (part.sentences.x >= 0) differentiate(a, dropout, part, tiles);
+    }
+  }
+  for (int head = kv_head * a.group; head < (kv_head + 1) * a.group; ++head)
+    clear_unused_rows(a.d_q.at(head), a.q_rows.of_row, a.num_queries);
+  clear_unused_rows(a.d_k.at(kv_head), a.k_rows.of_row, a.num_keys);
+  clear_unused_rows(a.d_v.at(kv_head), a.k_rows.of_row, a.num_keys);
 }
 
 }  // namespace
 
 void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
   measure(ctx, a);
-  float* const delta = runtime(ctx).scratch<float>(Runtime::kAttention);
-  const int num_queries = static_cast<int>(a.q.rows());
   const int64_t group = group_size(a), kv_heads = a.heads / group;
   for_storage(a.q.dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto of_queries = [&](const Tensor& t) { return first_head<const T>(t, a.heads); };
     const auto of_keys = [&](const Tensor& t) { return first_head<const T>(t, kv_heads); };
-    const Pair<T> queries{of_queries(a.q), of_queries(a.d_y)}, keys{of_keys(a.k), of_keys(a.v)};
-    Backward<T> owners{.own = queries,
-                       .other = keys,
-                       .d_first = first_head<T>(a.d_q, a.heads),
-                       .d_second = {},
-                       .own_rows = SentenceRows(a.q_rows),
-                       .other_rows = SentenceRows(a.k_rows),
-                       .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
-                       .num_rows = num_queries,
-                       .y = of_queries(a.y),
-                       .lse = a.lse.ptr<float>(),
-                       .delta = delta,
-                       .lse_stride = a.lse.row_stride,
-                       .num_queries = num_queries,
-                       .group = static_cast<int>(group),
-                       .causal = a.causal,
-                       .scale = a.scale,
-                       .dropout = a.dropout};
-    launch_owners<T, Side::queries>(ctx, a, a.heads, owners);
-
-    owners.own = keys, owners.other = queries;
-    owners.d_first = first_head<T>(a.d_k, kv_heads), owners.d_second = first_head<T>(a.d_v, kv_heads);
-    std::swap(owners.own_rows, owners.other_rows);
-    owners.num_rows = static_cast<int>(a.k.rows());
-    launch_owners<T, Side::keys>(ctx, a, kv_heads, owners);
+    const Backward<T> parameters{.q = of_queries(a.q),
+                                 .k = of_keys(a.k),
+                                 .v = of_keys(a.v),
+                                 .y = of_queries(a.y),
+                                 .d_y = of_queries(a.d_y),
+                                 .d_q = first_head<T>(a.d_q, a.heads),
+                                 .d_k = first_head<T>(a.d_k, kv_heads),
+                                 .d_v = first_head<T>(a.d_v, kv_heads),
+                                 .q_rows = SentenceRows(a.q_rows),
+                                 .k_rows = SentenceRows(a.k_rows),
+                                 .pieces = a.q_rows.pieces.ptr<int4>(),
+                                 .lse = a.lse.ptr<float>(),
+                                 .lse_stride = a.lse.row_stride,
+                                 .num_queries = static_cast<int>(a.q.rows()),
+                                 .num_keys = static_cast<int>(a.k.rows()),
+                                 .group = static_cast<int>(group),
+                                 .causal = a.causal,
+                                 .scale = a.scale,
+                                 .dropout = a.dropout};
+    for_head_size(a.q.cols() / a.heads, [&](auto head) {
+      using Tiles = BackwardTiles<T, decltype(head)::value>;
+      // The host that records a graph knows nothing of later blocks' pieces: as many thread blocks as text usually has
+      // pieces, and each takes every gridDim.x-th piece.
+      const dim3 grid(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows),
+                      static_cast<unsigned>(kv_heads));
+      launch(ctx, "attention_backward", attention_backward_kernel<T, decltype(head)::value>, grid,
+             dim3(kTiles<T> * kWarp), sizeof(Tiles), parameters);
+    });
   });
 }
 

@@ -1,6 +1,5 @@
-// tensor/cuda/attention/attention_dropout.cuh: the dropout mask of a warp's tile. A lane computes the Philox
-// bits of 16 neighbouring keys of a query, in 2 or 3 groups, and the lanes exchange them: both passes read
-// the same mask, whichever side owns the tile.
+// tensor/cuda/attention/attention_dropout.cuh: the dropout mask of a warp's tile. Two lanes compute the Philox bits of
+// a query's keys, and all exchange them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,10 @@
 
 namespace weft::cuda::attention {
 
-// Bit i: element first + i is kept, for 16 elements.
+// Bit i: element first + i is kept, for kCount elements.
+template <int kCount>
 __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t first) {
-  constexpr int kGroups = 3;  // 16 elements touch at most 3
+  constexpr int kGroups = kCount / DropoutMask::kGroup + 1;  // they touch at most so many
   const uint32_t threshold = dropout.threshold();
   uint32_t kept = 0;
   for (int group = 0; group < kGroups; ++group) {
@@ -23,43 +23,31 @@ __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t fi
       kept |= static_cast<uint32_t>(keeps) << (DropoutMask::kGroup * group + i);
     }
   }
-  return kept >> (first % DropoutMask::kGroup) & 0xFFFFu;
+  return kept >> (first % DropoutMask::kGroup) & ((1u << kCount) - 1u);
 }
 
-// The kept elements among a lane's elements of Accumulators<kChunk>.
+// The kept elements among a lane's elements of Accumulators of up to 64 columns.
 struct Kept {
   uint32_t bits = 0;
-  __device__ static Kept all() { return {0xFFFFu}; }
+  __device__ static Kept all() { return {0xFFFFFFFFu}; }
   __device__ void set(int group, int i, uint32_t bit) { bits |= (bit & 1u) << (4 * group + i); }
   __device__ bool operator()(int group, int i) const { return bits >> (4 * group + i) & 1u; }
 };
 
-// For a tile of kTileRows queries by kChunk keys; `query` is the mask row of its first query.
+// For a tile of kTileRows queries by kKeys keys; `query` is the mask row of its first query.
+template <int kKeys>
 __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
-  static_assert(kTileRows == 16 && kChunk == 32, "two lanes a query");
+  static_assert(kTileRows == 16, "two lanes a query");
+  constexpr int kHalf = kKeys / 2;
   const int lane = lane_id();
-  const uint32_t mine = kept_elements(dropout, dropout.index(query + lane / 2, key + lane % 2 * 16));
+  const uint32_t mine = kept_elements<kHalf>(dropout, dropout.index(query + lane / 2, key + lane % 2 * kHalf));
   Kept kept;
   for (int row = 0; row < 2; ++row) {
     const int source = 2 * row_of(2 * row);
     const uint32_t low = __shfl_sync(0xFFFFFFFFu, mine, source), high = __shfl_sync(0xFFFFFFFFu, mine, source + 1);
-    const uint32_t keys = low | high << 16;
-    for (int group = 0; group < kChunk / 8; ++group) {
+    const uint32_t keys = low | high << kHalf;
+    for (int group = 0; group < kKeys / 8; ++group) {
       for (int i = 0; i < 2; ++i) kept.set(group, 2 * row + i, keys >> column_of(group, i));
-    }
-  }
-  return kept;
-}
-
-// For a tile of kTileRows keys by kChunk queries.
-__device__ inline Kept kept_of_keys(const DropoutMask& dropout, int64_t query, int64_t key) {
-  static_assert(kTileRows == 16 && kChunk == 32, "a lane a query");
-  const uint32_t mine = kept_elements(dropout, dropout.index(query + lane_id(), key));
-  Kept kept;
-  for (int group = 0; group < kChunk / 8; ++group) {
-    for (int i = 0; i < 2; ++i) {
-      const uint32_t keys = __shfl_sync(0xFFFFFFFFu, mine, column_of(group, i));
-      for (int row = 0; row < 2; ++row) kept.set(group, 2 * row + i, keys >> row_of(2 * row));
     }
   }
   return kept;

@@ -94,7 +94,8 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
       visible[row] = a.causal ? smaller(count, first + row_of(2 * row) - q_begin - key + 1) : count;
     softmax.template add<T>(p, visible, a.scale, y);
     if (dropout.rate > 0) {
-      const Kept kept = kept_of_queries(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key);
+      const Kept kept =
+          kept_of_queries<kChunk>(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key);
       for (int group = 0; group < kChunk / 8; ++group) {
         for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
       }
@@ -117,7 +118,8 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
 }
 
 template <typename T, int kHead>
-__global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>, kMinBlocks<T, ForwardTiles<T, kHead>, 4>)
+__global__ void __launch_bounds__(kThreads<ForwardTiles<T, kHead>>,
+                                  kMinBlocks<T, kWarps<ForwardTiles<T, kHead>> * sizeof(ForwardTiles<T, kHead>), 4>)
     attention_forward_kernel(Forward<T> a) {
   using Tiles = ForwardTiles<T, kHead>;
   const int first = first_row<Tiles>(a.tile_rows), last = smaller(first + a.tile_rows, a.num_queries);

@@ -109,25 +109,31 @@ __device__ inline void load_packet(const Head<const T>& head, int64_t row, int c
   }
 }
 
+// A lane's packets of a tile [*, kHead]: a column, and every kRowsAtOnce-th row.
+template <typename T, int kHead>
+struct LanePackets {
+  static constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets of a row
+  static_assert(kWarp % kPackets == 0 && kTileRows % kRowsAtOnce == 0);
+  int row = lane_id() / kPackets, col = lane_id() % kPackets * Packet<T>::kSize;
+};
+
 // Begins to load `count` rows of a head into a tile [kRows, kHead], as a group of copies; the rest of the tile is 0.
 // Eight copies a lane begin at once: the loop is unrolled, and its only branch is outside.
 template <int kRows, int kHead, typename T>
 __device__ inline void load_rows(const Head<const T>& head, int row, int count, T* tile) {
-  constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets of a row
-  static_assert(kWarp % kPackets == 0 && kRows % kRowsAtOnce == 0);
-  const int lane_row = lane_id() / kPackets, col = lane_id() % kPackets * Packet<T>::kSize;
-  T* const to = tile + lane_row * kStride<T, kHead> + col;
+  const LanePackets<T, kHead> lane;
+  T* const to = tile + lane.row * kStride<T, kHead> + lane.col;
   if (head.wide) {
-    const T* const from = head.data + col;
+    const T* const from = head.data + lane.col;
     const int stride = static_cast<int>(head.stride);  // one instruction an address: few registers
-    const int rows = col < head.size ? count : 0;
+    const int rows = lane.col < head.size ? count : 0;
 #pragma unroll 8
-    for (int r = 0; r < kRows; r += kRowsAtOnce)
-      copy_async(to + r * kStride<T, kHead>, from + int64_t{row + lane_row + r} * stride, lane_row + r < rows);
+    for (int r = 0; r < kRows; r += lane.kRowsAtOnce)
+      copy_async(to + r * kStride<T, kHead>, from + int64_t{row + lane.row + r} * stride, lane.row + r < rows);
   } else {
 #pragma unroll 1
-    for (int r = 0; r < kRows; r += kRowsAtOnce)
-      load_packet(head, row + lane_row + r, col, lane_row + r < count, to + r * kStride<T, kHead>);
+    for (int r = 0; r < kRows; r += lane.kRowsAtOnce)
+      load_packet(head, row + lane.row + r, lane.col, lane.row + r < count, to + r * kStride<T, kHead>);
   }
   end_copy_group();
 }
@@ -137,22 +143,26 @@ template <int kHead, typename T>
 __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T* tile, const Head<T>& head, int row) {
   await_copies<0>();  // to `tile`
   __syncwarp();
-  for (int i = 0; i < 4; i += 2) {
-    if ((rows >> row_of(i) & 1u) == 0) continue;
-    for (int group = 0; group < kHead / 8; ++group)
-      store_pair(tile + row_of(i) * kStride<T, kHead> + column_of(group, i), c.v[group][i], c.v[group][i + 1]);
-  }
+  store_tile(c, rows, tile, kStride<T, kHead>);
   __syncwarp();
-  constexpr int kPackets = kHead / Packet<T>::kSize;
-  for (int i = lane_id(); i < kTileRows * kPackets; i += kWarp) {
-    const int r = i / kPackets, col = i % kPackets * Packet<T>::kSize, size = head.size - col;
-    if ((rows >> r & 1u) == 0 || size <= 0) continue;
-    const T* const from = tile + r * kStride<T, kHead> + col;
-    T* const to = head.data + (row + r) * head.stride + col;
-    if (head.wide) {
-      *reinterpret_cast<Packet<T>*>(to) = *reinterpret_cast<const Packet<T>*>(from);
-    } else {
-      for (int e = 0; e < smaller(Packet<T>::kSize, size); ++e) to[e] = from[e];
+  const LanePackets<T, kHead> lane;
+  const T* const from = tile + lane.row * kStride<T, kHead> + lane.col;
+  if (head.wide) {
+    T* const to = head.data + lane.col;
+    const int stride = static_cast<int>(head.stride);
+    if (lane.col >= head.size) rows = 0;
+#pragma unroll 8
+    for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce) {
+      if (rows >> (lane.row + r) & 1u)
+        *reinterpret_cast<Packet<T>*>(to + int64_t{row + lane.row + r} * stride) =
+            *reinterpret_cast<const Packet<T>*>(from + r * kStride<T, kHead>);
+    }
+  } else {
+#pragma unroll 1
+    for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce) {
+      T* const to = head.data + (row + lane.row + r) * head.stride + lane.col;
+      for (int e = 0; e < Packet<T>::kSize && (rows >> (lane.row + r) & 1u); ++e)
+        if (lane.col + e < head.size) to[e] = from[r * kStride<T, kHead> + e];
     }
   }
 }
@@ -173,10 +183,8 @@ inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 // Blocks per multiprocessor that the register count must allow: in half precision as many as the shared memory of an
 // sm_90 allows, at most kMost. Left alone, the compiler would keep the addresses of all copies of a chunk; for f32 it
 // would rather spill registers than have fewer blocks.
-template <typename T, typename Tiles, int kMost>
-inline constexpr int kMinBlocks = std::is_same_v<T, float>
-                                      ? 1
-                                      : std::clamp<int>(220 * 1024 / (kWarps<Tiles> * sizeof(Tiles)), 1, kMost);
+template <typename T, size_t kSharedBytes, int kMost>
+inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMost);
 
 template <typename Tiles>
 __device__ inline Tiles& tiles_of_warp() {

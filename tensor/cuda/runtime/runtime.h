@@ -55,7 +55,7 @@ struct Runtime final : Context::Runtime {
   void end_range() override;
   std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
 
-  enum Use { kEmbedding, kReduction, kAttention, kProduct, kBias, kNumUses };
+  enum Use { kEmbedding, kReduction, kProduct, kBias, kNumUses };
   void reserve(Use use, size_t bytes);
   template <typename T>
   T* scratch(Use use) const {

@@ -16,6 +16,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/definition/double_model.h"
 #include "tests/support/device.h"
+#include "tests/support/sequence_ranges.h"
 
 namespace weft::testing {
 
@@ -195,7 +196,7 @@ class LayerBench {
 // One side of a block: the rows of each sentence.
 struct Side {
   int64_t rows;
-  std::vector<std::pair<int32_t, int32_t>> sentences;  // first row, past the last
+  SentenceRows sentences;
 
   static Side of(const Layout& layout, int64_t Lengths::*side) {
     Side s{side == &Lengths::source ? layout.source_rows : layout.target_rows, {}};
@@ -207,16 +208,14 @@ struct Side {
     }
     return s;
   }
-  SequenceRanges ranges(LayerBench& bench) const {
-    std::vector<int32_t> begin, end;
-    for (const auto& [b, e] : sentences) begin.push_back(b), end.push_back(e);
-    return {bench.ints(begin), bench.ints(end)};
+  SequenceRanges ranges(LayerBench& bench, const Side& keys) const {
+    return sequence_ranges(sentences, rows, keys.sentences, [&](const auto& values) { return bench.ints(values); });
   }
   Sequences sequences(LayerBench& bench) const {  // without ids
     std::vector<int32_t> positions(static_cast<size_t>(rows), 0);
     for (const auto& [b, e] : sentences)
       for (int32_t row = b; row < e; ++row) positions[static_cast<size_t>(row)] = row - b;
-    return {.positions = bench.ints(positions), .rows = ranges(bench)};
+    return {.positions = bench.ints(positions), .rows = ranges(bench, *this)};
   }
   Tensor random_d_y(LayerBench& bench, int64_t cols) const {  // 0 in unused rows
     const Tensor d = bench.random(rows, cols);

@@ -3,12 +3,13 @@
 #include <limits>
 
 #include "tensor/error.h"
+#include "tests/support/sequence_ranges.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
 namespace {
 
-using Ranges = std::vector<std::pair<int32_t, int32_t>>;
+using Ranges = SentenceRows;
 
 struct Case {
   const char* name;
@@ -74,18 +75,11 @@ struct Inputs {
     y = w.nan_slice(c.q_rows, c.width());
     lse = w.nans({c.heads, c.q_rows});
     d_y = w.random_slice(c.q_rows, c.width());
-    q_rows = ranges(c.q);
-    k_rows = ranges(c.k);
+    const auto ints = [&](const auto& values) { return w.ints(values); };
+    q_rows = sequence_ranges(c.q, c.q_rows, c.k, ints);
+    k_rows = sequence_ranges(c.k, c.k_rows, c.k, ints);
     if (c.dropout)
       dropout = {.rate = 0.4f, .seed = 5, .purpose = 1, .first = 7, .row_stride = c.k_rows, .scalars = &kTestScalars};
-  }
-  ops::SequenceRanges ranges(const Ranges& ranges) {
-    std::vector<int32_t> begin, end;
-    for (const auto& [b, e] : ranges) {
-      begin.push_back(b);
-      end.push_back(e);
-    }
-    return {w.ints(begin), w.ints(end)};
   }
   ops::AttentionForward forward(const Case& c) const {
     return {.q = q,
@@ -248,8 +242,8 @@ TEST(Attention, OneQueryAtATimeIsTheCausalRowBitByBit) {
     step.q = s.q.slice_rows(row, 1);
     step.y = y;
     step.lse = Tensor();
-    step.q_rows = s.ranges({{0, 1}});
-    step.k_rows = s.ranges({{0, row + 1}});
+    step.q_rows = {s.w.ints({0}), s.w.ints({1})};
+    step.k_rows = {s.w.ints({0}), s.w.ints({row + 1})};
     ops::attention_forward(s.w.ctx, step);
     EXPECT_EQ(values(y), std::vector<float>(want.begin() + row * 16, want.begin() + (row + 1) * 16)) << "query " << row;
   }

@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 
 #include "tensor/half.h"
+#include "tests/support/sequence_ranges.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
 namespace {
 
-using Ranges = std::vector<std::pair<int32_t, int32_t>>;
+using Ranges = SentenceRows;
 double forward_tolerance(DType storage) { return storage == DType::bf16 ? 0x1p-8 : 0x1p-11; }
 double backward_tolerance(DType storage) { return 2 * forward_tolerance(storage); }
 
@@ -110,9 +111,7 @@ struct TileProblem {
   Tensor d_v() const { return d_kv.tensor.slice_cols(kv_width(), kv_width()); }
 
   ops::SequenceRanges ranges(const Ranges& ranges) {
-    std::vector<int32_t> begin, end;
-    for (const auto& [b, e] : ranges) begin.push_back(b), end.push_back(e);
-    return {w.ints(begin), w.ints(end)};
+    return sequence_ranges(ranges, rows_of(ranges), c.k, [&](const auto& values) { return w.ints(values); });
   }
   ops::AttentionForward forward_arguments() const {
     return {.q = q.tensor,
@@ -270,6 +269,23 @@ TEST_P(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
     EXPECT_EQ(std::memcmp(x->tensor.data, y->tensor.slice_rows(60, 45).data, x->tensor.slice_rows(0, 45).bytes()), 0);
 }
 
+// On a GPU sentences that fit into a piece have all gradients from one computation of their probabilities; pieces made
+// for longer keys divide the same sentences among several.
+TEST_P(AttentionTiles, AreTheSameHoweverTheWorkIsDivided) {
+  for (const bool causal : {false, true}) {
+    const TileCase c{"divided", 2, 40, causal, {{0, 45}, {47, 60}}, {{0, 45}, {47, 60}}, 0.2f};
+    TileProblem run(GetParam(), c);
+    run.forward(), run.backward();
+    const Halves d_q(GetParam(), run.d_q.tensor.shape), d_kv(GetParam(), run.d_kv.tensor.shape);
+    for (const auto& [to, from] : {std::pair{&d_q, &run.d_q}, {&d_kv, &run.d_kv}})
+      std::memcpy(to->tensor.data, from->tensor.data, to->tensor.bytes());
+    run.q_rows.pieces = run.w.ints(ops::attention_pieces({45, 13}, {70, 65}));
+    run.backward();
+    EXPECT_EQ(std::memcmp(d_q.tensor.data, run.d_q.tensor.data, d_q.tensor.bytes()), 0) << causal;
+    EXPECT_EQ(std::memcmp(d_kv.tensor.data, run.d_kv.tensor.data, d_kv.tensor.bytes()), 0) << causal;
+  }
+}
+
 TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
   const TileCase causal{"causal", 2, 24, true, {{0, 50}}, {{0, 50}}};
   TileProblem run(GetParam(), causal);
@@ -281,8 +297,8 @@ TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
     step.q = run.q.tensor.slice_rows(row, 1);
     step.y = y.tensor;
     step.lse = Tensor();
-    step.q_rows = run.ranges({{0, 1}});
-    step.k_rows = run.ranges({{0, row + 1}});
+    step.q_rows = {run.w.ints({0}), run.w.ints({1})};
+    step.k_rows = {run.w.ints({0}), run.w.ints({row + 1})};
     ops::attention_forward(run.w.ctx, step);
     EXPECT_EQ(std::memcmp(y.tensor.data, run.y.tensor.slice_rows(row, 1).data, y.tensor.bytes()), 0) << "query " << row;
   }

@@ -36,6 +36,7 @@ class OpPointers {
     in(name, s.begin, "B");
     in(name, s.end, "B");
     in(name, s.of_row, "R");
+    in(name, s.pieces, "*");
   }
   void dropout(const Dropout& d) { scalars(d.scalars); }
   void scalars(const StepScalars* const& s) {

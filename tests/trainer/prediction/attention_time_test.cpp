@@ -8,8 +8,14 @@ namespace weft::testing {
 namespace {
 
 const GpuModel& gpu() { return gpu_model(GpuKind::h100); }
-const AttentionCost& forward() { return attention_costs().front(); }
-const AttentionCost& of_keys() { return attention_costs().back(); }
+
+class AttentionTime : public ::testing::TestWithParam<decltype(&attention_forward_seconds)> {
+ protected:
+  static double seconds(const AttentionShape& shape) { return GetParam()(gpu(), shape, /*graph=*/true); }
+};
+INSTANTIATE_TEST_SUITE_P(Passes, AttentionTime,
+                         ::testing::Values(attention_forward_seconds, attention_backward_seconds),
+                         [](const auto& info) { return info.index == 0 ? "forward" : "backward"; });
 
 SentenceSpans sentences(int64_t count, int32_t length) {
   SentenceSpans spans;
@@ -18,43 +24,45 @@ SentenceSpans sentences(int64_t count, int32_t length) {
 }
 
 AttentionShape self(int64_t count, int32_t length) {
-  return {.own = sentences(count, length), .other = sentences(count, length), .rows = count * length, .heads = 8};
+  return {.queries = sentences(count, length),
+          .keys = sentences(count, length),
+          .rows = count * length,
+          .heads = 8,
+          .kv_heads = 8};
 }
 
-TEST(AttentionTime, GrowsWithTheKeysThatATileSees) {
-  const double one_chunk = attention_seconds(gpu(), forward(), self(128, 32), true);
-  const double four_chunks = attention_seconds(gpu(), forward(), self(32, 128), true);
-  EXPECT_GT(four_chunks, 1.5 * one_chunk);
-  EXPECT_LT(four_chunks, 4 * one_chunk);  // of equal rows: loading queries and starting take as long
+TEST_P(AttentionTime, GrowsWithTheKeysThatATileSees) {
+  const double few = seconds(self(128, 32)), many = seconds(self(32, 128));  // equal rows
+  EXPECT_GT(many, 1.5 * few);
+  EXPECT_LT(many, 4 * few);
 }
 
-TEST(AttentionTime, IsLessWithACausalMask) {
-  AttentionShape causal = self(32, 128);
-  causal.causal = true;
-  for (const AttentionCost* cost : {&forward(), &of_keys()})
-    EXPECT_LT(attention_seconds(gpu(), *cost, causal, true), attention_seconds(gpu(), *cost, self(32, 128), true));
+TEST_P(AttentionTime, IsLessWithACausalMask) {
+  for (const int32_t length : {64, 128}) {
+    AttentionShape causal = self(4096 / length, length);
+    causal.causal = true;
+    EXPECT_LT(seconds(causal), seconds(self(4096 / length, length))) << length;
+  }
 }
 
 // Fixed shapes: 4096 rows, 128 sentences and 3968 empty ones.
-TEST(AttentionTime, EmptySentencesCostNothing) {
+TEST_P(AttentionTime, EmptySentencesCostNothing) {
   AttentionShape padded = self(128, 32);
-  for (SentenceSpans* spans : {&padded.own, &padded.other})
+  for (SentenceSpans* spans : {&padded.queries, &padded.keys})
     spans->begin.resize(4096, 4096), spans->end.resize(4096, 4096);
-  EXPECT_EQ(attention_seconds(gpu(), forward(), padded, true),
-            attention_seconds(gpu(), forward(), self(128, 32), true));
+  EXPECT_EQ(seconds(padded), seconds(self(128, 32)));
 }
 
-TEST(AttentionTime, IsAtLeastThatOfItsBytes) {
+TEST_P(AttentionTime, IsAtLeastThatOfItsBytes) {
   AttentionShape large = self(128, 32);
   large.bytes = gpu().bandwidth;  // of a second
-  EXPECT_NEAR(attention_seconds(gpu(), forward(), large, true), 1 + gpu().gap_graph + kKernelRamp, 1e-12);
+  EXPECT_NEAR(seconds(large), 1 + gpu().gap_graph + kKernelRamp, 1e-12);
 }
 
-TEST(AttentionTime, GrowsWithTheWavesOfBlocks) {
+TEST_P(AttentionTime, GrowsWithTheWavesOfBlocks) {
   AttentionShape wide = self(128, 32);
-  wide.heads = 32;
-  EXPECT_GT(attention_seconds(gpu(), forward(), wide, true),
-            2 * attention_seconds(gpu(), forward(), self(128, 32), true));
+  wide.heads = wide.kv_heads = 32;
+  EXPECT_GT(seconds(wide), 2 * seconds(self(128, 32)));
 }
 
 }  // namespace

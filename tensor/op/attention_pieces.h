@@ -1,0 +1,66 @@
+// tensor/op/attention_pieces.h: the work of attention's backward pass, divided for the thread blocks of a GPU by the
+// host, which knows the sentences before the GPU does.
+//
+// A tile is up to 16 rows of one sentence, counted from its first row; a piece has room for four tiles of queries and
+// four of keys. Sentences that fit share pieces, which give all their gradients from one computation of the
+// probabilities. A longer one becomes pieces that own 64 of its queries, or 64 of its keys, and compute the
+// probabilities for themselves.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::ops {
+
+struct AttentionPieces {
+  static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // of a piece, on each side
+  static constexpr int kValues = 4;                                             // of a piece and of the counts
+
+  // Of any sentences with so many rows of queries and keys. (Two shared pieces that follow each other have more tiles
+  // than one has room for, on one side; others are at most two for 65 rows and one more for every 32.)
+  template <typename Rows>
+  static Rows most(Rows rows) {
+    return rows / 2 + 1;
+  }
+};
+
+// [1 + pieces, 4]. First the number of shared pieces, the number of the others, and two zeros. Then the shared ones,
+// four sentences each (-1: none), and the others: the sentence, its first row in the piece, 0 for queries or 1 for
+// keys, and a zero. The pieces also serve other keys whose sentences are not longer than those given.
+inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengths,
+                                             const std::vector<int32_t>& k_lengths) {
+  using P = AttentionPieces;
+  struct Shared {
+    std::array<int32_t, P::kTiles> sentences{-1, -1, -1, -1};
+    int count = 0, q_tiles = 0, k_tiles = 0;
+  };
+  constexpr std::ptrdiff_t kOpen = 64;  // the last pieces, one of which may have room for the next sentence
+  std::vector<Shared> shared;
+  std::vector<int32_t> others;
+  for (size_t i = 0; i < q_lengths.size(); ++i) {
+    const int32_t sentence = static_cast<int32_t>(i), longest = std::max(q_lengths[i], k_lengths[i]);
+    if (longest > P::kRows) {
+      for (int32_t row = 0; row < longest; row += P::kRows)
+        for (const int32_t keys : {0, 1}) others.insert(others.end(), {sentence, row, keys, 0});
+    } else if (longest > 0) {
+      const auto tiles = [](int32_t rows) { return (rows + P::kTileRows - 1) / P::kTileRows; };
+      const int q = tiles(q_lengths[i]), k = tiles(k_lengths[i]);
+      const auto open = shared.end() - std::min(kOpen, shared.end() - shared.begin());
+      auto piece = std::find_if(open, shared.end(), [&](const Shared& s) {
+        return s.count < P::kTiles && s.q_tiles + q <= P::kTiles && s.k_tiles + k <= P::kTiles;
+      });
+      if (piece == shared.end()) piece = shared.insert(shared.end(), Shared{});
+      piece->sentences[static_cast<size_t>(piece->count++)] = sentence;
+      piece->q_tiles += q, piece->k_tiles += k;
+    }
+  }
+  std::vector<int32_t> all{static_cast<int32_t>(shared.size()), static_cast<int32_t>(others.size() / P::kValues), 0, 0};
+  for (const Shared& s : shared) all.insert(all.end(), s.sentences.begin(), s.sentences.end());
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+}  // namespace weft::ops
