@@ -19,8 +19,8 @@ struct AttentionPieces {
   static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // of a piece, on each side
   static constexpr int kValues = 4;                                             // of a piece and of the counts
 
-  // Of any sentences with so many rows of queries and keys. (Two shared pieces that follow each other have more tiles
-  // than one has room for, on one side; others are at most two for 65 rows and one more for every 32.)
+  // Of any sentences with so many rows of queries and keys in all. Two shared pieces that follow each other have at
+  // least five tiles on one side, and a tile has at least a row; a longer sentence has two pieces for 64 rows begun.
   template <typename Rows>
   static Rows most(Rows rows) {
     return rows / 2 + 1;

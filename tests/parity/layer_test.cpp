@@ -2,11 +2,10 @@
 // outputs, gradients of the inputs and of every parameter.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "model/block.h"
 #include "tests/parity/reference_model.h"
 #include "tests/support/compare.h"
+#include "tests/support/sequence_ranges.h"
 
 namespace weft::testing {
 namespace {
@@ -26,14 +25,16 @@ class PytorchLayer : public ::testing::TestWithParam<const char*> {
     put(ctx_, std::vector<float>(values.begin(), values.end()), t);
     return t;
   }
-  Sequences sequences(const std::string& dataset) {
-    const std::vector<int32_t> lengths = file_.integers(dataset);
-    const auto count = static_cast<int64_t>(lengths.size());
-    std::vector<int32_t> sums(lengths.size() + 1);
-    std::partial_sum(lengths.begin(), lengths.end(), sums.begin() + 1);
-    const Tensor offsets = arena_.tensor({count + 1}, DType::i32);
-    put(ctx_, sums, offsets);
-    return {.rows = {.begin = offsets.slice_rows(0, count), .end = offsets.slice_rows(1, count)}};
+  Sequences sequences(const std::string& lengths, const std::string& key_lengths) {
+    const SentenceRows sentences = sentences_of(lengths);
+    const auto ints = [&](const std::vector<int32_t>& values) { return upload(pass_, values); };
+    return {.rows = sequence_ranges(sentences, sentences.back().second, sentences_of(key_lengths), ints)};
+  }
+  SentenceRows sentences_of(const std::string& lengths) {
+    SentenceRows sentences;
+    int32_t row = 0;
+    for (const int32_t length : file_.integers(lengths)) sentences.emplace_back(row, row + length), row += length;
+    return sentences;
   }
   void expect_same(const Tensor& got, const std::string& dataset) {
     expect_close_in_norm(to_host<float>(ctx_, got), file_.numbers(dataset), kTolerance, 0, dataset.c_str());
@@ -61,7 +62,7 @@ TEST_P(PytorchLayer, EncoderLayerIsTheSame) {
   const EncoderBlock block(params_, "encoder.0", config_);
   set_up("encoder.layers.0.");
   const Tensor x = rows("encoder/x"), y = arena_.like(x), d = rows("encoder/d_y");
-  const Sequences source = sequences("source_lengths");
+  const Sequences source = sequences("source_lengths", "source_lengths");
   EncoderBlock::Saved saved;
   block.forward(pass_, x, source, y, &saved);
   expect_same(y, "encoder/y");
@@ -75,7 +76,8 @@ TEST_P(PytorchLayer, DecoderLayerIsTheSame) {
   set_up("decoder.layers.0.");
   const Tensor x = rows("decoder/x"), memory = rows("decoder/memory"), y = arena_.like(x), d = rows("decoder/d_y");
   const Tensor d_memory = arena_.like(memory);
-  const Sequences source = sequences("source_lengths"), target = sequences("target_lengths");
+  const Sequences source = sequences("source_lengths", "source_lengths");
+  const Sequences target = sequences("target_lengths", "source_lengths");
   DecoderBlock::Saved saved;
   block.forward(pass_, x, memory, target, source, y, &saved);
   expect_same(y, "decoder/y");

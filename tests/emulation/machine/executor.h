@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulation/machine/block_traffic.h"
 #include "tests/emulation/machine/fiber.h"
 #include "tests/emulation/machine/late_copies.h"
 #include "tests/emulation/machine/limits.h"
@@ -24,6 +25,7 @@
 namespace weft::emulation {
 
 struct Kernel {
+  const void* address = nullptr;
   std::function<void()> thread;  // the kernel with its arguments
   dim3 grid, block;
   size_t shared_bytes = 0;
@@ -41,6 +43,7 @@ class Executor {
   void synchronize_threads(Place where);
   void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, Place where);
   LateCopies& copies() { return current_->copies; }
+  static void note_access(const void* address, size_t bytes, bool is_store, const void* instruction);
   int lane() const { return static_cast<int>(current_ - threads_.data()) % kWarpSize; }
 
  private:
@@ -79,6 +82,8 @@ class Executor {
   static __thread Executor* running_ __attribute__((tls_model("initial-exec")));
   Random random_{0};
   const std::function<void()>* kernel_ = nullptr;
+  SharedMemory shared_{};
+  BlockTraffic traffic_;
   std::vector<Thread> threads_;
   std::array<Warp, kMostThreads / kWarpSize> warps_;
   int num_warps_ = 0, warp_ = 0;  // warp_: the running one

@@ -59,7 +59,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedM
     require_limits(config, kernel);
     require_device_pointers(arguments);
     const auto work = std::make_shared<const Kernel>(
-        Kernel{std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared});
+        Kernel{kernel, std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared});
     Device& device = machine().device(queue->device);
     const bool faulty = device.num_launches++ == device.faulty_launch;
     machine().push(queue, {.run =
