@@ -14,14 +14,27 @@ inline size_t exchange_bytes(dim3 block) { return sizeof(float) * kGroup * block
 // Sums, in order, what the threads of equal threadIdx.x hold for the same eight columns; the first of them
 // writes the sum to `to`. Every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
 __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, float* to, int64_t count) {
-  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  constexpr unsigned kPacket = Packet<float>::kSize;
+  const unsigned threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
+  // The first packets of all threads, then the second ones: neighbours use different banks.
+  const auto packet = [&](unsigned of_thread, unsigned i) {
+    return reinterpret_cast<Packet<float>*>(exchange + (i / kPacket * threads + of_thread) * kPacket);
+  };
   __syncthreads();  // what was exchanged before has been read
-  store(held, exchange + thread * kGroup, kGroup);
+  for (unsigned i = 0; i < kGroup; i += kPacket) {
+    const Packet<float> own{{held[i], held[i + 1], held[i + 2], held[i + 3]}};
+    *packet(thread, i) = own;
+  }
   __syncthreads();
   if (threadIdx.y != 0) return;
   float sum[kGroup];
   for (int i = 0; i < kGroup; ++i) sum[i] = held[i];
-  for (unsigned y = 1; y < blockDim.y; ++y) add_group(exchange + (y * blockDim.x + threadIdx.x) * kGroup, kGroup, sum);
+  for (unsigned y = 1; y < blockDim.y; ++y) {
+    for (unsigned i = 0; i < kGroup; i += kPacket) {
+      const Packet<float> other = *packet(y * blockDim.x + threadIdx.x, i);
+      for (unsigned j = 0; j < kPacket; ++j) sum[i + j] += other.v[j];
+    }
+  }
   store(sum, to, count);
 }
 

@@ -4,9 +4,12 @@
 //   traffic --config FILE [--section.key=value ...]       with WEFT_CUDA_MODULE=.../libweft_cuda_traced.so
 //
 // Rows are as wide as the file's, so that warps have the addresses that they have in training; layers and rows are few.
+// The exit status is 1 if a kernel moves more than kMost times what it needs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 
 #include "launch/options/config_io.h"
@@ -22,6 +25,7 @@ using namespace weft;
 using emulation::Traffic;
 
 constexpr int64_t kRows = 96, kVocabulary = 20480;
+constexpr double kMost = 1.1;
 
 void run_step(RunConfig config) {
   config.model.encoder_layers = config.model.decoder_layers = 1;
@@ -38,9 +42,27 @@ void run_step(RunConfig config) {
   trainer.replica().context().synchronize();
 }
 
-std::string ratio(const Traffic::Share& share) {
-  if (share.needed == 0) return "-";
-  return fmt::format("{:.2f}", static_cast<double>(share.moved) / static_cast<double>(share.needed));
+double ratio(const Traffic::Share& share) {
+  return share.needed == 0 ? 0 : static_cast<double>(share.moved) / static_cast<double>(share.needed);
+}
+std::string text(const Traffic::Share& share) { return share.needed == 0 ? "-" : fmt::format("{:.2f}", ratio(share)); }
+
+// Prints the table; the number of kernels that move too much.
+int print(const std::map<std::string, Traffic>& all) {
+  fmt::print("# moved over needed: sectors of global memory, counted once a block and for each access of a warp;\n");
+  fmt::print("# cycles of shared memory\n");
+  fmt::print("#   once a block      each access   shared   kernel\n");
+  fmt::print("#  loads  stores    loads  stores\n");
+  int wasteful = 0;
+  for (const auto& [kernel, t] : all) {
+    fmt::print("{:>8}{:>8} {:>8}{:>8} {:>8}   {}\n", text(t.loads), text(t.stores), text(t.loads_at_once),
+               text(t.stores_at_once), text(t.shared), kernel);
+    const double most = std::max({ratio(t.loads), ratio(t.stores), ratio(t.shared)});
+    if (most <= kMost) continue;
+    fmt::print(stderr, "{} moves {:.2f} times what it needs; the limit is {}\n", kernel, most, kMost);
+    ++wasteful;
+  }
+  return wasteful;
 }
 
 }  // namespace
@@ -52,10 +74,7 @@ int main(int argc, char** argv) {
     if (!read_run_config({argv + 1, argv + argc}, config, unused)) return 0;
     config.parallel = resolve_grid(config.parallel, 1);
     run_step(config);
-    fmt::print("# moved over needed: sectors of loads and stores, cycles of shared memory\n");
-    fmt::print("#  loads  stores  shared   kernel\n");
-    for (const auto& [kernel, t] : emulation::traffic())
-      fmt::print("{:>8}{:>8}{:>8}   {}\n", ratio(t.loads), ratio(t.stores), ratio(t.shared), kernel);
+    return print(emulation::traffic()) == 0 ? 0 : 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "traffic: {}\n", error.what());
     return 1;

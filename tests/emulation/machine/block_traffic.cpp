@@ -70,19 +70,25 @@ void BlockTraffic::note(int warp, const void* instruction, Kind kind, Access acc
 void BlockTraffic::finish(const void* kernel) {
   if (accesses_.empty()) return;
   Traffic block;
+  std::vector<Access> loads, stores;
   for (const auto& [key, lanes] : accesses_) {
     const Kind kind = std::get<Kind>(key);
     if (kind == Kind::shared) {
       add(block.shared, bank_cycles(lanes));
     } else {
-      add(kind == Kind::load ? block.loads : block.stores, sectors(lanes));
+      add(kind == Kind::load ? block.loads_at_once : block.stores_at_once, sectors(lanes));
+      std::vector<Access>& all = kind == Kind::load ? loads : stores;
+      all.insert(all.end(), lanes.begin(), lanes.end());
     }
   }
+  block.loads = sectors(loads), block.stores = sectors(stores);
   times_.clear();
   accesses_.clear();
   const std::scoped_lock lock(sums().mutex);
   Traffic& sum = sums().by_kernel[kernel];
-  add(sum.loads, block.loads), add(sum.stores, block.stores), add(sum.shared, block.shared);
+  for (Traffic::Share Traffic::*share :
+       {&Traffic::loads, &Traffic::stores, &Traffic::loads_at_once, &Traffic::stores_at_once, &Traffic::shared})
+    add(sum.*share, block.*share);
 }
 
 std::map<std::string, Traffic> traffic() {

@@ -23,7 +23,7 @@ class BlockTraffic {
   void note(int warp, const void* instruction, Kind kind, Access access);
   void finish(const void* kernel);  // the block has ended: adds its traffic to the kernel's, and forgets it
 
-  // One access of a warp, from those of its lanes.
+  // Accesses at once, such as those of a warp's lanes.
   static Traffic::Share sectors(const std::vector<Access>& lanes);
   static Traffic::Share bank_cycles(const std::vector<Access>& lanes);
 

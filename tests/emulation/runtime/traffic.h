@@ -17,11 +17,10 @@ struct Traffic {
   struct Share {
     int64_t moved = 0;   // by the accesses as they are
     int64_t needed = 0;  // by accesses of the same bytes without gaps and conflicts
-    bool operator==(const Share&) const = default;
   };
-  Share loads, stores;  // sectors
-  Share shared;         // cycles
-  bool operator==(const Traffic&) const = default;
+  Share loads, stores;  // sectors, each counted once a block: what the L2 cache moves for the L1's misses
+  Share loads_at_once, stores_at_once;  // sectors, counted for each access of a warp: the work of the L1
+  Share shared;                         // cycles
 };
 
 // Of all kernels since the process began, by name (census.h).
