@@ -21,17 +21,19 @@ describe() {  # describe NAME SECONDS TEXT
   part_limit[$1]=$2
   part_about[$1]=$3
 }
+# In the order of what they tell: with little time, the first ones tell most.
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
+describe base 60 "weft bench of configs/base.cfg: products, kernels and tokens a second, measured beside predicted"
+describe big 60 "the same of configs/big.cfg"
 describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
+describe pytorch 240 "steps of base and big on the same sentences: Weft, and PyTorch as nn.Transformer, written for speed, and compiled"
+describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 10 steps' losses, are those of one rank"
 describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
-describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
-describe base 60 "weft bench of configs/base.cfg: products, kernels, tokens a second"
-describe big 60 "weft bench of configs/big.cfg"
 describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
 describe racecheck 120 "compute-sanitizer on the op tests: races in shared memory"
+describe synccheck 120 "compute-sanitizer on the op tests: barriers that not all threads reach"
 describe initcheck 120 "compute-sanitizer on the op tests: reads of what nobody wrote"
-describe pytorch 240 "steps of base and big on the same sentences: Weft, PyTorch eager, PyTorch compiled"
 
 note() { printf '%s\n' "$*" >>"$part.note"; }
 cannot() { note "$*"; exit "$cannot_run"; }
@@ -134,6 +136,7 @@ sanitize() {  # sanitize TOOL OPTION...
 part_memcheck() { sanitize memcheck; }
 part_racecheck() { sanitize racecheck; }
 part_initcheck() { sanitize initcheck; }
+part_synccheck() { sanitize synccheck; }
 
 # The training text: Multi30k if given, otherwise the language of make_grammar. Sets $config.
 make_corpus() {
@@ -238,12 +241,13 @@ part_nccl() {
 # Runs it twice: for tables, then for JSON.
 bench() {  # bench NAME
   ! is_emulated || cannot "$emulated"
-  local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 8000)
+  local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 32768)
   "$weft" "${options[@]}" --seconds 15 >"$1.txt"
   "$weft" "${options[@]}" --seconds 8 --cuda_graph=false >"$1-launches.txt"
   "$weft" "${options[@]}" --seconds 8 --json >"$1.json"
   printf '## weft bench of configs/%s.cfg\n\n```\n%s\n```\n' "$1" "$(cat "$1.txt")" >"$1.md.part"
-  note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1); without CUDA graphs: $(grep -hE 'target tokens/s' "$1-launches.txt" | head -n 1)"
+  note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1); without CUDA graphs: $(grep -hE 'target tokens/s' "$1-launches.txt" |
+    head -n 1); beside the prediction, $(grep -hE '^  look first at' "$1.txt" || echo '  there is none for this GPU')"
 }
 part_base() { bench base; }
 part_big() { bench big; }

@@ -1,7 +1,8 @@
 """The corpus for both programs: sentences with lengths distributed like WMT's, packed by Weft, exported for PyTorch.
 
-A word is one Hangul syllable and the vocabulary has only syllables (and SentencePiece's own 260 entries), so a word is
-one token and sentences keep the drawn lengths. Words follow Zipf's law. The same seed makes the same files.
+A word is one Hangul syllable or one Chinese character, and the vocabulary has nothing else (but SentencePiece's own 260
+entries), so a word is one token and sentences keep the drawn lengths. Words follow Zipf's law. The same seed makes the
+same files.
 """
 import itertools
 import json
@@ -11,7 +12,7 @@ import random
 import subprocess
 
 OWN_ENTRIES = 3 + 256 + 1  # unk, bos, eos; byte fallback; the piece that begins a sentence
-FIRST_SYLLABLE, NUM_SYLLABLES = 0xAC00, 11172
+WORDS = [*map(chr, itertools.chain(range(0xAC00, 0xD7A4), range(0x4E00, 0xA000), range(0x3400, 0x4DC0)))]
 
 
 def draw_lengths(rng, num_pairs, mean, longest):
@@ -28,7 +29,7 @@ def draw_lengths(rng, num_pairs, mean, longest):
 
 def write_text(folder, vocabulary, num_pairs, seed, mean, longest):
     rng = random.Random(seed)
-    words = [chr(FIRST_SYLLABLE + i) for i in range(vocabulary - OWN_ENTRIES)]
+    words = WORDS[:vocabulary - OWN_ENTRIES]
     weights = list(itertools.accumulate(1 / (i + 1) for i in range(len(words))))
     unseen = list(words)  # each occurs at least once, or the vocabulary would be smaller
 
@@ -44,8 +45,8 @@ def write_text(folder, vocabulary, num_pairs, seed, mean, longest):
 
 def make_corpus(folder, weft, python, *, vocabulary, num_pairs, seed, mean=28, longest=128):
     """The folder of the packed corpus and the file for PyTorch; made once."""
-    if not OWN_ENTRIES < vocabulary <= OWN_ENTRIES + NUM_SYLLABLES:
-        raise SystemExit(f"--vocabulary {vocabulary}: from {OWN_ENTRIES + 1} to {OWN_ENTRIES + NUM_SYLLABLES}")
+    if not OWN_ENTRIES < vocabulary <= OWN_ENTRIES + len(WORDS):
+        raise SystemExit(f"--vocabulary {vocabulary}: from {OWN_ENTRIES + 1} to {OWN_ENTRIES + len(WORDS)}")
     folder = folder / f"corpus-{vocabulary}-{num_pairs}-{seed}"
     packed, arrays = folder / "packed", folder / "corpus.npz"
     folder.mkdir(parents=True, exist_ok=True)

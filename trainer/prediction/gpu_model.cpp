@@ -47,4 +47,9 @@ const GpuModel& gpu_model(GpuKind kind) {
   return kind == GpuKind::h200 ? kH200 : kind == GpuKind::a100 ? kA100 : kH100;
 }
 
+GpuKind gpu_kind_of(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  return has("H200") ? GpuKind::h200 : has("H100") ? GpuKind::h100 : has("A100") ? GpuKind::a100 : GpuKind::none;
+}
+
 }  // namespace weft

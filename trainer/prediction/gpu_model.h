@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tensor/enum_names.h"
 
@@ -25,6 +26,7 @@ struct GpuModel {
   double matmul_flops() const { return sms * matmul_flops_per_sm; }
 };
 
-const GpuModel& gpu_model(GpuKind kind);  // not none
+const GpuModel& gpu_model(GpuKind kind);     // not none
+GpuKind gpu_kind_of(std::string_view name);  // by the name that CUDA gives it; none: unknown
 
 }  // namespace weft
