@@ -7,12 +7,16 @@ if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "WEFT_CUDA is ${WEFT_CUDA}, expected AUTO, ON or OFF")
 endif()
 
-# The architecture of this machine's GPU, if any, else those of A100 and H100.
+# The architecture of this machine's GPU, if any, else those of A100, H100, B200 and RTX 50 that nvcc knows, and code
+# that drivers compile for later ones.
 function(weft_choose_cuda_architectures)
   if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
     return()
   endif()
-  set(architectures "80;90")
+  set(architectures "80-real;90")
+  if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
+    set(architectures "80-real;90-real;100-real;120")
+  endif()
   find_program(NVIDIA_SMI nvidia-smi)
   if(NVIDIA_SMI AND CMAKE_VERSION VERSION_GREATER_EQUAL 3.24)
     execute_process(COMMAND ${NVIDIA_SMI} -L RESULT_VARIABLE status OUTPUT_VARIABLE gpus ERROR_QUIET)
