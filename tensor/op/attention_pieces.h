@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace weft::ops {
@@ -27,24 +28,25 @@ struct AttentionPieces {
   }
 };
 
-// [1 + pieces, 4]. First the number of shared pieces, the number of the others, and two zeros. Then the shared ones,
-// four sentences each (-1: none), and the others: the sentence, its first row in the piece, 0 for queries or 1 for
-// keys, and a zero. The pieces also serve other keys whose sentences are not longer than those given.
+// [1 + pieces, 4]. First the number of pieces of long sentences, the number of shared ones, and two zeros. Then the
+// former: the sentence, its first row in the piece, 0 for queries or 1 for keys, and a zero; and the shared ones, four
+// sentences each (-1: none). Those with more work come first, so that a GPU does not end with a long one. The pieces
+// also serve other keys whose sentences are not longer than those given.
 inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengths,
                                              const std::vector<int32_t>& k_lengths) {
   using P = AttentionPieces;
   struct Shared {
     std::array<int32_t, P::kTiles> sentences{-1, -1, -1, -1};
-    int count = 0, q_tiles = 0, k_tiles = 0;
+    int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // of a tile of queries and one of its sentence's keys
   };
   constexpr std::ptrdiff_t kOpen = 64;  // the last pieces, one of which may have room for the next sentence
   std::vector<Shared> shared;
-  std::vector<int32_t> others;
+  std::vector<int32_t> of_long;
   for (size_t i = 0; i < q_lengths.size(); ++i) {
     const int32_t sentence = static_cast<int32_t>(i), longest = std::max(q_lengths[i], k_lengths[i]);
     if (longest > P::kRows) {
       for (int32_t row = 0; row < longest; row += P::kRows)
-        for (const int32_t keys : {0, 1}) others.insert(others.end(), {sentence, row, keys, 0});
+        for (const int32_t keys : {0, 1}) of_long.insert(of_long.end(), {sentence, row, keys, 0});
     } else if (longest > 0) {
       const auto tiles = [](int32_t rows) { return (rows + P::kTileRows - 1) / P::kTileRows; };
       const int q = tiles(q_lengths[i]), k = tiles(k_lengths[i]);
@@ -54,12 +56,14 @@ inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengt
       });
       if (piece == shared.end()) piece = shared.insert(shared.end(), Shared{});
       piece->sentences[static_cast<size_t>(piece->count++)] = sentence;
-      piece->q_tiles += q, piece->k_tiles += k;
+      piece->q_tiles += q, piece->k_tiles += k, piece->pairs += q * k;
     }
   }
-  std::vector<int32_t> all{static_cast<int32_t>(shared.size()), static_cast<int32_t>(others.size() / P::kValues), 0, 0};
+  std::ranges::stable_sort(shared, std::ranges::greater{}, &Shared::pairs);
+  std::vector<int32_t> all{static_cast<int32_t>(of_long.size() / P::kValues), static_cast<int32_t>(shared.size()), 0,
+                           0};
+  all.insert(all.end(), of_long.begin(), of_long.end());
   for (const Shared& s : shared) all.insert(all.end(), s.sentences.begin(), s.sentences.end());
-  all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 

@@ -17,29 +17,31 @@ struct BlockWork {
 
 double cycles_of(double loads, double instructions) { return loads * kLoadCycles + instructions * kInstructionCycles; }
 
-// When the last block ends, if each takes the first free place.
-double makespan(const std::vector<BlockWork>& blocks, int64_t heads, int64_t places) {
+// When the last block ends, if each takes the first free place. `heads_first`: all heads of a block begin before the
+// next.
+double makespan(const std::vector<BlockWork>& blocks, int64_t heads, bool heads_first, int64_t places) {
   std::priority_queue<double, std::vector<double>, std::greater<>> free;
   double end = 0;
-  for (int64_t head = 0; head < heads; ++head)
-    for (const BlockWork& block : blocks) {
-      double begin = 0;
-      if (static_cast<int64_t>(free.size()) == places) {
-        begin = free.top();
-        free.pop();
-      }
-      free.push(begin + block.cycles);
-      end = std::max(end, begin + block.cycles);
+  const auto count = static_cast<int64_t>(blocks.size());
+  for (int64_t i = 0; i < count * heads; ++i) {
+    const BlockWork& block = blocks[static_cast<size_t>(heads_first ? i / heads : i % count)];
+    double begin = 0;
+    if (static_cast<int64_t>(free.size()) == places) {
+      begin = free.top();
+      free.pop();
     }
+    free.push(begin + block.cycles);
+    end = std::max(end, begin + block.cycles);
+  }
   return end;
 }
 
 // `blocks` are those of one of `heads` heads.
-double seconds_of(const GpuModel& gpu, const std::vector<BlockWork>& blocks, int64_t heads, int blocks_per_sm,
-                  double bytes, bool graph) {
+double seconds_of(const GpuModel& gpu, const std::vector<BlockWork>& blocks, int64_t heads, bool heads_first,
+                  int blocks_per_sm, double bytes, bool graph) {
   double instructions = 0;
   for (const BlockWork& block : blocks) instructions += block.instructions;
-  const double latency = makespan(blocks, heads, int64_t{gpu.sms} * blocks_per_sm);
+  const double latency = makespan(blocks, heads, heads_first, int64_t{gpu.sms} * blocks_per_sm);
   const double issue = instructions * static_cast<double>(heads) / (gpu.sms * kIpc);
   const double both = kIssueShare * issue + (1 - kIssueShare) * latency;
   return gpu.gap(graph) + kKernelRamp + std::max(both / gpu.clock, bytes / gpu.bandwidth);
@@ -144,18 +146,18 @@ double attention_forward_seconds(const GpuModel& gpu, const AttentionShape& s, b
     block.instructions += instructions;
     block.cycles = std::max(block.cycles, cycles_of(cost.tile_loads + chunks * cost.chunk_loads, instructions));
   }
-  return seconds_of(gpu, blocks, s.heads, cost.blocks_per_sm, s.bytes, graph);
+  return seconds_of(gpu, blocks, s.heads, /*heads_first=*/false, cost.blocks_per_sm, s.bytes, graph);
 }
 
 double attention_backward_seconds(const GpuModel& gpu, const AttentionShape& s, bool graph) {
   const AttentionBackwardCost& cost = attention_backward_cost();
   const std::vector<int32_t> q = lengths_of(s.queries), k = lengths_of(s.keys);
   const std::vector<int32_t> pieces = ops::attention_pieces(q, k);
-  const int64_t group = s.heads / s.kv_heads, shared = pieces[0], others = pieces[1];
+  const int64_t group = s.heads / s.kv_heads, of_long = pieces[0], shared = pieces[1];
   std::vector<BlockWork> blocks;
-  for (int64_t i = 0; i < shared + others; ++i) {
+  for (int64_t i = 0; i < of_long + shared; ++i) {
     const int32_t* const piece = pieces.data() + (1 + i) * Pieces::kValues;
-    if (i < shared) {
+    if (i >= of_long) {
       // With several query heads a head of keys, dQ is computed apart from dK and dV.
       const BlockWork once = work_of(cost, width_of(s), 1, shared_pairs(q, k, piece, s.causal));
       const auto times = static_cast<double>(group > 1 ? 2 * group : 1);
@@ -166,7 +168,7 @@ double attention_backward_seconds(const GpuModel& gpu, const AttentionShape& s, 
           owner_work(cost, width_of(s), q[sentence], k[sentence], piece[1], piece[2] == 1, s.causal, group));
     }
   }
-  return seconds_of(gpu, blocks, s.kv_heads, cost.blocks_per_sm, s.bytes, graph);
+  return seconds_of(gpu, blocks, s.kv_heads, /*heads_first=*/true, cost.blocks_per_sm, s.bytes, graph);
 }
 
 }  // namespace weft

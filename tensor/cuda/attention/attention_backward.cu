@@ -43,6 +43,8 @@ __device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) 
   return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
 }
 
+constexpr unsigned kMostPieces = 4096;  // at once
+
 // f32 has room for half of a piece.
 template <typename T>
 inline constexpr int kTiles = ops::AttentionPieces::kTiles / (sizeof(T) / 2);
@@ -213,7 +215,7 @@ template <typename T, int kHead>
 __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Part& part,
                                      BackwardTiles<T, kHead>& tiles) {
   constexpr int kRows = BackwardTiles<T, kHead>::kRows;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, kv_head = static_cast<int>(blockIdx.y);
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, kv_head = static_cast<int>(blockIdx.x);
   const int own = warp * kTileRows * kStride<T, kHead>;
   const Steps steps(a, part, kRows);
   Tile keys;
@@ -263,8 +265,8 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
 // Rows of no sentence, a thread each.
 template <typename T>
 __device__ inline void clear_unused_rows(const Head<T>& head, const int32_t* sentence_of_row, int num_rows) {
-  const int threads = static_cast<int>(gridDim.x * blockDim.x);
-  for (int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); row < num_rows; row += threads) {
+  const int threads = static_cast<int>(gridDim.y * blockDim.x);
+  for (int row = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x); row < num_rows; row += threads) {
     if (sentence_of_row[row] >= 0) continue;
 #pragma unroll 1
     for (int col = 0; col < head.size; ++col) head.data[row * head.stride + col] = T{};
@@ -277,10 +279,10 @@ __global__ void __launch_bounds__(kTiles<T>* kWarp, kMinBlocks<T, sizeof(Backwar
   auto& tiles = *shared_memory<BackwardTiles<T, kHead>>();
   constexpr int kRows = BackwardTiles<T, kHead>::kRows;
   const DropoutMask dropout = a.dropout.mask();
-  const int kv_head = static_cast<int>(blockIdx.y);
+  const int kv_head = static_cast<int>(blockIdx.x);
   const int4 counts = a.pieces[0];
-  for (int i = static_cast<int>(blockIdx.x); i < counts.x + counts.y; i += static_cast<int>(gridDim.x)) {
-    const Parts<kRows> parts{a.pieces[1 + i], i < counts.x, a.group};
+  for (int i = static_cast<int>(blockIdx.y); i < counts.x + counts.y; i += static_cast<int>(gridDim.y)) {
+    const Parts<kRows> parts{a.pieces[1 + i], i >= counts.x, a.group};
     for (int n = 0; n < parts.count(); ++n) {
       const Part part = parts[n];
       if (part.sentences.x >= 0) differentiate(a, dropout, part, tiles);
@@ -323,9 +325,10 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
     for_head_size(a.q.cols() / a.heads, [&](auto head) {
       using Tiles = BackwardTiles<T, decltype(head)::value>;
       // The host that records a graph knows nothing of later blocks' pieces: as many thread blocks as text usually has
-      // pieces, and each takes every gridDim.x-th piece.
-      const dim3 grid(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows),
-                      static_cast<unsigned>(kv_heads));
+      // pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which takes longest, begin
+      // first.
+      const dim3 grid(static_cast<unsigned>(kv_heads),
+                      std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMostPieces));
       launch(ctx, "attention_backward", attention_backward_kernel<T, decltype(head)::value>, grid,
              dim3(kTiles<T> * kWarp), sizeof(Tiles), parameters);
     });

@@ -16,21 +16,22 @@ using Values = std::vector<int32_t>;
 using Pieces = ops::AttentionPieces;
 
 TEST(AttentionPieces, ShareSentencesThatFitTogether) {
-  EXPECT_EQ(ops::attention_pieces({16, 17, 64, 1, 5}, {1, 32, 64, 16, 40}),
-            (Values{3, 0, 0, 0,                       //
-                    0, 1, 3, -1,                      // 1 + 2 + 1 tiles of queries
-                    2, -1, -1, -1, 4, -1, -1, -1}));  // three tiles of keys
+  EXPECT_EQ(
+      ops::attention_pieces({16, 17, 64, 1, 5}, {1, 32, 64, 16, 40}),
+      (Values{0, 3, 0, 0,                  //
+              2, -1, -1, -1, 0, 1, 3, -1,  // 1 + 2 + 1 tiles of queries, in which 1 + 4 + 1 pairs with a tile of keys
+              4, -1, -1, -1}));            // three tiles of keys
 }
 
 TEST(AttentionPieces, OfALongSentenceOwnItsQueriesOrItsKeys) {
   EXPECT_EQ(ops::attention_pieces({7, 3}, {65, 3}),
-            (Values{1, 4,  0,  0,  //
-                    1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 64, 0, 0, 0, 64, 1, 0}));
+            (Values{4, 1, 0, 0,  //
+                    0, 0, 0, 0, 0, 0, 1, 0, 0, 64, 0, 0, 0, 64, 1, 0, 1, -1, -1, -1}));
 }
 
 TEST(AttentionPieces, LeaveOutEmptySentences) {
   EXPECT_EQ(ops::attention_pieces({0, 0}, {0, 0}), (Values{0, 0, 0, 0}));
-  EXPECT_EQ(ops::attention_pieces({0, 0, 4}, {0, 9, 0}), (Values{1, 0, 0, 0, 1, 2, -1, -1}));
+  EXPECT_EQ(ops::attention_pieces({0, 0, 4}, {0, 9, 0}), (Values{0, 1, 0, 0, 1, 2, -1, -1}));
 }
 
 // Every row of either side has one owner, no piece is overfull, and there are not more of them than promised.
@@ -53,7 +54,7 @@ TEST(AttentionPieces, OwnEachRowOnce) {
     std::map<int32_t, std::set<std::pair<int32_t, int32_t>>> owned;  // (first row, side) of each long sentence
     for (int64_t i = 0; i < count; ++i) {
       const int32_t* const piece = all.data() + (1 + i) * Pieces::kValues;
-      if (i >= all[0]) {
+      if (i < all[0]) {
         ASSERT_TRUE(owned[piece[0]].emplace(piece[1], piece[2]).second) << seed;
         continue;
       }
