@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tensor/error.h"
+#include "tensor/half.h"
 
 namespace weft {
 namespace {
@@ -33,6 +34,19 @@ void reduce(ReduceOp op, std::span<const void* const> parts, int64_t count, T* o
   });
 }
 
+// In f32, rounded once. Half precision is summed, but nothing needs its maximum.
+template <typename T>
+void sum_halves(std::span<const void* const> parts, int64_t count, T* out) {
+  for_each_piece(count, kBlock, [&](int64_t begin, int64_t n) {
+    float block[kBlock] = {};
+    for (const void* part : parts) {
+      const T* x = static_cast<const T*>(part) + begin;
+      for (int64_t i = 0; i < n; ++i) block[i] += to_float(x[i]);
+    }
+    for (int64_t i = 0; i < n; ++i) out[begin + i] = from_float<T>(block[i]);
+  });
+}
+
 }  // namespace
 
 Chunk chunk_of(int64_t numel, int index, int num_chunks) {
@@ -41,15 +55,19 @@ Chunk chunk_of(int64_t numel, int index, int num_chunks) {
 }
 
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out) {
+  require(op == ReduceOp::sum || (dtype != DType::bf16 && dtype != DType::f16), ErrorKind::internal,
+          "the maximum of half-precision numbers over ranks");
   switch (dtype) {
+    case DType::bf16:
+      return sum_halves(parts, count, static_cast<BFloat16*>(out));
+    case DType::f16:
+      return sum_halves(parts, count, static_cast<Float16*>(out));
     case DType::f32:
       return reduce(op, parts, count, static_cast<float*>(out));
     case DType::f64:
       return reduce(op, parts, count, static_cast<double*>(out));
     case DType::i32:
       return reduce(op, parts, count, static_cast<int32_t*>(out));
-    default:
-      fail(ErrorKind::internal, fmt::format("an all-reduce of {}: only f32 can be summed", name_of(dtype)));
   }
 }
 

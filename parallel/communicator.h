@@ -2,8 +2,9 @@
 //
 // Every implementation has every collective, even for a group of one. Reductions add in rank order, so
 // results have the same bits on every rank and in every run. All ranks of a group make the same calls in the
-// same order. Tensors are contiguous, f32, f64 or i32, of any length (chunked internally). A failed peer
-// causes an Error, never a hang.
+// same order. Tensors are contiguous, of any type and length (chunked internally). bf16 and f16 are summed in f32
+// and rounded once; NCCL, which adds in an order of its own, rounds each time. A failed peer causes an Error, never
+// a hang.
 #pragma once
 
 #include <cstdint>

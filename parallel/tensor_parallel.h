@@ -27,7 +27,7 @@ class TensorParallel {
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
 
-  void all_reduce(Context& ctx, const Tensor& x) const;                          // [R, D] f32 partial sums -> sum
+  void all_reduce(Context& ctx, const Tensor& x) const;                          // [R, D] partial sums -> sum
   void gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const;  // [R, 4] -> [tp, R, 4]
   void gather(Context& ctx, const Tensor& mine, const Tensor& all) const;        // [...] -> [tp, ...]
 

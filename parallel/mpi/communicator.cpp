@@ -19,7 +19,8 @@
 namespace weft {
 namespace {
 
-MPI_Datatype mpi_type(DType dtype) {
+MPI_Datatype mpi_type(DType dtype) {  // MPI moves data, and adds nothing
+  if (size_of(dtype) == sizeof(uint16_t)) return MPI_UINT16_T;
   return dtype == DType::f32 ? MPI_FLOAT : dtype == DType::f64 ? MPI_DOUBLE : MPI_INT32_T;
 }
 

@@ -21,6 +21,7 @@
 
 #include "parallel/communicator.h"
 #include "tensor/error.h"
+#include "tensor/half.h"
 #include "tensor/random.h"
 
 namespace weft::testing {
@@ -115,6 +116,35 @@ inline void all_reduce_sums(Communicator& group) {
   all_reduce_sum_of<float>(group);
   all_reduce_sum_of<double>(group);
   all_reduce_sum_of<int32_t>(group);
+}
+
+template <typename T>
+void all_reduce_sum_of_halves(Communicator& group, float epsilon) {
+  for (const int64_t n : kLengths) {
+    const auto rounded = [n](int rank) {
+      std::vector<T> x(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) x[static_cast<size_t>(i)] = from_float<T>(std::ldexp(input<float>(rank, i), -50));
+      return x;
+    };
+    std::vector<T> x = rounded(group.rank());
+    group.all_reduce(view(x));
+    std::vector<float> sum(static_cast<size_t>(n)), magnitude(static_cast<size_t>(n));
+    for (int r = 0; r < group.size(); ++r) {
+      const std::vector<T> part = rounded(r);
+      for (size_t i = 0; i < part.size(); ++i) sum[i] += to_float(part[i]), magnitude[i] += std::abs(to_float(part[i]));
+    }
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float roundings = sums_in_rank_order ? 0 : static_cast<float>(group.size());
+      expect(std::abs(to_float(x[i]) - to_float(from_float<T>(sum[i]))) <= roundings * epsilon * magnitude[i],
+             fmt::format("sum of {} {}: element {} is {}, not {}", n, name_of(DTypeOf<T>::value), i, to_float(x[i]),
+                         sum[i]));
+    }
+  }
+}
+
+inline void all_reduce_sums_halves_in_f32(Communicator& group) {
+  all_reduce_sum_of_halves<BFloat16>(group, 0x1p-8f);
+  all_reduce_sum_of_halves<Float16>(group, 0x1p-10f);
 }
 
 inline void every_rank_has_the_same_sum(Communicator& group) {
@@ -278,6 +308,7 @@ inline void PrintTo(const CommunicatorCase& one, std::ostream* out) { *out << on
 
 inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"AllReduceSums", all_reduce_sums},
+    {"AllReduceSumsHalvesInF32", all_reduce_sums_halves_in_f32},
     {"EveryRankHasTheSameSum", every_rank_has_the_same_sum},
     {"AllReduceFindsTheMaximum", all_reduce_finds_the_maximum},
     {"ANanIsTheMaximumEverywhere", a_nan_is_the_maximum_everywhere},

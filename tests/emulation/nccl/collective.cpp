@@ -8,6 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tensor/half.h"
+
 namespace weft::emulation {
 namespace {
 
@@ -18,14 +20,22 @@ std::string text_of(const Call& call) {
 
 template <typename T>
 T combine(int op, T x, T y) {
-  if (op == ncclSum) return x + y;
-  if constexpr (std::is_floating_point_v<T>) return std::fmax(x, y);
-  return std::max(x, y);
+  if constexpr (sizeof(T) == sizeof(uint16_t)) {  // rounds each time
+    return from_float<T>(combine(op, to_float(x), to_float(y)));
+  } else if (op == ncclSum) {
+    return x + y;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return std::fmax(x, y);
+  } else {
+    return std::max(x, y);
+  }
 }
 
 }  // namespace
 
-size_t size_of(ncclDataType_t type) { return type == ncclFloat64 ? 8 : 4; }
+size_t size_of(ncclDataType_t type) {
+  return type == ncclFloat64 ? 8 : type == ncclFloat16 || type == ncclBfloat16 ? 2 : 4;
+}
 
 const char* name_of(Kind kind) {
   constexpr const char* kNames[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast"};
@@ -98,6 +108,10 @@ void Collective::collect() {
     reduce(reinterpret_cast<float*>(to));
   } else if (call_.type == ncclFloat64) {
     reduce(reinterpret_cast<double*>(to));
+  } else if (call_.type == ncclFloat16) {
+    reduce(reinterpret_cast<Float16*>(to));
+  } else if (call_.type == ncclBfloat16) {
+    reduce(reinterpret_cast<BFloat16*>(to));
   } else {
     reduce(reinterpret_cast<int32_t*>(to));
   }
