@@ -109,7 +109,7 @@ struct GatedActivationBackward {
 
 struct DropoutAddForward {  // y = residual + dropout(x + bias)
   Tensor residual;          // [R, D]?
-  Tensor x;                 // [R, D] T or f32
+  Tensor x;                 // [R, D]
   Tensor bias;              // [D]? f32
   Tensor y;                 // [R, D] out; may be x or residual
   Dropout dropout;
@@ -143,7 +143,7 @@ inline constexpr int64_t kNormPartials = 132;  // one for each multiprocessor of
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
   Tensor residual;            // [R, D]
-  Tensor x;                   // [R, D] T or f32
+  Tensor x;                   // [R, D]
   Tensor bias;                // [D]? f32
   Tensor gamma, beta;         // [D] f32; beta if the kind has it
   Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
@@ -197,7 +197,7 @@ struct EmbeddingBackward {  // d_table[ids[i] - first_id] += scale * d_y[rows[i]
   Tensor d_table;  // [V, D] f32 accumulated
 };
 struct AddPositions {  // y = dropout(x + table[position])
-  Tensor x;            // [R, D] T or f32
+  Tensor x;            // [R, D]
   Tensor positions;    // [R] i32, below the table's rows
   Tensor table;        // [P, D] f32
   Tensor y;            // [R, D] T out; may be x

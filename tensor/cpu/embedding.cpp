@@ -10,7 +10,7 @@ namespace weft::cpu {
 
 namespace {
 
-template <typename Table, typename T>
+template <typename T>
 void look_up(const ops::EmbeddingForward& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
@@ -22,7 +22,7 @@ void look_up(const ops::EmbeddingForward& a) {
       std::fill_n(y, cols, T{});
       continue;
     }
-    const Table* source = a.table.ptr<Table>() + local * a.table.row_stride;
+    const T* source = a.table.ptr<T>() + local * a.table.row_stride;
 #pragma omp simd
     for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(a.scale * to_float(source[c]));
   }
@@ -47,7 +47,7 @@ void add_to_rows(const ops::EmbeddingBackward& a) {
   }
 }
 
-template <typename X, typename T>
+template <typename T>
 void add_rows_of_table(const ops::AddPositions& a) {
   const int64_t rows = a.x.rows(), cols = a.x.cols();
   const int32_t* positions = a.positions.ptr<int32_t>();
@@ -55,7 +55,7 @@ void add_rows_of_table(const ops::AddPositions& a) {
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     assert(positions[r] >= 0 && positions[r] < a.table.rows());
-    const X* x = a.x.ptr<X>() + r * a.x.row_stride;
+    const T* x = a.x.ptr<T>() + r * a.x.row_stride;
     const float* position = a.table.ptr<float>() + positions[r] * a.table.row_stride;
     T* y = a.y.ptr<T>() + r * a.y.row_stride;
     for_each_dropout_piece(mask, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
@@ -71,9 +71,7 @@ void add_rows_of_table(const ops::AddPositions& a) {
 }  // namespace
 
 void embedding_forward(Context&, const ops::EmbeddingForward& a) {
-  for_storage(a.table.dtype, [&](auto table) {
-    for_storage(a.y.dtype, [&](auto zero) { look_up<decltype(table), decltype(zero)>(a); });
-  });
+  for_storage(a.y.dtype, [&](auto zero) { look_up<decltype(zero)>(a); });
 }
 
 void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
@@ -81,14 +79,7 @@ void embedding_backward(Context&, const ops::EmbeddingBackward& a) {
 }
 
 void add_positions(Context&, const ops::AddPositions& a) {
-  for_storage(a.y.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if (a.x.dtype == DType::f32) {
-      add_rows_of_table<float, T>(a);
-    } else {
-      add_rows_of_table<T, T>(a);
-    }
-  });
+  for_storage(a.y.dtype, [&](auto zero) { add_rows_of_table<decltype(zero)>(a); });
 }
 
 }  // namespace weft::cpu

@@ -75,8 +75,8 @@ void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
   with_norm(a.kind, [&](auto kind) { normalise_row_as<kind, T>(a, of, r); });
 }
 
-template <bool kBiased, bool kDropped, typename X, typename T>
-void add_piece(const T* residual, const X* x, const float* bias, const float* scales, T* h, int64_t begin,
+template <bool kBiased, bool kDropped, typename T>
+void add_piece(const T* residual, const T* x, const float* bias, const float* scales, T* h, int64_t begin,
                int64_t end) {
 #pragma omp simd
   for (int64_t c = begin; c < end; ++c) {
@@ -88,10 +88,10 @@ void add_piece(const T* residual, const X* x, const float* bias, const float* sc
 }
 
 // h = residual + dropout(x + bias) of row r.
-template <typename X, typename T>
+template <typename T>
 void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int64_t r) {
   const T* residual = row_of<T>(a.residual, r);
-  const X* x = row_of<X>(a.x, r);
+  const T* x = row_of<T>(a.x, r);
   const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
   T* h = row_of<T>(a.h, r);
   for_each_dropout_piece(dropout, r, a.x.cols(), [&](int64_t begin, int64_t end, const float* scales) {
@@ -226,11 +226,10 @@ void norm_backward(Context&, const ops::NormBackward& a) {
 void residual_norm_forward(Context&, const ops::ResidualNormForward& a) {
   for_storage(a.h.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const bool sums = a.x.dtype == DType::f32;
     const DropoutMask dropout = a.dropout.mask();
 #pragma omp parallel for schedule(static) if (a.x.numel() >= kWorthThreads)
     for (int64_t r = 0; r < a.x.rows(); ++r) {
-      sums ? add_row<float, T>(a, dropout, r) : add_row<T, T>(a, dropout, r);
+      add_row<T>(a, dropout, r);
       normalise_row<T>(a, a.h, r);
     }
   });

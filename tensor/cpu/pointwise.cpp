@@ -166,11 +166,11 @@ void add_stored(const ops::Add& a) {
   });
 }
 
-template <typename X, typename T>
+template <typename T>
 void dropout_add(const ops::DropoutAddForward& a) {
   const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
   for_each_piece(a.dropout, a.x.rows(), a.x.cols(), [&](int64_t r, int64_t begin, int64_t end, const float* scales) {
-    const X* x = row_of<X>(a.x, r);
+    const T* x = row_of<T>(a.x, r);
     const T* residual = row_of<T>(a.residual, r);
     T* y = row_of<T>(a.y, r);
 #pragma omp simd
@@ -246,14 +246,7 @@ void gated_activation_backward(Context&, const ops::GatedActivationBackward& a) 
 }
 
 void dropout_add_forward(Context&, const ops::DropoutAddForward& a) {
-  for_storage(a.y.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if (a.x.dtype == DType::f32) {
-      dropout_add<float, T>(a);
-    } else {
-      dropout_add<T, T>(a);
-    }
-  });
+  for_storage(a.y.dtype, [&](auto zero) { dropout_add<decltype(zero)>(a); });
 }
 
 void dropout_backward(Context&, const ops::DropoutBackward& a) {

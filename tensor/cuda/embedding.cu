@@ -7,10 +7,10 @@ namespace weft::cuda {
 
 namespace {
 
-template <typename Table, typename T>
+template <typename T>
 struct LookUpGroup {
   const int32_t* ids;
-  Rows<Table> table;
+  Rows<T> table;
   int64_t first_id, num_ids;
   float scale;
   Rows<T> y;
@@ -23,9 +23,9 @@ struct LookUpGroup {
   }
 };
 
-template <typename X, typename T>
+template <typename T>
 struct AddPositionsGroup {
-  Rows<X> x;
+  Rows<T> x;
   const int32_t* positions;
   Rows<float> table;
   Rows<T> y;
@@ -39,31 +39,23 @@ struct AddPositionsGroup {
   }
 };
 
-template <typename X, typename T>
-void add_rows_of_table(Context& ctx, const ops::AddPositions& a) {
-  launch_groups(ctx, "add_positions", a.x.rows(), a.x.cols(),
-                AddPositionsGroup<X, T>{rows_of<X>(a.x), vector_of<int32_t>(a.positions), rows_of<float>(a.table),
-                                        rows_of<T>(a.y), a.dropout});
-}
-
 }  // namespace
 
 void embedding_forward(Context& ctx, const ops::EmbeddingForward& a) {
-  for_storage(a.table.dtype, [&](auto table) {
-    for_storage(a.y.dtype, [&](auto zero) {
-      using Table = decltype(table);
-      using T = decltype(zero);
-      launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
-                    LookUpGroup<Table, T>{vector_of<int32_t>(a.ids), rows_of<Table>(a.table), a.first_id,
-                                          a.table.rows(), a.scale, rows_of<T>(a.y)});
-    });
+  for_storage(a.y.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
+                  LookUpGroup<T>{vector_of<int32_t>(a.ids), rows_of<T>(a.table), a.first_id, a.table.rows(), a.scale,
+                                 rows_of<T>(a.y)});
   });
 }
 
 void add_positions(Context& ctx, const ops::AddPositions& a) {
   for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    a.x.dtype == DType::f32 ? add_rows_of_table<float, T>(ctx, a) : add_rows_of_table<T, T>(ctx, a);
+    launch_groups(ctx, "add_positions", a.x.rows(), a.x.cols(),
+                  AddPositionsGroup<T>{rows_of<T>(a.x), vector_of<int32_t>(a.positions), rows_of<float>(a.table),
+                                       rows_of<T>(a.y), a.dropout});
   });
 }
 

@@ -12,10 +12,10 @@ namespace weft::cuda {
 
 namespace {
 
-template <typename X, typename T>
+template <typename T>
 struct Forward {
   int64_t rows, cols;
-  ResidualSum<X, T> in;
+  ResidualSum<T> in;
   Rows<T> h;                  // ? their sum, rounded
   const float *gamma, *beta;  // beta?
   Rows<T> y;
@@ -26,8 +26,8 @@ struct Forward {
 };
 
 // Computes and stores the group of h at (row, col).
-template <typename X, typename T>
-__device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, int64_t row, int64_t col,
+template <typename T>
+__device__ void sum_group(const Forward<T>& a, const DropoutMask& dropout, int64_t row, int64_t col,
                           float (&h)[kGroup]) {
   if (col >= a.cols) return;
   a.in.load_sum(dropout, row, col, a.cols - col, h);
@@ -36,8 +36,8 @@ __device__ void sum_group(const Forward<X, T>& a, const DropoutMask& dropout, in
   store(h, a.h[row] + col, a.cols - col);
 }
 
-template <typename X, typename T>
-__device__ void normalise_group(const Forward<X, T>& a, float mean, float rstd, int64_t row, int64_t col,
+template <typename T>
+__device__ void normalise_group(const Forward<T>& a, float mean, float rstd, int64_t row, int64_t col,
                                 const float (&h)[kGroup]) {
   float gamma[kGroup], y[kGroup] = {};
   load(a.gamma + col, a.cols - col, gamma);
@@ -46,8 +46,8 @@ __device__ void normalise_group(const Forward<X, T>& a, float mean, float rstd, 
   store(y, a.y[row] + col, a.cols - col);
 }
 
-template <int kGroups, typename X, typename T>
-__global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
+template <int kGroups, typename T>
+__global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<T> a) {
   __shared__ float parts[kTeamThreads / kWarp];
   const DropoutMask dropout = a.dropout.mask();
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
@@ -76,29 +76,12 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<X, T> a) {
   }
 }
 
-template <typename X, typename T>
-void launch_forward(Context& ctx, const char* name, const Forward<X, T>& a) {
+template <typename T>
+void launch_forward(Context& ctx, const char* name, const Forward<T>& a) {
   const dim3 block = block_of_teams(a.rows, a.cols);
   for_width(a.cols, [&](auto groups) {
-    launch(ctx, name, norm_forward<decltype(groups)::value, X, T>, blocks_for(a.rows, block.y), block, 0, a);
+    launch(ctx, name, norm_forward<decltype(groups)::value, T>, blocks_for(a.rows, block.y), block, 0, a);
   });
-}
-
-template <typename X, typename T>
-void residual_norm(Context& ctx, const ops::ResidualNormForward& a) {
-  launch_forward(ctx, "residual_norm_forward",
-                 Forward<X, T>{.rows = a.x.rows(),
-                               .cols = a.x.cols(),
-                               .in = {rows_of<T>(a.residual), rows_of<X>(a.x), vector_of(a.bias)},
-                               .h = rows_of<T>(a.h),
-                               .gamma = vector_of(a.gamma),
-                               .beta = vector_of(a.beta),
-                               .y = rows_of<T>(a.y),
-                               .mean = vector_of(a.mean),
-                               .rstd = vector_of(a.rstd),
-                               .dropout = a.dropout,
-                               .kind = a.kind,
-                               .eps = a.eps});
 }
 
 }  // namespace
@@ -107,23 +90,35 @@ void norm_forward(Context& ctx, const ops::NormForward& a) {
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch_forward(ctx, "norm_forward",
-                   Forward<T, T>{.rows = a.x.rows(),
-                                 .cols = a.x.cols(),
-                                 .in = {{}, rows_of<T>(a.x)},
-                                 .gamma = vector_of(a.gamma),
-                                 .beta = vector_of(a.beta),
-                                 .y = rows_of<T>(a.y),
-                                 .mean = vector_of(a.mean),
-                                 .rstd = vector_of(a.rstd),
-                                 .kind = a.kind,
-                                 .eps = a.eps});
+                   Forward<T>{.rows = a.x.rows(),
+                              .cols = a.x.cols(),
+                              .in = {{}, rows_of<T>(a.x)},
+                              .gamma = vector_of(a.gamma),
+                              .beta = vector_of(a.beta),
+                              .y = rows_of<T>(a.y),
+                              .mean = vector_of(a.mean),
+                              .rstd = vector_of(a.rstd),
+                              .kind = a.kind,
+                              .eps = a.eps});
   });
 }
 
 void residual_norm_forward(Context& ctx, const ops::ResidualNormForward& a) {
   for_storage(a.h.dtype, [&](auto zero) {
     using T = decltype(zero);
-    a.x.dtype == DType::f32 ? residual_norm<float, T>(ctx, a) : residual_norm<T, T>(ctx, a);
+    launch_forward(ctx, "residual_norm_forward",
+                   Forward<T>{.rows = a.x.rows(),
+                              .cols = a.x.cols(),
+                              .in = {rows_of<T>(a.residual), rows_of<T>(a.x), vector_of(a.bias)},
+                              .h = rows_of<T>(a.h),
+                              .gamma = vector_of(a.gamma),
+                              .beta = vector_of(a.beta),
+                              .y = rows_of<T>(a.y),
+                              .mean = vector_of(a.mean),
+                              .rstd = vector_of(a.rstd),
+                              .dropout = a.dropout,
+                              .kind = a.kind,
+                              .eps = a.eps});
   });
 }
 

@@ -116,9 +116,9 @@ struct GateGradientGroup {
   }
 };
 
-template <typename X, typename T>
+template <typename T>
 struct DropoutAddGroup {
-  ResidualSum<X, T> in;
+  ResidualSum<T> in;
   Rows<T> y;
   Dropout dropout;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
@@ -131,13 +131,6 @@ struct DropoutAddGroup {
 template <typename X, typename T>
 void add_stored(Context& ctx, const ops::Add& a) {
   launch_groups(ctx, "add", extent_of(a.x, a.y), AddGroup<X, T>{rows_of<X>(a.x), rows_of<T>(a.y)});
-}
-
-template <typename X, typename T>
-void dropout_add(Context& ctx, const ops::DropoutAddForward& a) {
-  launch_groups(
-      ctx, "dropout_add_forward", a.x.rows(), a.x.cols(),
-      DropoutAddGroup<X, T>{{rows_of<T>(a.residual), rows_of<X>(a.x), vector_of(a.bias)}, rows_of<T>(a.y), a.dropout});
 }
 
 }  // namespace
@@ -215,7 +208,9 @@ void gated_activation_backward(Context& ctx, const ops::GatedActivationBackward&
 void dropout_add_forward(Context& ctx, const ops::DropoutAddForward& a) {
   for_storage(a.y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    a.x.dtype == DType::f32 ? dropout_add<float, T>(ctx, a) : dropout_add<T, T>(ctx, a);
+    launch_groups(
+        ctx, "dropout_add_forward", a.x.rows(), a.x.cols(),
+        DropoutAddGroup<T>{{rows_of<T>(a.residual), rows_of<T>(a.x), vector_of(a.bias)}, rows_of<T>(a.y), a.dropout});
   });
 }
 

@@ -6,10 +6,10 @@
 
 namespace weft::cuda {
 
-template <typename X, typename T>
+template <typename T>
 struct ResidualSum {
   Rows<T> residual;  // ?
-  Rows<X> x;
+  Rows<T> x;
   const float* bias = nullptr;  // ?
 
   __device__ void load_sum(const DropoutMask& dropout, int64_t row, int64_t col, int64_t count,

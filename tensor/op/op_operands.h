@@ -91,7 +91,7 @@ void operands(auto& v, const GatedActivationBackward& a) {
 
 void operands(auto& v, const DropoutAddForward& a) {
   v.out("y", a.y, "RD");
-  v.in("x", a.x, "RD", T_or_f32);
+  v.in("x", a.x, "RD");
   v.in("residual?", a.residual, "RD");
   v.in("bias?", a.bias, "D", f32);
   v.dropout(a.dropout);
@@ -129,7 +129,7 @@ void operands(auto& v, const NormBackward& a) {
 
 void operands(auto& v, const ResidualNormForward& a) {
   v.out("h", a.h, "RD");
-  v.in("x", a.x, "RD", T_or_f32);
+  v.in("x", a.x, "RD");
   v.in("residual", a.residual, "RD");
   v.in("bias?", a.bias, "D", f32);
   v.in("gamma", a.gamma, "D", f32);
@@ -171,8 +171,8 @@ void operands(auto& v, const NormSums& a) {
 
 void operands(auto& v, const EmbeddingForward& a) {
   v.in("ids", a.ids, "R", i32);
-  v.in("table", a.table, "VD", any_storage, /*rows=*/a.ids.numel());
-  v.out("y", a.y, "RD", any_storage);
+  v.in("table", a.table, "VD", T, /*rows=*/a.ids.numel());
+  v.out("y", a.y, "RD");
 }
 
 void operands(auto& v, const EmbeddingBackward& a) {
@@ -184,7 +184,7 @@ void operands(auto& v, const EmbeddingBackward& a) {
 
 void operands(auto& v, const AddPositions& a) {
   v.out("y", a.y, "RD");
-  v.in("x", a.x, "RD", T_or_f32);
+  v.in("x", a.x, "RD");
   v.in("positions", a.positions, "R", i32);
   v.in("table", a.table, "PD", f32, /*rows=*/a.positions.numel());
   v.dropout(a.dropout);
