@@ -123,14 +123,18 @@ TEST(CrossEntropy, GivesTheSameBitsFromAWholeRowAtOnce) {
   }
 }
 
-// Aligned rows of a padded vocabulary, narrower and wider than what a GPU keeps in registers.
+// Aligned rows of a padded vocabulary, narrower and wider than what a GPU keeps in registers: 8 columns of every 4096
+// in each of 512 threads. There is a target in each of these ranges.
 TEST(CrossEntropy, OfWideRowsMatchesDouble) {
-  for (const auto& [vocabulary, padded] : {std::pair<int64_t, int64_t>{8195, 8200}, {30001, 30016}, {33003, 33008}}) {
+  for (const auto& [vocabulary, padded] :
+       {std::pair<int64_t, int64_t>{8195, 8200}, {12291, 12296}, {24579, 24584}, {30001, 30016}, {33003, 33008}}) {
     SCOPED_TRACE(vocabulary);
     Workspace w;
-    const Tensor logits = w.random({2, padded}, 5), loss = w.nans({2}), nll = w.nans({2});
+    std::vector<int32_t> targets = {static_cast<int32_t>(vocabulary - 1)};
+    for (int32_t target = 9; target < vocabulary; target += 4096) targets.push_back(target);
+    const auto rows = static_cast<int64_t>(targets.size());
+    const Tensor logits = w.random({rows, padded}, 5), loss = w.nans({rows}), nll = w.nans({rows});
     const Doubles x = to_doubles(logits);
-    const std::vector<int32_t> targets = {static_cast<int32_t>(vocabulary - 1), 4097};
     ops::cross_entropy(w.ctx, {.logits = logits,
                                .targets = w.ints(targets),
                                .valid = vocabulary,
@@ -139,7 +143,7 @@ TEST(CrossEntropy, OfWideRowsMatchesDouble) {
                                .scalars = &kTestScalars,
                                .loss = loss,
                                .nll = nll});
-    for (int64_t r = 0; r < 2; ++r) {
+    for (int64_t r = 0; r < rows; ++r) {
       double sum = 0;
       for (int64_t c = 0; c < vocabulary; ++c) sum += std::exp(x[r * padded + c]);
       EXPECT_NEAR(values(nll)[r], std::log(sum) - x[r * padded + targets[r]], 1e-5);

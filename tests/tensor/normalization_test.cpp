@@ -27,7 +27,7 @@ struct Norm {
   // The given gradients, with what forward read and saved.
   void backward(Workspace& w, ops::NormBackward a) const {
     a.x = x, a.gamma = gamma, a.mean = mean, a.rstd = rstd, a.kind = kind;
-    a.partial = w.nans({ops::kNormPartials, 2, x.cols()});
+    if (a.partial.empty()) a.partial = w.nans({ops::kNormPartials, 2, x.cols()});
     ops::norm_backward(w.ctx, a);
   }
 };
@@ -71,6 +71,28 @@ TEST(Norm, BackwardMatchesFiniteDifferences) {
     expect_close(d_x, want_x, tolerance(cols, 4), "d_x");
     expect_close(d_gamma, want_gamma, tolerance(rows, 2), "d_gamma");
     if (!d_beta.empty()) expect_close(d_beta, want_beta, tolerance(rows, 2), "d_beta");
+  });
+}
+
+TEST(Norm, SumsLeftForLaterHaveTheSameBits) {
+  on_every_norm([](Workspace& w, int64_t rows, int64_t cols, NormKind kind) {
+    const Norm n(w, rows, cols, kind);
+    const Tensor d_y = w.random_slice(rows, cols), partial = w.nans({ops::kNormPartials, 2, cols});
+    const auto gradient_of = [&](const Tensor& of) { return of.empty() ? Tensor() : w.filled({cols}, 1); };
+    const Tensor d_gamma = gradient_of(n.gamma), d_beta = gradient_of(n.beta);
+    const Tensor later_gamma = gradient_of(n.gamma), later_beta = gradient_of(n.beta);
+    n.backward(w, {.d_y = d_y, .d_x = w.nan_slice(rows, cols), .d_gamma = d_gamma, .d_beta = d_beta});
+    n.backward(w, {.d_y = d_y,
+                   .d_x = w.nan_slice(rows, cols),
+                   .d_gamma = later_gamma,
+                   .d_beta = later_beta,
+                   .partial = partial,
+                   .sums_later = true});
+    EXPECT_EQ(values(later_gamma), std::vector<float>(static_cast<size_t>(cols), 1));
+    ops::norm_sums(w.ctx,
+                   {.norms = {ops::NormSums::Norm{.partial = partial, .d_gamma = later_gamma, .d_beta = later_beta}}});
+    EXPECT_EQ(bytes_of(later_gamma), bytes_of(d_gamma));
+    EXPECT_EQ(d_beta.empty() ? "" : bytes_of(later_beta), d_beta.empty() ? "" : bytes_of(d_beta));
   });
 }
 
