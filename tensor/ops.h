@@ -245,9 +245,9 @@ struct AttentionForward {
 struct AttentionBackward {
   Tensor q, k, v;
   SequenceRanges q_rows, k_rows;  // on a GPU with `of_row`, and `pieces` of the queries
-  Tensor y, lse;         // as forward wrote them
-  Tensor d_y;            // [Rq, N*K]
-  Tensor d_q, d_k, d_v;  // out (=); may be column slices of one fused tensor
+  Tensor y, lse;                  // as forward wrote them
+  Tensor d_y;                     // [Rq, N*K]
+  Tensor d_q, d_k, d_v;           // out (=); may be column slices of one fused tensor
   int64_t heads = 1, kv_heads = 0;
   bool causal = false;
   float scale = 1;

@@ -38,12 +38,11 @@ void compare_sum_squares(RandomArguments& r, OpComparison& devices) {
 
 void compare_embedding_forward(RandomArguments& r, OpComparison& devices) {
   const int64_t vocabulary = r.one_of<int64_t>({1, 40}), rows = r.rows(), cols = r.cols(), first = r.from(0, 5);
-  devices.expect_same(weft::ops::embedding_forward,
-                      {.ids = r.ids(rows, -1, first + vocabulary + 2),
-                       .table = r.matrix(vocabulary, cols),
-                       .first_id = first,
-                       .scale = 3,
-                       .y = r.matrix(rows, cols)});
+  devices.expect_same(weft::ops::embedding_forward, {.ids = r.ids(rows, -1, first + vocabulary + 2),
+                                                     .table = r.matrix(vocabulary, cols),
+                                                     .first_id = first,
+                                                     .scale = 3,
+                                                     .y = r.matrix(rows, cols)});
 }
 
 void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
