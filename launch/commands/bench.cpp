@@ -21,6 +21,7 @@ Measures for about 20 seconds, without a corpus:
   ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
   a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
   tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
+  prediction       on one A100, H100 or H200, each op beside what --model says, the greatest difference first
   all-reduce       gigabytes a second, with several ranks
 
   weft bench                                       the base model, one block of 1536 rows a rank

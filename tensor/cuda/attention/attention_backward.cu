@@ -43,7 +43,7 @@ __device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) 
   return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
 }
 
-constexpr unsigned kMostPieces = 4096;  // at once
+constexpr unsigned kMostPieces = 4096;  // that begin at once; a grid has at most 65535 blocks in y
 
 // f32 has room for half of a piece.
 template <typename T>

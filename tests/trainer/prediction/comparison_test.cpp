@@ -66,7 +66,5 @@ TEST(Comparison, KnowsGpusByTheirNames) {
   EXPECT_EQ(gpu_kind_of("NVIDIA GeForce RTX 4090"), GpuKind::none);
 }
 
-TEST(Comparison, IsNotMadeOnACpu) { EXPECT_EQ(predicted_gpu(as_predicted(small_run())), GpuKind::none); }
-
 }  // namespace
 }  // namespace weft::testing
