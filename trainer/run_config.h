@@ -66,6 +66,7 @@ struct TrainConfig {
   double divergence_rise = 1;
   bool recompute = false;
   CudaGraph cuda_graph = CudaGraph::automatic;
+  bool tune_gemm = false;
   bool fresh = false;
   bool allow_changes = false;
 
@@ -96,6 +97,9 @@ struct TrainConfig {
     v("cuda_graph", cuda_graph,
       "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches: auto (on "
       "GPUs, with NCCL between ranks), true or false");
+    v("tune_gemm", tune_gemm,
+      "GPUs: before the first step, time the algorithms of each matrix product, and its epilogue against separate "
+      "passes; the run's folder keeps the choices (tuned_gemms), which may differ between runs in the last bits");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("on_divergence", on_divergence,
       "when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "

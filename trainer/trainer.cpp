@@ -33,6 +33,13 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
   return mesh.world().size() > 1 && (mesh.device() == Device::cpu || stages(mesh.own(), config.parallel.communication));
 }
 
+// Of a full block's shape, with one pair without tokens.
+Block empty_block(const BatchConfig& batch) {
+  BlockBuilder builder(batch.source_rows, batch.rows);
+  builder.add({}, {});
+  return builder.finish(0);
+}
+
 std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
   return {{"model", "", params.values()},
           {"optimizer", "adam.m.", optimizer.first_moment()},
@@ -79,6 +86,17 @@ Pass Trainer::pass(bool training) {
           .training = training,
           .recompute = config_.train.recompute,
           .fixed_shapes = training && graphs_.enabled()};
+}
+
+std::string Trainer::tune_gemms(const std::string& known) {
+  const std::string own = ctx_.runtime().tune(known, [&] {
+    Pass p = pass(/*training=*/true);
+    scalars_.set(ctx_, {.loss_scale = 1});
+    const DeviceBatch batch = load_batch(p, empty_block(config_.batch));
+    replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, nullptr);
+  });
+  const std::string chosen = mesh_.world().broadcast_string(own, /*root=*/0);
+  return ctx_.runtime().tune(chosen, [] {});
 }
 
 StepReport Trainer::step(StopRequest request) {
@@ -233,18 +251,21 @@ void Trainer::load_parameters(const std::string& checkpoint, bool verified) {
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }
 
+void require_gpu_to_tune(const RunConfig& config, Device device) {
+  require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
+          "train.tune_gemm times matrix products on GPUs, but this run computes on CPUs: leave it out");
+}
+
 int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
 
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry) {
   ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision), dry.device());
   Transformer model(config.model, params, /*num_positions=*/1);
   Arena arena(dry.device());
-  BlockBuilder builder(config.batch.source_rows, config.batch.rows);
-  builder.add({}, {});
   Pass p{.ctx = dry, .arena = arena, .tp = tp, .training = true, .recompute = config.train.recompute};
   const StepSums sums(dry.device());
   const RowLoss rows =
-      model.loss_and_gradients(p, load_batch(p, builder.finish(0)), config.train.label_smoothing, nullptr);
+      model.loss_and_gradients(p, load_batch(p, empty_block(config.batch)), config.train.label_smoothing, nullptr);
   ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
   return arena.high_water();

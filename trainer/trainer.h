@@ -42,6 +42,10 @@ class Trainer {
   // ranks construct one together. Without data.train there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
+  // Before the first step: times the matrix products that `known` does not hold, on an empty block. Returns what the
+  // main rank chose, for the next start; all ranks compute with it. All ranks call it, with the same `known`.
+  std::string tune_gemms(const std::string& known);
+
   StepReport step(StopRequest request = StopRequest::none);  // `request`: this rank's
   // A step on this rank's blocks, with the token counts of all ranks.
   StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
@@ -95,6 +99,9 @@ class Trainer {
 // Bytes that the forward and backward pass of one block need on this rank, measured by a dry run.
 // `dry`, a context for dry runs, records the scratch memory of a step's ops.
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
+
+// Throws an Error of kind usage if the run is to tune (train.tune_gemm) what only GPUs have.
+void require_gpu_to_tune(const RunConfig& config, Device device);
 
 int64_t longest_row(const BatchConfig& batch);  // largest number of positions in a block, on either side
 

@@ -56,6 +56,9 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
   options.add("cuda_graph", into.config.train.cuda_graph,
               "GPUs: replay steps as CUDA graphs: auto, true or false, see train.cuda_graph");
+  options.add(
+      "tune_gemm", into.config.train.tune_gemm,
+      "GPUs: time the ways of each matrix product first and measure steps with the fastest, see train.tune_gemm");
   options.add("vocabulary", into.vocabulary,
               "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");

@@ -37,6 +37,7 @@ Json config_json(const BenchReport& r) {
           {"blocks", c.batch.blocks},
           {"dropout", c.model.dropout},
           {"cuda_graph", c.train.cuda_graph == CudaGraph::on},
+          {"tune_gemm", c.train.tune_gemm},
           {"dp", c.parallel.dp},
           {"tp", c.parallel.tp}};
 }

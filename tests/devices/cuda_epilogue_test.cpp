@@ -4,10 +4,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <regex>
 
 #include "tensor/half.h"
 #include "tests/devices/random_arguments.h"
 #include "tests/support/compare.h"
+#include "tests/support/errors.h"
 #include "tests/tensor/on_device.h"
 
 namespace weft::testing {
@@ -74,15 +76,15 @@ class CudaEndings : public CudaEpilogue {
       const std::vector<double> v = doubles(t);
       all.insert(all.end(), v.begin(), v.end());
     };
-    for (const Activation activation : {Activation::relu, Activation::gelu_tanh}) {
-      const Tensor c = r_.matrix(m, n), d = r_.matrix(m, n), kept = saved(activation, c);
-      ops::gemm(ctx, {.a = a_, .b = b_, .c = c, .epilogue = {Kind::activate, activation, kept}});
-      ops::gemm(ctx, {.a = a_, .b = b_, .c = d, .epilogue = {Kind::differentiate, activation, kept}});
-      keep(c), keep(d);
+    for (const auto& [activation, kept] : {std::pair{Activation::relu, bits_}, {Activation::gelu_tanh, inputs_}}) {
+      ops::gemm(ctx, {.a = a_, .b = b_, .c = c_, .epilogue = {Kind::activate, activation, kept}});
+      ops::gemm(ctx, {.a = a_, .b = b_, .c = d_, .epilogue = {Kind::differentiate, activation, kept}});
+      keep(c_), keep(d_);
     }
-    const Tensor d_weight = r_.floats({k, k}, 0), d_bias = r_.floats({k}, 0);
-    ops::gemm(ctx, {.a = a_, .b = x_, .c = d_weight, .trans_a = true, .accumulate = true, .d_bias = d_bias});
-    keep(d_weight), keep(d_bias);
+    ops::fill(ctx, {.x = d_weight_});
+    ops::fill(ctx, {.x = d_bias_});
+    ops::gemm(ctx, {.a = a_, .b = x_, .c = d_weight_, .trans_a = true, .accumulate = true, .d_bias = d_bias_});
+    keep(d_weight_), keep(d_bias_);
     return all;
   }
   // Results of a context whose first GEMM reads this variable from the environment.
@@ -95,12 +97,53 @@ class CudaEndings : public CudaEpilogue {
   }
 
   static constexpr int64_t m = 24, n = 40, k = 128;
-  RandomArguments r_{1, DType::bf16};
-  const Tensor a_ = r_.matrix(m, k), b_ = r_.matrix(k, n), x_ = r_.matrix(m, k);
+  static constexpr DType kType = DType::bf16;
+  RandomArguments r_{1, kType};  // contiguous matrices: cuBLASLt has its epilogues for them
+  const Tensor a_ = r_.tensor({m, k}, kType), b_ = r_.tensor({k, n}, kType), x_ = r_.tensor({m, k}, kType),
+               c_ = r_.tensor({m, n}, kType), d_ = r_.tensor({m, n}, kType), d_weight_ = r_.floats({k, k}),
+               d_bias_ = r_.floats({k}), bits_ = saved(Activation::relu, c_),
+               inputs_ = saved(Activation::gelu_tanh, c_);
 };
 
 TEST_F(CudaEndings, AreTheSameWhenTuned) {
-  expect_close_in_norm(results_with("WEFT_TUNE_GEMM"), results(ctx_), 0x1p-8);
+  const std::vector<double> want = results(ctx_);
+  Context tuned(Device::cuda), next(Device::cuda);
+  const std::string chosen = tuned.runtime().tune("", [&] { results(tuned); });
+  const std::vector<double> got = results(tuned);
+  expect_close_in_norm(got, want, 0x1p-8);
+  EXPECT_EQ(next.runtime().tune(chosen, [&] { results(next); }), chosen) << "nothing is left to time";
+  EXPECT_EQ(results(next), got);
+}
+
+// GELU after a product that was rounded to bf16 differs from GELU inside the product.
+TEST_F(CudaEndings, AreSeparatePassesWhereThatIsChosen) {
+  const auto results_as = [&](const char* way) {
+    Context ctx(Device::cuda);
+    std::string choices = ctx.runtime().tune("", [&] { results(ctx); });
+    choices = std::regex_replace(choices, std::regex("[0-9]\t(fused|separate)\n"), fmt::format("0\t{}\n", way));
+    EXPECT_EQ(ctx.runtime().tune(choices, [] {}), choices);
+    return results(ctx);
+  };
+  const std::vector<double> fused = results_as("fused"), separate = results_as("separate");
+  EXPECT_EQ(fused, results(ctx_));
+  EXPECT_NE(separate, fused);
+  expect_close_in_norm(separate, fused, 0x1p-8);
+}
+
+TEST_F(CudaEndings, AreTimedAnewOnAnotherDevice) {
+  const std::string chosen = ctx_.runtime().tune("", [&] { results(ctx_); });
+  const std::string elsewhere = "Another " + chosen, none = ctx_.runtime().tune(elsewhere, [] {});
+  EXPECT_EQ(none, chosen.substr(0, chosen.find('\n') + 1));
+}
+
+TEST_F(CudaEndings, RefuseDamagedChoices) {
+  const std::string chosen = ctx_.runtime().tune("", [&] { results(ctx_); });
+  const size_t last = chosen.rfind('\t');
+  for (const std::string& damaged : {chosen.substr(0, last), chosen.substr(0, last) + "\tmelted\n",
+                                     chosen.substr(0, last - 1) + "9\tfused\n", chosen + "\n"}) {
+    const std::string message = message_of(ErrorKind::io, [&] { ctx_.runtime().tune(damaged, [] {}); });
+    EXPECT_NE(message.find("are damaged"), std::string::npos) << message;
+  }
 }
 
 // Only the emulated library reads the variable; on a GPU both results are the same.

@@ -9,6 +9,7 @@
 #include "tensor/error.h"
 #include "trainer/plan/precision.h"
 #include "trainer/step_graphs.h"
+#include "trainer/trainer.h"
 
 namespace weft {
 namespace {
@@ -70,6 +71,7 @@ double BenchReport::rank_peak() const {
 }
 
 BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own) {
+  require_gpu_to_tune(config, own.device);
   const MachineLoad load;
   Context ctx(own.device);
   const bool on_cpu = own.device == Device::cpu;

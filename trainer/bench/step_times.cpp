@@ -114,6 +114,7 @@ StepTimes measure_steps(const RunConfig& config, Communicator& world, double sec
   const std::unique_ptr<Communicator> traced = make_traced_communicator(world, trace);
   const Mesh mesh(*traced, config.parallel, own);
   Trainer trainer(config, mesh);
+  if (config.train.tune_gemm) trainer.tune_gemms("");
   if (waits) trainer.replica().context().set_trace(&trace);
   const Step step = synthetic_step(config, mesh.dp().rank(), mesh.dp().size());
   const double flops = mesh.dp().sum(training_flops(config.model, step.blocks));

@@ -16,6 +16,7 @@
 #include "trainer/plan/run_plan.h"
 #include "trainer/step_graphs.h"
 #include "trainer/train_state.h"
+#include "trainer/trainer.h"
 
 namespace weft {
 namespace {
@@ -60,6 +61,7 @@ PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, cons
       require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text);
   });
   require_communication(own.device, config.parallel.communication);
+  require_gpu_to_tune(config, own.device);
   run.config.train.cuda_graph = choose_graphs(config, own);
   return run;
 }

@@ -237,6 +237,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("memory", describe(memory, storage));
   if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
   if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
+  if (c.train.tune_gemm) row("", "matrix products are timed before the first step: train.tune_gemm");
   row("output", c.train.output);
   if (const std::string notice = stop_notice(); !notice.empty()) row("signals", notice);
   return s;

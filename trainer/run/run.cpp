@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,7 @@ class Run {
   bool is_main_rank() const { return mesh_.world().is_main_rank(); }
   void open_folder();
   void take_initial_values();
+  void tune_gemms();
   void start(const std::string& resume_from);
   void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
@@ -97,6 +99,23 @@ void Run::take_initial_values() {
   log_.message(fmt::format("starting with the parameters of {}", from));
 }
 
+// Another start would choose differently: the folder keeps the choices.
+void Run::tune_gemms() {
+  const std::string file = config_.train.output + "/tuned_gemms";
+  const ErrorFrame frame(fmt::format("while timing matrix products for {}", file));
+  std::string kept;
+  all_or_none(mesh_.world(), [&] {
+    if (is_main_rank() && std::filesystem::exists(file)) kept = read_file(file);
+  });
+  kept = mesh_.world().broadcast_string(kept, /*root=*/0);
+  const std::string chosen = trainer_->tune_gemms(kept), device = chosen.substr(0, chosen.find('\n'));
+  all_or_none(mesh_.world(), [&] {
+    if (is_main_rank() && chosen != kept) write_file_atomically(file, chosen);
+  });
+  if (!kept.empty() && !kept.starts_with(device))
+    log_.message(fmt::format("{} is of another GPU or cuBLASLt: timed the matrix products again, on {}", file, device));
+}
+
 void Run::start(const std::string& resume_from) {
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
@@ -107,6 +126,7 @@ void Run::start(const std::string& resume_from) {
     write_file_atomically(folder_->config(), config_text_);
     log_.open(folder_->log(), state_.step, state_.validation_due);
   });
+  if (config_.train.tune_gemm) tune_gemms();
   if (resume_from.empty()) return;
   checkpoints_->resume_from(resume_from, state_);
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);

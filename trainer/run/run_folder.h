@@ -1,5 +1,5 @@
-// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, finished; used by one run
-// at a time.
+// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, tuned_gemms, finished; used by
+// one run at a time.
 //
 // Only world rank 0 makes one; all ranks write checkpoints in it. Errors are of kind io, or usage if another run holds
 // the folder.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <string_view>
+#include <limits>
 
+#include "tensor/cuda/gemm/gemm_tuning.h"
 #include "tensor/cuda/runtime/runtime.h"
 #include "tensor/error.h"
 
@@ -19,14 +19,6 @@ uint32_t alignment_of(const void* address) {  // in bytes; above 256 cuBLASLt ma
   constexpr uintptr_t kMost = 256;
   const auto bits = reinterpret_cast<uintptr_t>(address) | kMost;
   return static_cast<uint32_t>(bits & (~bits + 1));
-}
-
-bool is_wanted(const char* setting) {
-  const char* const found = std::getenv(setting);
-  const std::string_view value = found == nullptr ? "" : found;
-  if (value != "" && value != "0" && value != "1")
-    fail(ErrorKind::usage, fmt::format("{} is {}, expected 1 or 0", setting, printable(value, 40)));
-  return value == "1";
 }
 
 GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
@@ -81,16 +73,20 @@ bool has_epilogue(const ops::Gemm& a) {
   return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
 }
 
-// One call of cuBLASLt, if it supports everything that `a` requests.
+void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key);
+
+// One call of cuBLASLt, if it supports everything that `a` requests and is not chosen to be slower than passes.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
-  if (!run.gemm) run.gemm = std::make_unique<GemmPlans>();
+  if (!run.gemm) run.gemm = std::make_unique<GemmPlans>(GemmChoices(""));
   const GemmQueue queue{run.gemm->library(), run.stream_, run.scratch<void>(Runtime::kProduct)};
   const Tensor bias = bias_of(run, a);
   const GemmOperands operands{
       .a = a.a.data, .b = a.b.matrix.data, .bias = bias.data, .saved = a.epilogue.saved.data, .c = a.c.data};
-  GemmPlan* const plan = run.gemm->find(a, operands, queue);
+  const GemmKey key = key_of(a, operands);
+  if (run.gemm->must_tune(key)) tune(ctx, a, key);
+  GemmPlan* const plan = run.gemm->find(key, operands, queue);
   if (plan == nullptr) return false;
   if (rounds_bias(a)) cast(ctx, {.x = a.bias, .y = bias});
   if (!plan->run(queue, operands)) return false;
@@ -127,17 +123,57 @@ void multiply_in_parts(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
+// Takes the fastest of cuBLASLt's proposals and, where there is an epilogue, of separate passes after the fastest
+// product without it. Leaves any values in the operands that `a` writes.
+void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
+  Runtime& run = runtime(ctx);
+  GemmChoice best;
+  float least = std::numeric_limits<float>::infinity();
+  const auto consider = [&](GemmChoice choice, const auto& work) {
+    run.gemm->choose(key, choice);
+    const float took = time_on_gpu(run, work);
+    if (took < least) least = took, best = choice;
+  };
+  for (size_t i = 0; i < kMostProposals; ++i) consider({.proposal = i}, [&] { return multiply_at_once(ctx, a); });
+  if (a.epilogue.kind != Kind::none || !a.d_bias.empty()) {
+    consider({.separate = true}, [&] {
+      multiply_in_parts(ctx, a);
+      return true;
+    });
+  }
+  run.gemm->choose(key, best);
+}
+
 }  // namespace
 
-GemmPlans::GemmPlans() : tune_(is_wanted("WEFT_TUNE_GEMM")) { check(cublasLtCreate(&library_), "cublasLtCreate"); }
+GemmPlans::GemmPlans(const GemmChoices& choices) : choices_(choices) {
+  check(cublasLtCreate(&library_), "cublasLtCreate");
+}
 
 GemmPlans::~GemmPlans() { (void)cublasLtDestroy(library_); }
 
-GemmPlan* GemmPlans::find(const ops::Gemm& a, const GemmOperands& operands, const GemmQueue& queue) {
-  const GemmKey key = key_of(a, operands);
-  auto found = plans_.find(key);
-  if (found == plans_.end()) found = plans_.try_emplace(key, queue, key, operands, tune_).first;
-  return found->second.is_possible() ? &found->second : nullptr;
+GemmPlan* GemmPlans::find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue) {
+  const auto [found, is_new] = plans_.try_emplace(key);
+  std::optional<GemmPlan>& plan = found->second;
+  if (is_new) {
+    const GemmChoice* const chosen = choices_.find(key);
+    const GemmChoice choice = chosen == nullptr ? GemmChoice{} : *chosen;
+    if (!choice.separate) plan.emplace(queue, key, operands, choice.proposal);
+  }
+  return plan && plan->is_possible() ? &*plan : nullptr;
+}
+
+void GemmPlans::choose(const GemmKey& key, GemmChoice choice) {
+  choices_.set(key, choice);
+  plans_.erase(key);
+}
+
+std::string Runtime::tune(const std::string& known, const std::function<void()>& work) {
+  gemm = std::make_unique<GemmPlans>(GemmChoices(known));
+  gemm->set_tuning(true);
+  work();
+  gemm->set_tuning(false);
+  return gemm->choices().text();
 }
 
 void measure(Context& ctx, const ops::Gemm& a) {

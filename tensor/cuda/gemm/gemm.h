@@ -1,33 +1,42 @@
 // tensor/cuda/gemm/gemm.h: GEMMs with cuBLASLt; each kind is planned once and cached.
 //
-// A plan's algorithm is the first that cuBLASLt's heuristic proposes. It depends only on the GEMM, the
-// library and the GPU's model, so ranks and resumed runs compute the same bits. With WEFT_TUNE_GEMM=1 in the
-// environment, the first few candidates are timed when a GEMM is first used, and the fastest is taken: two
-// runs may then choose differently and differ in the last bits. Either way sums have one fixed order, and f32
-// is multiplied as f32, not as TF32.
+// A plan's algorithm is the first that cuBLASLt's heuristic proposes, with cuBLASLt's epilogue where it has one.
+// That depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the same bits.
+// Tuning (Context::Runtime::tune) times all proposals, and our own passes against the epilogue: choices that differ
+// from one time to another, so a run keeps them (gemm_choices.h). Either way sums have one fixed order, and f32 is
+// multiplied as f32, not as TF32.
 #pragma once
 
 #include <map>
+#include <optional>
 
+#include "tensor/cuda/gemm/gemm_choices.h"
 #include "tensor/cuda/gemm/gemm_plan.h"
 
 namespace weft::cuda {
 
 class GemmPlans {  // of one GPU; used by one thread at a time
  public:
-  GemmPlans();
+  explicit GemmPlans(const GemmChoices& choices);
   ~GemmPlans();
   GemmPlans(const GemmPlans&) = delete;
   GemmPlans& operator=(const GemmPlans&) = delete;
 
-  // cuBLASLt's plan for all of `a` in one call, made on first use; nullptr if there is none.
-  GemmPlan* find(const ops::Gemm& a, const GemmOperands& operands, const GemmQueue& queue);
+  // cuBLASLt's plan for all of `key` in one call, made on first use; nullptr if there is none or it is chosen not
+  // to be used.
+  GemmPlan* find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue);
   cublasLtHandle_t library() const { return library_; }
+
+  const GemmChoices& choices() const { return choices_; }
+  void choose(const GemmKey& key, GemmChoice choice);  // replaces the plan
+  void set_tuning(bool on) { tuning_ = on; }
+  bool must_tune(const GemmKey& key) const { return tuning_ && choices_.find(key) == nullptr; }
 
  private:
   cublasLtHandle_t library_ = nullptr;
-  bool tune_;
-  std::map<GemmKey, GemmPlan> plans_;
+  GemmChoices choices_;
+  bool tuning_ = false;
+  std::map<GemmKey, std::optional<GemmPlan>> plans_;
 };
 
 }  // namespace weft::cuda

@@ -84,13 +84,13 @@ int64_t saved_stride(Activation activation, int64_t cols) {
   return (cols + multiple - 1) / multiple * multiple;
 }
 
-GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune)
+GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, size_t proposal)
     : beta_(key.accumulate ? 1.0f : 0.0f),
       bias_(key.bias || key.d_bias),
       saves_(key.saves),
       ends_(epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT) {
   describe(key, like);
-  choose(queue, key, tune);
+  take(queue, key, proposal);
 }
 
 void GemmPlan::describe(const GemmKey& key, const GemmOperands& like) {
@@ -111,31 +111,27 @@ void GemmPlan::point_to(const GemmOperands& operands) {
   if (saves_) set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.saved);
 }
 
-void GemmPlan::choose(const GemmQueue& queue, const GemmKey& key, bool tune) {
-  constexpr int kMostCandidates = 4;
-  std::array<cublasLtMatmulHeuristicResult_t, kMostCandidates> candidates{};
+void GemmPlan::take(const GemmQueue& queue, const GemmKey& key, size_t proposal) {
+  std::array<cublasLtMatmulHeuristicResult_t, kMostProposals> proposals{};
   cublasLtMatmulPreferenceOpaque_t preference = preference_for(key);
   int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_, &preference,
-                                     tune ? kMostCandidates : 1, candidates.data(), &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_,
+                                                               &preference, kMostProposals, proposals.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, ends_)) return;
   check(status, description(key).c_str());
-  size_t count = 0;
-  while (count < static_cast<size_t>(found) && candidates[count].state == CUBLAS_STATUS_SUCCESS) ++count;
-  if (count == 0) return;
-  is_possible_ = true;
-  const auto run_one = [&](size_t i, const GemmOperands& operands) { return run(queue, operands, candidates[i].algo); };
-  algorithm_ = candidates[count == 1 ? 0 : fastest_candidate(queue, key, count, run_one)].algo;
+  if (proposal >= static_cast<size_t>(found)) return;
+  is_possible_ = proposals[proposal].state == CUBLAS_STATUS_SUCCESS;
+  algorithm_ = proposals[proposal].algo;
 }
 
-bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm) {
+bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands) {
   const float alpha = 1;
   point_to(operands);
   const cublasStatus_t status =
       cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
-                     operands.c, &c_, &algorithm, queue.workspace, kGemmWorkspaceBytes, queue.stream);
-  if (is_refusal(status, ends_)) return false;
+                     operands.c, &c_, &algorithm_, queue.workspace, kGemmWorkspaceBytes, queue.stream);
+  is_possible_ = !is_refusal(status, ends_);
+  if (!is_possible_) return false;
   check(status, "GEMM");
   note_launch("gemm");
   return true;

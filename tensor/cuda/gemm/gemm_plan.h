@@ -10,7 +10,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "tensor/ops.h"
@@ -18,6 +17,7 @@
 namespace weft::cuda {
 
 inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // the most that cuBLASLt requests on H100
+inline constexpr int kMostProposals = 4;                         // algorithms that cuBLASLt is asked for
 
 struct GemmKey {  // everything that the choice of an algorithm depends on
   int64_t m, n, k, a_stride, b_stride, c_stride;
@@ -49,24 +49,21 @@ struct GemmQueue {  // where GEMMs are enqueued
 
 class GemmPlan {
  public:
-  // `like`: operands as in the real calls; their addresses give the alignment. `tune`: time candidates
-  // instead of taking the heuristic's first.
-  GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, bool tune);
+  // `like`: operands as in the real calls; their addresses give the alignment. `proposal`: which of cuBLASLt's
+  // proposals to take.
+  GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, size_t proposal);
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has an algorithm for this GEMM
+  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has so many algorithms for this GEMM
   // Returns false, and stays impossible, if cuBLASLt now rejects an algorithm that it proposed for an
   // epilogue.
-  bool run(const GemmQueue& queue, const GemmOperands& operands) {
-    return is_possible_ = run(queue, operands, algorithm_);
-  }
+  bool run(const GemmQueue& queue, const GemmOperands& operands);
 
  private:
   void describe(const GemmKey& key, const GemmOperands& like);
   void point_to(const GemmOperands& operands);
-  void choose(const GemmQueue& queue, const GemmKey& key, bool tune);
-  bool run(const GemmQueue& queue, const GemmOperands& operands, const cublasLtMatmulAlgo_t& algorithm);
+  void take(const GemmQueue& queue, const GemmKey& key, size_t proposal);
 
   cublasLtMatmulDescOpaque_t operation_;
   cublasLtMatrixLayoutOpaque_t a_, b_, c_;
@@ -74,11 +71,6 @@ class GemmPlan {
   float beta_;  // factor of c before the result is added: 0 or 1
   bool bias_, saves_, ends_, is_possible_ = false;
 };
-
-// gemm_tuning.cpp: the fastest of `count` candidates, each run a few times on its own operands; rejected ones
-// are skipped. Returns the first if all are rejected.
-size_t fastest_candidate(const GemmQueue& queue, const GemmKey& key, size_t count,
-                         const std::function<bool(size_t candidate, const GemmOperands&)>& run);
 
 void check(cublasStatus_t status, const char* what);  // throws an Error if a cuBLASLt call failed
 

@@ -53,7 +53,8 @@ struct Runtime final : Context::Runtime {
   void* stream() const override { return stream_; }
   void begin_range(const char* name) override;
   void end_range() override;
-  std::unique_ptr<Recording> record(const std::function<void()>& work) override;  // graph.cpp
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;           // graph.cpp
+  std::string tune(const std::string& known, const std::function<void()>& work) override;  // gemm/gemm.cpp
 
   enum Use { kEmbedding, kReduction, kProduct, kBias, kNumUses };
   void reserve(Use use, size_t bytes);

@@ -91,6 +91,7 @@ TEST(Bench, SaysWhatItMeasured) {
                          {"blocks", 2},
                          {"dropout", 0.25},
                          {"cuda_graph", false},
+                         {"tune_gemm", false},
                          {"dp", 1},
                          {"tp", 1},
                          {"parameters", config.at("parameters")}};

@@ -1,0 +1,14 @@
+// tensor/cuda/gemm/gemm_tuning.h: times ways to compute a GEMM.
+#pragma once
+
+#include <functional>
+
+#include "tensor/cuda/runtime/runtime.h"
+
+namespace weft::cuda {
+
+// Milliseconds that the GPU needs for `work`, without the host's for its launches; infinite if work() returns
+// false. `work` runs many times on the same operands.
+float time_on_gpu(Runtime& run, const std::function<bool()>& work);
+
+}  // namespace weft::cuda
