@@ -40,9 +40,10 @@ class Context {
     virtual void begin_range(const char*) {}
     virtual void end_range() {}
 
-    // Runs work() to find the fastest way of each GEMM in it that `known` has not; what it computes is lost. From now
-    // on both are used. Returns them, for `known` of another start or rank: which way is fastest differs from one time
-    // to another, and so do the last bits of results. Returns "" if the device has one way only.
+    // Runs work() to find the fastest way of each GEMM in it that `known` has not, and leaves arbitrary values in what
+    // work() writes. From now on the known and the new choices are used; no Recording may exist yet. Returns them, for
+    // `known` of another start or rank: which way is fastest differs from one time to another, and so do the last bits
+    // of results. Returns "" if the device has one way only.
     virtual std::string tune(const std::string& known, const std::function<void()>& work) {
       static_cast<void>(known), static_cast<void>(work);
       return "";

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +19,7 @@
 #include "trainer/run/run_checkpoints.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
+#include "trainer/run/tuned_gemms.h"
 
 namespace weft {
 namespace {
@@ -33,8 +33,8 @@ class Run {
   bool is_main_rank() const { return mesh_.world().is_main_rank(); }
   void open_folder();
   void take_initial_values();
-  void tune_gemms();
-  void start(const std::string& resume_from);
+  void tune_gemms(const std::string& kept);
+  void start(const std::string& resume_from, const std::string& kept_gemms);
   void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
   bool finished(StopRequest request) const;
@@ -76,6 +76,8 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   if (is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
   const std::string tight_fit = require_fit_on_gpus(run, mesh);
   if (!tight_fit.empty()) log_.message(tight_fit);
+  const std::string kept_gemms = all_or_none(
+      world, [&] { return config_.train.tune_gemm && is_main_rank() ? read_tuned_gemms(config_.train.output) : ""; });
   trainer_ = all_or_none(world, [&] { return std::make_unique<Trainer>(config_, mesh); });
   checkpoints_ = std::make_unique<RunCheckpoints>(config_, config_text_, world, *trainer_, log_);
   validation_ = all_or_none(world, [&] {
@@ -83,7 +85,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   });
   if (run.resume_from.empty()) take_initial_values();
   if (is_new) open_folder();
-  start(run.resume_from);
+  start(run.resume_from, kept_gemms);
 }
 
 void Run::open_folder() {
@@ -100,23 +102,20 @@ void Run::take_initial_values() {
 }
 
 // Another start would choose differently: the folder keeps the choices.
-void Run::tune_gemms() {
-  const std::string file = config_.train.output + "/tuned_gemms";
-  const ErrorFrame frame(fmt::format("while timing matrix products for {}", file));
-  std::string kept;
+void Run::tune_gemms(const std::string& kept) {
+  const std::string known = mesh_.world().broadcast_string(kept, /*root=*/0);
+  const std::string chosen = trainer_->tune_gemms(known);
+  if (chosen == known) return;
   all_or_none(mesh_.world(), [&] {
-    if (is_main_rank() && std::filesystem::exists(file)) kept = read_file(file);
+    if (is_main_rank()) write_tuned_gemms(config_.train.output, chosen);
   });
-  kept = mesh_.world().broadcast_string(kept, /*root=*/0);
-  const std::string chosen = trainer_->tune_gemms(kept), device = chosen.substr(0, chosen.find('\n'));
-  all_or_none(mesh_.world(), [&] {
-    if (is_main_rank() && chosen != kept) write_file_atomically(file, chosen);
-  });
-  if (!kept.empty() && !kept.starts_with(device))
-    log_.message(fmt::format("{} is of another GPU or cuBLASLt: timed the matrix products again, on {}", file, device));
+  const bool same_device = known.starts_with(chosen.substr(0, chosen.find('\n') + 1));
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  log_.message(fmt::format("timed {} matrix products{}", lines(chosen) - (same_device ? lines(known) : 1),
+                           known.empty() || same_device ? "" : ": the GPU or cuBLASLt is another than before"));
 }
 
-void Run::start(const std::string& resume_from) {
+void Run::start(const std::string& resume_from, const std::string& kept_gemms) {
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
@@ -126,11 +125,14 @@ void Run::start(const std::string& resume_from) {
     write_file_atomically(folder_->config(), config_text_);
     log_.open(folder_->log(), state_.step, state_.validation_due);
   });
-  if (config_.train.tune_gemm) tune_gemms();
+  if (config_.train.tune_gemm) tune_gemms(kept_gemms);
   if (resume_from.empty()) return;
   checkpoints_->resume_from(resume_from, state_);
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);
-  log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, state_.cursor.epoch));
+  if (is_main_rank()) {  // whose streams include the next one
+    const int64_t epoch = state_.cursor.streams.at(state_.cursor.next_stream).epoch;
+    log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, epoch));
+  }
   all_or_none(mesh_.world(), [&] {
     if (is_main_rank()) report_changed_options(resume_from);
   });

@@ -75,7 +75,7 @@ bool has_epilogue(const ops::Gemm& a) {
 
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key);
 
-// One call of cuBLASLt, if it supports everything that `a` requests and is not chosen to be slower than passes.
+// One call of cuBLASLt, if it supports everything that `a` requests and separate passes are not chosen.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
@@ -153,14 +153,15 @@ GemmPlans::GemmPlans(const GemmChoices& choices) : choices_(choices) {
 GemmPlans::~GemmPlans() { (void)cublasLtDestroy(library_); }
 
 GemmPlan* GemmPlans::find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue) {
-  const auto [found, is_new] = plans_.try_emplace(key);
-  std::optional<GemmPlan>& plan = found->second;
-  if (is_new) {
+  auto found = plans_.find(key);
+  if (found == plans_.end()) {
     const GemmChoice* const chosen = choices_.find(key);
     const GemmChoice choice = chosen == nullptr ? GemmChoice{} : *chosen;
-    if (!choice.separate) plan.emplace(queue, key, operands, choice.proposal);
+    auto plan = choice.separate ? nullptr : std::make_unique<GemmPlan>(queue, key, operands, choice.proposal);
+    found = plans_.emplace(key, std::move(plan)).first;
   }
-  return plan && plan->is_possible() ? &*plan : nullptr;
+  GemmPlan* const plan = found->second.get();
+  return plan != nullptr && plan->is_possible() ? plan : nullptr;
 }
 
 void GemmPlans::choose(const GemmKey& key, GemmChoice choice) {
@@ -170,9 +171,14 @@ void GemmPlans::choose(const GemmKey& key, GemmChoice choice) {
 
 std::string Runtime::tune(const std::string& known, const std::function<void()>& work) {
   gemm = std::make_unique<GemmPlans>(GemmChoices(known));
-  gemm->set_tuning(true);
-  work();
-  gemm->set_tuning(false);
+  try {
+    gemm->set_tuning(true);
+    work();
+    gemm->set_tuning(false);
+  } catch (...) {
+    gemm.reset();  // with what it was trying
+    throw;
+  }
   return gemm->choices().text();
 }
 

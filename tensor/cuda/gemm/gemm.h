@@ -8,7 +8,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <memory>
 
 #include "tensor/cuda/gemm/gemm_choices.h"
 #include "tensor/cuda/gemm/gemm_plan.h"
@@ -22,8 +22,8 @@ class GemmPlans {  // of one GPU; used by one thread at a time
   GemmPlans(const GemmPlans&) = delete;
   GemmPlans& operator=(const GemmPlans&) = delete;
 
-  // cuBLASLt's plan for all of `key` in one call, made on first use; nullptr if there is none or it is chosen not
-  // to be used.
+  // cuBLASLt's plan for all of `key` in one call, made on first use; nullptr if there is none or separate passes
+  // are chosen.
   GemmPlan* find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue);
   cublasLtHandle_t library() const { return library_; }
 
@@ -36,7 +36,7 @@ class GemmPlans {  // of one GPU; used by one thread at a time
   cublasLtHandle_t library_ = nullptr;
   GemmChoices choices_;
   bool tuning_ = false;
-  std::map<GemmKey, std::optional<GemmPlan>> plans_;
+  std::map<GemmKey, std::unique_ptr<GemmPlan>> plans_;  // nullptr: separate passes are chosen
 };
 
 }  // namespace weft::cuda

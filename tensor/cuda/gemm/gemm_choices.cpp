@@ -9,7 +9,8 @@
 namespace weft::cuda {
 namespace {
 
-std::string first_line() { return fmt::format("{}, cuBLASLt {}", properties().name, cublasLtGetVersion()); }
+// The format includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
+std::string first_line() { return fmt::format("1, {}, cuBLASLt {}", properties().name, cublasLtGetVersion()); }
 
 std::string name_of(const GemmKey& k) {
   return fmt::format(
@@ -20,9 +21,7 @@ std::string name_of(const GemmKey& k) {
 }
 
 [[noreturn]] void fail_as_damaged(const std::string& line) {
-  fail(ErrorKind::io, fmt::format("the choices of train.tune_gemm are damaged: '{}'; delete the file, and the matrix "
-                                  "products are timed again",
-                                  printable(line, 80)));
+  fail(ErrorKind::io, fmt::format("the choices of train.tune_gemm are damaged: '{}'", printable(line, 80)));
 }
 
 }  // namespace

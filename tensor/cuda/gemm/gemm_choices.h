@@ -1,7 +1,7 @@
 // tensor/cuda/gemm/gemm_choices.h: how to compute each GEMM, timed once and kept as text: train.tune_gemm.
 //
-// The text's first line names the GPU's model and the version of cuBLASLt, because a proposal's number means
-// nothing elsewhere. Each further line is a GEMM, a tab, the number of the proposal, a tab, and `fused` or
+// The text's first line names the format, the GPU's model and the version of cuBLASLt, because a proposal's number
+// means nothing elsewhere. Each further line is a GEMM, a tab, the number of the proposal, a tab, and `fused` or
 // `separate`.
 #pragma once
 
@@ -20,8 +20,7 @@ struct GemmChoice {
 
 class GemmChoices {
  public:
-  // None if the text is empty or from another GPU model or version of cuBLASLt; throws an Error of kind io if it is
-  // damaged.
+  // None if the text is empty or its first line is another; throws an Error of kind io if it is damaged.
   explicit GemmChoices(const std::string& text);
   std::string text() const;
 

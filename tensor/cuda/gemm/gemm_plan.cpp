@@ -60,8 +60,8 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
 }
 
 // An epilogue falls back to separate passes, in whatever way a library version reports it as unsupported.
-bool is_refusal(cublasStatus_t status, bool ends) {
-  return ends && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
+bool is_refusal(cublasStatus_t status, bool may_refuse) {
+  return may_refuse && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ GemmPlan::GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperand
     : beta_(key.accumulate ? 1.0f : 0.0f),
       bias_(key.bias || key.d_bias),
       saves_(key.saves),
-      ends_(epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT) {
+      may_refuse_(epilogue_of(key) != CUBLASLT_EPILOGUE_DEFAULT || proposal > 0) {
   describe(key, like);
   take(queue, key, proposal);
 }
@@ -117,7 +117,7 @@ void GemmPlan::take(const GemmQueue& queue, const GemmKey& key, size_t proposal)
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_,
                                                                &preference, kMostProposals, proposals.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, ends_)) return;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, may_refuse_)) return;
   check(status, description(key).c_str());
   if (proposal >= static_cast<size_t>(found)) return;
   is_possible_ = proposals[proposal].state == CUBLAS_STATUS_SUCCESS;
@@ -130,7 +130,7 @@ bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands) {
   const cublasStatus_t status =
       cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
                      operands.c, &c_, &algorithm_, queue.workspace, kGemmWorkspaceBytes, queue.stream);
-  is_possible_ = !is_refusal(status, ends_);
+  is_possible_ = !is_refusal(status, may_refuse_);
   if (!is_possible_) return false;
   check(status, "GEMM");
   note_launch("gemm");

@@ -55,9 +55,9 @@ class GemmPlan {
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  bool is_possible() const { return is_possible_; }  // whether cuBLASLt has so many algorithms for this GEMM
+  bool is_possible() const { return is_possible_; }  // whether cuBLASLt made this proposal
   // Returns false, and stays impossible, if cuBLASLt now rejects an algorithm that it proposed for an
-  // epilogue.
+  // epilogue, or later than its first.
   bool run(const GemmQueue& queue, const GemmOperands& operands);
 
  private:
@@ -69,7 +69,7 @@ class GemmPlan {
   cublasLtMatrixLayoutOpaque_t a_, b_, c_;
   cublasLtMatmulAlgo_t algorithm_;
   float beta_;  // factor of c before the result is added: 0 or 1
-  bool bias_, saves_, ends_, is_possible_ = false;
+  bool bias_, saves_, may_refuse_, is_possible_ = false;
 };
 
 void check(cublasStatus_t status, const char* what);  // throws an Error if a cuBLASLt call failed
