@@ -57,4 +57,16 @@ Block BlockBuilder::finish(int64_t index) {
   return block;
 }
 
+int64_t Step::source_tokens() const {
+  int64_t tokens = 0;
+  for (const Block& block : blocks) tokens += block.source_tokens();
+  return tokens;
+}
+
+int64_t Step::target_tokens() const {
+  int64_t tokens = 0;
+  for (const Block& block : blocks) tokens += block.target_tokens();
+  return tokens;
+}
+
 }  // namespace weft

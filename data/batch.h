@@ -44,12 +44,13 @@ class BlockBuilder {
   Block block_;
 };
 
-struct Step {  // one rank's part of an optimizer step
-  int64_t epoch = 0;
-  std::vector<Block> blocks;      // this dp rank's blocks
-  int64_t num_source_tokens = 0;  // of the whole step, over all ranks
-  int64_t num_target_tokens = 0;
-  double fill = 0;  // real rows / all rows of the whole step, source and target together
+struct Step {                 // one rank's part of an optimizer step
+  int64_t epoch = 0;          // of its first block
+  std::vector<Block> blocks;  // this dp rank's; if it has none, one without sentences
+  int64_t dropped = 0;        // pairs passed over in them because they do not fit a block
+
+  int64_t source_tokens() const;  // real rows of these blocks, eos included
+  int64_t target_tokens() const;
 };
 
 }  // namespace weft

@@ -44,12 +44,14 @@ constexpr const char* kNoPairs = "the corpus holds no pairs; pack one that does 
 }  // namespace
 
 struct BlockPlan::Impl {
-  Impl(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle)
+  Impl(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream)
       : num_pairs(num_pairs),
         whole{config.source_rows, config.rows},
         look_ahead(shuffle ? static_cast<size_t>(std::min(config.look_ahead, num_pairs)) : 1),
         shuffle(shuffle),
-        order(num_pairs, std::move(lengths), config.page, config.window, seed, shuffle) {}
+        order(num_pairs, std::move(lengths), config.page, config.window, seed, shuffle, stream) {
+    stand_at(0, 0);
+  }
 
   void stand_at(int64_t new_epoch, int64_t new_position);
   std::optional<PairRows> draw();
@@ -69,9 +71,9 @@ struct BlockPlan::Impl {
 };
 
 void BlockPlan::Impl::stand_at(int64_t new_epoch, int64_t new_position) {
-  const bool at_end = new_position == num_pairs;
-  epoch = at_end ? new_epoch + 1 : new_epoch;
-  position = at_end ? 0 : new_position;
+  epoch = new_epoch;
+  position = new_position;
+  while (position == order.size(epoch)) ++epoch, position = 0;  // its part of an epoch may be empty
 }
 
 // The stream's next pair that fits a block; nothing at the end of an unshuffled corpus.
@@ -143,10 +145,13 @@ BlockPlan::BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, b
           },
           config, seed, shuffle) {}
 
-BlockPlan::BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle) {
+BlockPlan::BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle,
+                     Stream stream) {
   require(num_pairs > 0, ErrorKind::data, kNoPairs);
-  impl_ = std::make_unique<Impl>(num_pairs, std::move(lengths), checked(config), seed, shuffle);
+  impl_ = std::make_unique<Impl>(num_pairs, std::move(lengths), checked(config), seed, shuffle, stream);
 }
+
+BlockPlan::BlockPlan(BlockPlan&&) noexcept = default;
 
 BlockPlan::~BlockPlan() = default;
 
@@ -180,10 +185,12 @@ Cursor BlockPlan::cursor() const {
   return cursor;
 }
 
+int64_t BlockPlan::epoch() const { return impl_->epoch; }
+
 void BlockPlan::seek(const Cursor& cursor) {
   Impl& plan = *impl_;
   const auto outside = [&](int64_t pair) { return pair < 0 || pair >= plan.num_pairs; };
-  if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > plan.num_pairs ||
+  if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > plan.order.size(cursor.epoch) ||
       std::ranges::any_of(cursor.pending, outside))
     fail(ErrorKind::checkpoint,
          fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "

@@ -1,5 +1,5 @@
-// data/block_plan.h: the global order of sentences, cut into blocks: a pure function of (seed, epoch,
-// cursor), not of the grid.
+// data/block_plan.h: a stream of the order of sentences, cut into blocks: a pure function of (seed, epoch, cursor),
+// not of the grid.
 //
 // The order is the two-level shuffle of data/pair_order.h; one window of lengths is held in memory. From the
 // next `look_ahead` pairs, a block takes those that keep both sides in balance. At its end it exchanges one
@@ -11,6 +11,7 @@
 // that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,15 +25,20 @@ struct BatchConfig {
   int64_t rows = 2048;
   int64_t source_rows = 0;
   int64_t blocks = 2;
+  int64_t tokens = 0;
   int64_t look_ahead = 64;
   int64_t page = 256;
   int64_t window = 64;
+
+  int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
 
   template <typename V>
   void fields(V& v) {
     v("rows", rows, "target rows of a block: the unit of work, fixed for the run");
     v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio");
     v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks");
+    v("tokens", tokens,
+      "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block");
     v("page", page, "consecutive pairs that are shuffled as one page");
     v("window", window, "pages whose sentences are shuffled together");
@@ -55,11 +61,14 @@ class BlockPlan {
  public:
   // `config.source_rows` is resolved (not 0). Pairs longer than a block are skipped and counted.
   BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, bool shuffle = true);
-  BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true);
+  BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true,
+            Stream stream = {});
+  BlockPlan(BlockPlan&&) noexcept;
   ~BlockPlan();
 
   PlannedBlock next();
   Cursor cursor() const;
+  int64_t epoch() const;  // of the cursor
   void seek(const Cursor& cursor);
   int64_t dropped() const;  // pairs skipped since construction because they do not fit a block
 

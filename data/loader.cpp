@@ -70,114 +70,91 @@ int64_t block_bytes(const BatchConfig& config) {
   return (2 * config.source_rows + 3 * config.rows) * int64_t{sizeof(int32_t)};
 }
 
-int64_t window_pairs(const Corpus& corpus, const BatchConfig& config) {
+// Pairs of a window's share of so many of a step's blocks: whole pages for each, as its stream reads them.
+int64_t share_of_window(const Corpus& corpus, const BatchConfig& config, int64_t blocks) {
   const int64_t page = std::min(config.page, corpus.num_pairs());
-  return std::min(config.window, corpus.num_pairs() / page) * page;
+  const int64_t window = std::min(config.window, corpus.num_pairs() / page);
+  return std::min((window + config.blocks - 1) / config.blocks * blocks * page, corpus.num_pairs());
 }
 
-struct PlannedStep {
-  int64_t epoch = 0;
-  std::vector<PlannedBlock> blocks;  // of all ranks
-  Cursor after;
-  int64_t dropped = 0;
+struct CursoredStep : PlannedStep {
+  StepCursor after;
 };
 
 struct ReadyStep {
   Step step;
-  Cursor after;
-  int64_t dropped = 0;
+  StepCursor after;
 };
 
 }  // namespace
 
 struct Loader::Impl {
   Impl(const std::string& folder, const BatchConfig& batch, uint64_t seed, int dp_rank, int dp_size,
-       const Cursor& start)
+       const StepCursor& start)
       : corpus(folder),
         config(resolved(batch, corpus)),
-        plan(corpus, config, seed),
-        first_block(config.blocks * dp_rank / dp_size),
-        num_blocks(config.blocks / dp_size) {
-    if (config.blocks < 1 || config.blocks % dp_size != 0)
-      fail(ErrorKind::usage, fmt::format("batch.blocks is {}; it must be a multiple of parallel.dp, which is {}",
-                                         config.blocks, dp_size));
-    plan.seek(start);
-    after = plan.cursor();
-    dropped = plan.dropped();
-  }
+        own(blocks_of_rank(config.blocks, dp_rank, dp_size)),
+        plan(
+            corpus.num_pairs(),
+            [this](int64_t first, int64_t count, std::vector<PairLength>& out) {
+              corpus.read_lengths(first, count, out);
+            },
+            config, seed, dp_rank, dp_size, start),
+        after(plan.cursor()) {}
 
-  PlannedStep plan_step();
-  std::vector<PlannedStep> plan_window();
-  ReadyStep build(PlannedStep planned, const PairSet& pairs) const;
+  std::vector<CursoredStep> plan_window();
+  Step build(const PlannedStep& planned, const PairSet& pairs) const;
   void read_window(std::stop_token stop);
   void run(std::stop_token stop);
 
   // Used only by the reading thread once it runs.
   Corpus corpus;
   const BatchConfig config;
-  BlockPlan plan;
-  const int64_t first_block, num_blocks;  // this rank's blocks of each step
+  const BlockRange own;
+  StepPlan plan;
 
   std::mutex mutex;
   std::condition_variable_any changed;
   std::deque<ReadyStep> ready;   // under the mutex
   std::exception_ptr exception;  // under the mutex
 
-  Cursor after;  // used by the caller's thread: the cursor after the last step handed out
-  int64_t dropped = 0;
+  StepCursor after;  // used by the caller's thread: the cursor after the last step handed out
 
   std::jthread thread;  // last: it stops before the other members are destroyed
 };
 
-PlannedStep Loader::Impl::plan_step() {
-  PlannedStep step{.epoch = plan.cursor().epoch, .blocks = {}, .after = {}, .dropped = 0};
-  for (int64_t i = 0; i < config.blocks; ++i) step.blocks.push_back(plan.next());
-  step.after = plan.cursor();
-  step.dropped = plan.dropped();
-  return step;
-}
-
-// Steps that together take about one window of pairs: sorted, these are close together in the window's pages.
-// A corpus smaller than a window is planned at most one epoch ahead.
-std::vector<PlannedStep> Loader::Impl::plan_window() {
-  const int64_t enough = window_pairs(corpus, config);
-  std::vector<PlannedStep> window;
-  for (int64_t num_pairs = 0; num_pairs < enough;) {
-    window.push_back(plan_step());
+// Steps that together take about this rank's share of a window of pairs: sorted, these are close together in the
+// window's pages. A corpus smaller than a window is planned at most one epoch ahead.
+std::vector<CursoredStep> Loader::Impl::plan_window() {
+  const int64_t enough = share_of_window(corpus, config, own.count);
+  std::vector<CursoredStep> window;
+  int64_t num_pairs = 0;
+  do {
+    window.push_back({plan.next(), plan.cursor()});
     for (const PlannedBlock& block : window.back().blocks) num_pairs += static_cast<int64_t>(block.pairs.size());
-  }
+  } while (num_pairs < enough);
   return window;
 }
 
-ReadyStep Loader::Impl::build(PlannedStep planned, const PairSet& pairs) const {
-  ReadyStep ready{.step = {}, .after = std::move(planned.after), .dropped = planned.dropped};
-  Step& step = ready.step;
-  step.epoch = planned.epoch;
-  for (int64_t i = first_block; i < first_block + num_blocks; ++i)
-    step.blocks.push_back(pairs.block(planned.blocks[static_cast<size_t>(i)], i, config));
-  for (const PlannedBlock& block : planned.blocks) {
-    step.num_source_tokens += block.source_tokens;
-    step.num_target_tokens += block.target_tokens;
-  }
-  step.fill = static_cast<double>(step.num_source_tokens + step.num_target_tokens) /
-              static_cast<double>(config.blocks * (config.source_rows + config.rows));
-  return ready;
+Step Loader::Impl::build(const PlannedStep& planned, const PairSet& pairs) const {
+  Step step{.epoch = planned.epoch, .blocks = {}, .dropped = planned.dropped};
+  int64_t index = own.first;
+  for (const PlannedBlock& block : planned.blocks) step.blocks.push_back(pairs.block(block, index++, config));
+  if (step.blocks.empty()) step.blocks.push_back(pairs.block({}, index, config));
+  return step;
 }
 
 void Loader::Impl::read_window(std::stop_token stop) {
-  std::vector<PlannedStep> window = plan_window();
+  std::vector<CursoredStep> window = plan_window();
   std::vector<int64_t> wanted;
-  for (const PlannedStep& step : window)
-    for (int64_t i = first_block; i < first_block + num_blocks; ++i) {
-      const std::vector<int64_t>& pairs = step.blocks[static_cast<size_t>(i)].pairs;
-      wanted.insert(wanted.end(), pairs.begin(), pairs.end());
-    }
+  for (const CursoredStep& step : window)
+    for (const PlannedBlock& block : step.blocks) wanted.insert(wanted.end(), block.pairs.begin(), block.pairs.end());
   const PairSet pairs(corpus, std::move(wanted));
-  for (PlannedStep& planned : window) {
-    ReadyStep step = build(std::move(planned), pairs);
+  for (CursoredStep& planned : window) {
+    ReadyStep ready_step{build(planned, pairs), std::move(planned.after)};
     std::unique_lock lock(mutex);
     if (!changed.wait(lock, stop, [&] { return ready.size() < kReadySteps; })) return;
-    ready.push_back(std::move(step));
+    ready.push_back(std::move(ready_step));
     changed.notify_all();
   }
 }
@@ -194,7 +171,7 @@ void Loader::Impl::run(std::stop_token stop) {
 }
 
 Loader::Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
-               const Cursor& start)
+               const StepCursor& start)
     : impl_(std::make_unique<Impl>(corpus_folder, config, seed, dp_rank, dp_size, start)) {
   impl_->thread = std::jthread([impl = impl_.get()](std::stop_token stop) { impl->run(stop); });
 }
@@ -210,20 +187,18 @@ Step Loader::next() {
   impl.ready.pop_front();
   impl.changed.notify_all();
   impl.after = std::move(ready.after);
-  impl.dropped = ready.dropped;
   return std::move(ready.step);
 }
 
-Cursor Loader::cursor() const { return impl_->after; }
+StepCursor Loader::cursor() const { return impl_->after; }
 
-int64_t Loader::dropped() const { return impl_->dropped; }
-
-// The thread's set and finished steps, the step in progress, a window of lengths, and the corpus's pages.
+// The thread's set and finished steps, the step in progress, windows of lengths, and the corpus's pages.
 size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, corpus);
-  const int64_t pairs = window_pairs(corpus, config);
-  const int64_t set = pairs / dp_size * PairBytes(corpus).in_set();
-  const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * config.blocks / dp_size * block_bytes(config);
+  const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
+  const int64_t pairs = share_of_window(corpus, config, blocks);
+  const int64_t set = pairs * PairBytes(corpus).in_set();
+  const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * blocks * block_bytes(config);
   const int64_t window = pairs * int64_t{sizeof(PairRows)};
   return static_cast<size_t>(set + steps + window) + corpus.cache_bytes();
 }

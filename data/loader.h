@@ -1,9 +1,8 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
-// Rank r of dp takes blocks [r * blocks / dp, (r + 1) * blocks / dp) of each step and reads only their
-// tokens. Every rank plans all blocks (from lengths), so the step's token counts are known without
-// communication. The thread plans about a window of pairs at a time and reads them in corpus order, so that
-// each page is read once. It holds the ids of those pairs and a few finished steps.
+// A rank plans and reads only its own blocks of each step (data/step_plan.h). The thread plans about a window of pairs
+// at a time and reads them in corpus order, so that each page is read once. It holds the ids of those pairs and a few
+// finished steps.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +11,20 @@
 #include <vector>
 
 #include "data/batch.h"
-#include "data/block_plan.h"
 #include "data/corpus.h"
+#include "data/step_plan.h"
 
 namespace weft {
 
 class Loader {
  public:
-  // A `config.source_rows` of 0 is resolved from the corpus. `blocks` must be a multiple of `dp_size`.
+  // A `config.source_rows` of 0 is resolved from the corpus.
   Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
-         const Cursor& start = {});
+         const StepCursor& start = {});
   ~Loader();
 
-  Step next();              // waits for the reading thread; throws its Error after the steps before it
-  Cursor cursor() const;    // after the last step that next() returned
-  int64_t dropped() const;  // pairs skipped so far because they do not fit a block
+  Step next();                // waits for the reading thread; throws its Error after the steps before it
+  StepCursor cursor() const;  // after the last step that next() returned; of the streams that this rank plans
 
  private:
   struct Impl;

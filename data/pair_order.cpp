@@ -16,15 +16,22 @@ PairRows rows_of(int64_t pair, const PairLength& length) {
 }  // namespace
 
 // A page or window larger than the corpus becomes the corpus, so that their product cannot overflow.
-PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle)
+PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle,
+                     Stream stream)
     : num_pairs_(num_pairs),
       page_(std::min(page, num_pairs)),
       num_pages_((num_pairs + page_ - 1) / page_),
-      window_(std::min(window, num_pages_)),
+      window_((std::min(window, num_pages_) + stream.count - 1) / stream.count),
       lengths_(std::move(lengths)),
       seed_(seed),
       shuffle_(shuffle),
+      stream_(stream),
       sentences_(Permutation::identity(0)) {}
+
+int64_t PairOrder::size(int64_t epoch) {
+  const Part& part = part_of(epoch);
+  return position_of_page(part, part.num_pages);
+}
 
 PairRows PairOrder::at(int64_t epoch, int64_t position) {
   if (epoch != epoch_ || position < first_ || position >= first_ + sentences_.size()) load_window(epoch, position);
@@ -42,26 +49,41 @@ Permutation PairOrder::permutation(int64_t size, int64_t epoch, int64_t index, u
   return Permutation(size, (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0]);
 }
 
+const PairOrder::Part& PairOrder::part_of(int64_t epoch) {
+  if (part_.epoch == epoch) return part_;
+  const int64_t n = stream_.count;
+  const int64_t pages_before = (epoch % n) * (num_pages_ % n) % n;  // modulo n
+  part_.first_rank = (stream_.index + n - pages_before) % n;
+  part_.num_pages = (num_pages_ - part_.first_rank + n - 1) / n;  // 0 if there are fewer pages than streams
+  part_.pages = permutation(num_pages_, epoch, 0, kPageOrder);
+  const int64_t ranks = part_.pages.inverse(num_pages_ - 1) - part_.first_rank;
+  part_.short_page = ranks >= 0 && ranks % n == 0 ? ranks / n : part_.num_pages;
+  part_.epoch = epoch;
+  return part_;
+}
+
+// The position of a page's first pair, or of the end. Pages after the corpus's last one begin earlier by the pairs
+// that it lacks.
+int64_t PairOrder::position_of_page(const Part& part, int64_t index) const {
+  return index * page_ - (part.short_page < index ? num_pages_ * page_ - num_pairs_ : 0);
+}
+
 void PairOrder::load_window(int64_t epoch, int64_t position) {
-  const Permutation pages = permutation(num_pages_, epoch, 0, kPageOrder);
-  // The corpus's last page may be short: windows after the one that contains it begin earlier by the missing
-  // pairs.
-  const int64_t lacking = num_pages_ * page_ - num_pairs_, rank_of_last = pages.inverse(num_pages_ - 1);
-  const auto first_of = [&](int64_t index) {
-    return index * window_ * page_ - (rank_of_last < index * window_ ? lacking : 0);
-  };
+  const Part& part = part_of(epoch);
   int64_t index = position / (window_ * page_);
-  if (position >= first_of(index + 1)) ++index;
+  if (position >= position_of_page(part, (index + 1) * window_)) ++index;
 
   epoch_ = -1;  // empty, in case reading fails
   loaded_.clear();
-  for (int64_t rank = index * window_; rank < std::min((index + 1) * window_, num_pages_); ++rank) {
-    const int64_t begin = pages(rank) * page_, count = std::min(page_, num_pairs_ - begin);
+  for (int64_t i = index * window_; i < std::min((index + 1) * window_, part.num_pages); ++i) {
+    const int64_t begin = part.pages(part.first_rank + i * stream_.count) * page_;
+    const int64_t count = std::min(page_, num_pairs_ - begin);
     lengths_(begin, count, buffer_);
-    for (int64_t i = 0; i < count; ++i) loaded_.push_back(rows_of(begin + i, buffer_[static_cast<size_t>(i)]));
+    for (int64_t k = 0; k < count; ++k) loaded_.push_back(rows_of(begin + k, buffer_[static_cast<size_t>(k)]));
   }
-  sentences_ = permutation(static_cast<int64_t>(loaded_.size()), epoch, index, kSentenceOrder);
-  first_ = first_of(index);
+  sentences_ =
+      permutation(static_cast<int64_t>(loaded_.size()), epoch, index * stream_.count + stream_.index, kSentenceOrder);
+  first_ = position_of_page(part, index * window_);
   epoch_ = epoch;
 }
 

@@ -3,6 +3,10 @@
 // Pages of consecutive pairs are permuted over the corpus. A window is the next `window` pages of that order,
 // and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position
 // can be looked up at any time. One window of lengths is held in memory; it is read page by page.
+//
+// The order may be divided into streams, which are read side by side: stream j of n takes pages j, j + n, ... of the
+// pages of all epochs, put end to end. So streams share every epoch as evenly as its pages allow, and each pair is in
+// one of them. Windows are n times smaller, so that all streams together still mix as many pages at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +26,39 @@ struct PairRows {
   int64_t source = 0, target = 0;  // rows in a block: its tokens and eos
 };
 
+struct Stream {
+  int64_t index = 0, count = 1;
+};
+
 class PairOrder {
  public:
   // Requires at least one pair, `page` and `window` at least 1. Without shuffle: corpus order.
-  PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle);
+  PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle,
+            Stream stream = {});
 
-  PairRows at(int64_t epoch, int64_t position);  // position 0 .. num_pairs - 1; cheap within a window
+  int64_t size(int64_t epoch);                   // pairs of the stream's part of an epoch; may be 0
+  PairRows at(int64_t epoch, int64_t position);  // position 0 .. size(epoch) - 1; cheap within a window
   PairRows lookup(int64_t pair);                 // by number
 
  private:
+  struct Part {  // the stream's part of an epoch
+    int64_t epoch = -1;
+    int64_t first_rank = 0, num_pages = 0;  // its pages have ranks first_rank, first_rank + count, ... in the epoch
+    int64_t short_page = 0;                 // where among them the corpus's last page is, which may be short
+    Permutation pages = Permutation::identity(0);  // of the whole epoch
+  };
+
   Permutation permutation(int64_t size, int64_t epoch, int64_t index, uint32_t purpose) const;
+  const Part& part_of(int64_t epoch);
+  int64_t position_of_page(const Part& part, int64_t index) const;
   void load_window(int64_t epoch, int64_t position);
 
   int64_t num_pairs_, page_, num_pages_, window_;
   LengthSource lengths_;
   uint64_t seed_;
   bool shuffle_;
+  Stream stream_;
+  Part part_;  // of the epoch that was asked for last
 
   int64_t epoch_ = -1, first_ = 0;  // the loaded window: its epoch and first position,
   std::vector<PairRows> loaded_;    // its pairs page after page,

@@ -24,8 +24,18 @@ class StepSums {
   DeviceSums sums_;
 };
 
+// What else a rank reports of a step.
+struct RankReport {
+  int64_t source_tokens = 0, target_tokens = 0;  // real ones of its blocks
+  int64_t dropped = 0;                           // Step::dropped
+  StopRequest request = StopRequest::none;
+  bool save_is_ready = false;
+  double busy = 0;  // seconds that it worked
+};
+
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0;
+  int64_t source_tokens = 0, target_tokens = 0, dropped = 0;
   double gradient_square = 0;               // of the whole gradient, times the squared loss scale
   bool finite = true;                       // all gradients, on every rank
   StopRequest request = StopRequest::none;  // the strongest of all ranks
@@ -33,8 +43,7 @@ struct StepTotals {  // the same on every rank
   std::vector<double> busy;                 // seconds that each rank worked
 };
 
-// Sums over all ranks of the mesh, in rank order. `own`: StepSums::read(). `busy`: seconds that this rank worked.
-StepTotals exchange_totals(const std::vector<double>& own, StopRequest request, double busy, const Mesh& mesh,
-                           bool save_is_ready = false);
+// Sums over all ranks of the mesh, in rank order. `sums`: StepSums::read().
+StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& own, const Mesh& mesh);
 
 }  // namespace weft

@@ -30,6 +30,21 @@ void from_json(const json& j, Architecture& a) {
 
 // One list of fields for each struct serves both directions; reading requires every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
+
+// A list of all streams. Checkpoints of version 0.1 have one stream: its cursor stands alone.
+void to_json(json& j, const StepCursor& c) {
+  j = {{"next_stream", c.next_stream}, {"streams", json::array()}};
+  for (const auto& [stream, cursor] : c.streams) j["streams"].push_back(cursor);
+}
+void from_json(const json& j, StepCursor& c) {
+  const bool has_streams = j.contains("streams");
+  const auto streams = has_streams ? j.at("streams").get<std::vector<Cursor>>() : std::vector{j.get<Cursor>()};
+  c = {.num_streams = static_cast<int64_t>(streams.size()),
+       .next_stream = has_streams ? j.at("next_stream").get<int64_t>() : 0,
+       .streams = {}};
+  for (const Cursor& cursor : streams) c.streams.emplace(static_cast<int64_t>(c.streams.size()), cursor);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
@@ -67,10 +82,13 @@ void require_whole_numbers(const json& j, const json& example, const std::string
 }
 
 json example_of_state() {
+  const Cursor cursor{.epoch = 0, .position = 0, .pending = {0}};
   TrainState example;
-  example.cursor.pending = {0};
+  example.cursor.streams = {{0, cursor}};
   example.divergence.recent = {0.0};
-  return example.to_json();
+  json j = example.to_json();
+  j["cursor"].update(json(cursor));  // as in version 0.1
+  return j;
 }
 
 }  // namespace
@@ -83,6 +101,11 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   return state;
 } catch (const json::exception& e) {
   fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
+}
+
+std::string streams_to_text(const std::map<int64_t, Cursor>& streams) { return json(streams).dump(); }
+std::map<int64_t, Cursor> streams_from_text(const std::string& text) {
+  return json::parse(text).get<std::map<int64_t, Cursor>>();
 }
 
 namespace {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "data/block_plan.h"
+#include "data/step_plan.h"
 #include "model/config.h"
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
@@ -40,7 +41,7 @@ struct TrainState {
   int64_t step = 0;             // steps done
   int64_t optimizer_steps = 0;  // of these, not skipped
   double seconds = 0;           // spent in steps, including before a resume
-  Cursor cursor;                // data position of the next step
+  StepCursor cursor;            // data position of the next step
   DataOrder order;
   Architecture model;
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
@@ -53,6 +54,10 @@ struct TrainState {
   // A missing field is an Error of kind checkpoint that names the checkpoint's folder.
   static TrainState from_json(const nlohmann::json& json, const std::string& folder);
 };
+
+// The cursors of a rank's streams, to send them to others.
+std::string streams_to_text(const std::map<int64_t, Cursor>& streams);
+std::map<int64_t, Cursor> streams_from_text(const std::string& text);
 
 // Throws an Error that names the option that differs if a run that is `now` must not resume from `saved`.
 void require_same_run(const TrainState& saved, const TrainState& now);

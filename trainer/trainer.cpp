@@ -33,12 +33,7 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
   return mesh.world().size() > 1 && (mesh.device() == Device::cpu || stages(mesh.own(), config.parallel.communication));
 }
 
-// Of a full block's shape, with one pair without tokens.
-Block empty_block(const BatchConfig& batch) {
-  BlockBuilder builder(batch.source_rows, batch.rows);
-  builder.add({}, {});
-  return builder.finish(0);
-}
+Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }
 
 std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
   return {{"model", "", params.values()},
@@ -72,7 +67,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   start_loader({});
 }
 
-void Trainer::start_loader(const Cursor& cursor) {
+void Trainer::start_loader(const StepCursor& cursor) {
   loader_ = std::make_unique<Loader>(config_.data.train, config_.batch, config_.train.seed, mesh_.dp().rank(),
                                      mesh_.dp().size(), cursor);
 }
@@ -111,8 +106,9 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   busy_.resume();
   const double begin = monotonic_seconds();
-  const double per_token = 1.0 / static_cast<double>(step.num_target_tokens), loss_scale = scaler_.scale();
-  StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale * per_token)};
+  // Only the exchange tells how many of the step's rows are tokens: until then gradients are means over all rows.
+  const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
+  StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   replica_.device_mesh().set_step(step_ + 1);
   ops::fill(ctx_, {.x = replica_.params().grads()});
   sums_.clear(ctx_);
@@ -120,15 +116,23 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const std::vector<double> own = sums_.read(ctx_);  // waits for the device, once per step
-  const StepTotals totals = exchange_totals(own, request, busy_.take(), mesh_, saver_.is_ready());
-  const double norm = std::sqrt(totals.gradient_square) / loss_scale;
+  const std::vector<double> sums = sums_.read(ctx_);  // waits for the device, once per step
+  const RankReport own{.source_tokens = step.source_tokens(),
+                       .target_tokens = step.target_tokens(),
+                       .dropped = step.dropped,
+                       .request = request,
+                       .save_is_ready = saver_.is_ready(),
+                       .busy = busy_.take()};
+  const StepTotals totals = exchange_totals(sums, own, mesh_);
+  const double per_token = 1.0 / static_cast<double>(totals.target_tokens), to_mean = rows * per_token / loss_scale;
+  const double norm = std::sqrt(totals.gradient_square) * to_mean;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
-  if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) / loss_scale);
+  if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
   const bool lost = !totals.finite && !LossScaler::can_lower(loss_scale);
   const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite);
   ++step_;
+  dropped_ += totals.dropped;
   check_replicas();
   busy_.pause();
   return {.step = step_,
@@ -138,10 +142,11 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .lr = lr,
           .grad_norm = norm,
           .loss_scale = loss_scale,
-          .source_tokens = step.num_source_tokens,
-          .target_tokens = step.num_target_tokens,
+          .source_tokens = totals.source_tokens,
+          .target_tokens = totals.target_tokens,
           .seconds = monotonic_seconds() - begin,
-          .fill = step.fill,
+          .fill = static_cast<double>(totals.source_tokens + totals.target_tokens) /
+                  static_cast<double>(config_.batch.blocks * (config_.batch.source_rows + config_.batch.rows)),
           .skipped = !totals.finite,
           .not_finite = not_finite,
           .request = totals.request,
@@ -215,10 +220,20 @@ void Trainer::snapshot(TrainState& state) const {
   state.loss_scale = scaler_.state();
 }
 
+StepCursor Trainer::cursor_of_all_ranks(const StepCursor& own) const {
+  const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
+  StepCursor all = own;
+  for (const std::string& of_rank : mesh_.world().all_gather_strings(text))
+    if (!of_rank.empty()) all.streams.merge(streams_from_text(of_rank));
+  return all;
+}
+
 void Trainer::start_save(const std::string& root, const TrainState& state, const std::string& config_text,
                          std::function<void(const std::string&)> after_commit, bool yields) {
   const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
-  saver_.start(ctx_, root, state.step, replica_.params(), flat_states(replica_.params(), optimizer_), state.to_json(),
+  TrainState whole = state;
+  whole.cursor = cursor_of_all_ranks(state.cursor);
+  saver_.start(ctx_, root, state.step, replica_.params(), flat_states(replica_.params(), optimizer_), whole.to_json(),
                {.config = config_text, .files = tokenizers_}, std::move(after_commit), yields);
 }
 

@@ -47,7 +47,7 @@ class Trainer {
   std::string tune_gemms(const std::string& known);
 
   StepReport step(StopRequest request = StopRequest::none);  // `request`: this rank's
-  // A step on this rank's blocks, with the token counts of all ranks.
+  // A step on this rank's blocks.
   StepReport step_on(const Step& step, StopRequest request = StopRequest::none);
 
   // Starts to save checkpoint `state.step` under `root`. The save goes on beside the next steps; `after_commit` gets
@@ -60,9 +60,10 @@ class Trainer {
   void load(const std::string& checkpoint, TrainState& state);
   // Only the values, moments and loss scale of an earlier step; steps and data position go on.
   void go_back_to(const std::string& checkpoint);
-  // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest.
+  // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest. The cursor is
+  // that of this rank's streams: start_save() gathers the others.
   void snapshot(TrainState& state) const;
-  int64_t dropped() const { return loader_->dropped(); }  // pairs left out so far because they do not fit a block
+  int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
 
   Pass pass(bool training);  // uses the arena of training
   Replica& replica() { return replica_; }
@@ -70,7 +71,8 @@ class Trainer {
 
  private:
   void load_parameters(const std::string& checkpoint, bool verified);  // and moments, and loss scale
-  void start_loader(const Cursor& cursor);
+  void start_loader(const StepCursor& cursor);
+  StepCursor cursor_of_all_ranks(const StepCursor& own) const;
   void add_block(const Block& block, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);
   std::string trace_not_finite(const Step& step, StepScalars scalars);
@@ -93,7 +95,7 @@ class Trainer {
   std::map<std::string, std::string> tokenizers_;  // the corpus': name -> contents, for the checkpoints
   std::unique_ptr<Loader> loader_;
   CheckpointSaver saver_;  // after the memory that its thread copies
-  int64_t step_ = 0;
+  int64_t step_ = 0, dropped_ = 0;
 };
 
 // Bytes that the forward and backward pass of one block need on this rank, measured by a dry run.

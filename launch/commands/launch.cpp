@@ -149,7 +149,7 @@ class TrainingLaunch {
     c.hosts = hosts_that_answer(gone);
     if (gone.empty() || supervisor_.stopped()) return start_;
     if (c.hosts.empty()) fail(ErrorKind::peer, "no host of --hosts answers: mpirun could start nothing there");
-    c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp, config_.batch.blocks);
+    c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp);
     say(fmt::format("no answer from{}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
                     hosts_text(c.hosts)));
     if (c.ranks < start_.command.ranks) {

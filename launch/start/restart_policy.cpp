@@ -84,10 +84,9 @@ RestartPolicy::Decision RestartPolicy::after_no_start() {
 
 void RestartPolicy::pause_longer() { pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause); }
 
-int ranks_that_fit(int wanted, int slots, int64_t tp, int64_t blocks) {
+int ranks_that_fit(int wanted, int slots, int64_t tp) {
   if (slots >= wanted) return wanted;
-  int64_t dp = tp > 0 ? slots / tp : 0;
-  while (dp > 1 && blocks % dp != 0) --dp;
+  const int64_t dp = tp > 0 ? slots / tp : 0;
   if (dp < 1) fail(ErrorKind::peer, fmt::format("{} ranks are left, fewer than parallel.tp = {}", slots, tp));
   return static_cast<int>(dp * tp);
 }

@@ -44,8 +44,8 @@ class RestartPolicy {
   std::optional<RunProgress> last_failure_;
 };
 
-// Ranks that a run can have on `slots`: as many as wanted, else tp times the greatest dp that divides the blocks of a
-// step. An Error of kind peer if not even one group of tp ranks is left.
-int ranks_that_fit(int wanted, int slots, int64_t tp, int64_t blocks);
+// Ranks that a run can have on `slots`: as many as wanted, else as many groups of tp ranks as there is room for. An
+// Error of kind peer if that is none.
+int ranks_that_fit(int wanted, int slots, int64_t tp);
 
 }  // namespace weft

@@ -1,9 +1,14 @@
 // tests/bench/loader_bench.cpp: speed of the Loader alone, for tests/bench/packing.
 //
 //   loader_bench PACKED ROWS BLOCKS EPOCHS
+//   loader_bench PACKED ROWS
 //
-// Prints one JSON object with the wait for the first step and, for each epoch, target tokens, seconds and the seconds
-// of CPU that the process used. The first epoch also opens shards and checks their SHA-256.
+// The first form prints one JSON object with the wait for the first step and, for each epoch, target tokens, seconds
+// and the seconds of CPU that the process used. The first epoch also opens shards and checks their SHA-256.
+//
+// The second prints a table: the wait of one rank for its first step, and the CPU time that a further step costs it, on
+// grids of 1 to 1,024 data-parallel ranks with a block each; beside it, that of a run of version 0.1, whose ranks plan
+// every block.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -41,10 +46,38 @@ void print(const std::vector<Epoch>& epochs, double first_step) {
   fmt::print("]}}\n");
 }
 
+struct Cost {
+  double first_step = 0, cpu = 0;  // seconds
+};
+
+Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stream) {
+  const int steps = one_stream ? 512 / dp + 16 : 512;  // more than are read ahead at a time
+  weft::StepCursor start;
+  if (one_stream) start = {.num_streams = 1, .next_stream = 0, .streams = {{0, {}}}};
+  const double begin = wall_seconds();
+  weft::Loader loader(packed, {.rows = rows, .blocks = dp}, /*seed=*/1, /*dp_rank=*/dp / 2, dp, start);
+  loader.next();
+  Cost cost{.first_step = wall_seconds() - begin};
+  for (int i = 0; i < steps; ++i) loader.next();
+  const double cpu_begin = cpu_seconds();
+  for (int i = 0; i < steps; ++i) loader.next();
+  cost.cpu = (cpu_seconds() - cpu_begin) / steps;
+  return cost;
+}
+
+void print_ranks(const std::string& packed, int64_t rows) {
+  fmt::print("  dp   first step, ms   CPU a step, ms   as in version 0.1, ms\n");
+  for (const int dp : {1, 4, 16, 64, 256, 1024}) {
+    const Cost own = cost_of_rank(packed, rows, dp, false), all = cost_of_rank(packed, rows, dp, true);
+    fmt::print("{:4}   {:14.0f}   {:14.2f}   {:21.2f}\n", dp, 1e3 * own.first_step, 1e3 * own.cpu, 1e3 * all.cpu);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 5) throw std::runtime_error("usage: loader_bench PACKED ROWS BLOCKS EPOCHS");
+  if (argc == 3) return print_ranks(argv[1], std::atoi(argv[2])), 0;
+  if (argc != 5) throw std::runtime_error("usage: loader_bench PACKED ROWS [BLOCKS EPOCHS]");
   double begin = wall_seconds(), cpu_begin = cpu_seconds(), first_step = 0;
   weft::Loader loader(argv[1], {.rows = std::atoi(argv[2]), .blocks = std::atoi(argv[3])}, /*seed=*/1, /*dp_rank=*/0,
                       /*dp_size=*/1);
@@ -59,7 +92,7 @@ int main(int argc, char** argv) try {
       if (step.epoch >= wanted) break;
       epochs.resize(static_cast<size_t>(step.epoch) + 1);
     }
-    ++epochs.back().steps, epochs.back().target_tokens += step.num_target_tokens;
+    ++epochs.back().steps, epochs.back().target_tokens += step.target_tokens();
   }
   print(epochs, first_step);
   return 0;

@@ -13,7 +13,9 @@ namespace {
 
 TrainState some_state() {
   TrainState s{.step = 12, .optimizer_steps = 11, .seconds = 0.1};
-  s.cursor = {.epoch = 3, .position = 40, .pending = {7, 5}};
+  s.cursor = {.num_streams = 2,
+              .next_stream = 1,
+              .streams = {{0, {.epoch = 3, .position = 40, .pending = {7, 5}}}, {1, {.epoch = 4}}}};
   s.order = {.manifest_sha256 = "ab", .seed = 1ull << 63, .rows = 64, .source_rows = 48, .look_ahead = 8, .page = 4};
   s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
   s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1};
@@ -57,6 +59,16 @@ TEST(TrainState, OfVersion01HasLayerNorms) {
   EXPECT_EQ(TrainState::from_json(old, "step-00000012").model.norm_kind, "layer");
 }
 
+TEST(TrainState, OfVersion01HasOneStream) {
+  const Cursor cursor{.epoch = 3, .position = 40, .pending = {7, 5}};
+  nlohmann::json old = some_state().to_json();
+  old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {7, 5}}};
+  EXPECT_EQ(TrainState::from_json(old, "step-00000012").cursor,
+            (StepCursor{.num_streams = 1, .next_stream = 0, .streams = {{0, cursor}}}));
+  old["cursor"]["pending"] = {0.5};
+  EXPECT_THROW(TrainState::from_json(old, "step-00000012"), Error);
+}
+
 TEST(TrainState, OfAnEarlierVersionHasWatchedNoLoss) {
   nlohmann::json old = some_state().to_json();
   EXPECT_EQ(TrainState::from_json(old, "step-00000012").divergence, some_state().divergence);
@@ -79,7 +91,8 @@ TEST(TrainState, TakesOnlyWholeNumbersForIntegers) {
     return testing::message_of(ErrorKind::checkpoint, [&] { TrainState::from_json(damaged, "run/step-00000012"); });
   };
   EXPECT_EQ(message("/step", 12.5), "run/step-00000012/state.json: step is 12.5, not a whole number");
-  EXPECT_EQ(message("/cursor/pending", {1e74}), "run/step-00000012/state.json: pending is 1e+74, not a whole number");
+  EXPECT_EQ(message("/cursor/streams/0/pending", {1e74}),
+            "run/step-00000012/state.json: pending is 1e+74, not a whole number");
 }
 
 TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {

@@ -182,10 +182,12 @@ TEST(Plan, RefusesBlocksThatNoMemoryHolds) {
   }
 }
 
-TEST(Plan, RefusesBlocksThatDoNotDivideByTheRanks) {
+TEST(Plan, TakesTheBlocksThatHoldAStepsTokens) {
   RunConfig config = run_config(corpus());
-  config.batch.blocks = 3;
-  expect_error([&] { resolve(config, 2); }, ErrorKind::usage, {"batch.blocks = 3 is not divisible by parallel.dp = 2"});
+  config.batch.tokens = 10 * config.batch.rows + config.batch.rows / 3;
+  EXPECT_EQ(resolve(config, 4).batch.blocks, 10);
+  config.batch.tokens = 1;
+  EXPECT_EQ(resolve(config, 1).batch.blocks, 1);
 }
 
 }  // namespace

@@ -46,10 +46,8 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
          fmt::format("batch.rows = {} and batch.source_rows = {} must be at least 2, batch.look_ahead = {}, batch.page "
                      "= {} and batch.window = {} at least 1",
                      c.batch.rows, c.batch.source_rows, c.batch.look_ahead, c.batch.page, c.batch.window));
-  if (c.batch.blocks < 1 || c.batch.blocks % c.parallel.dp != 0)
-    fail(ErrorKind::usage,
-         fmt::format("batch.blocks = {} must be a multiple of parallel.dp = {}: change one of the two", c.batch.blocks,
-                     c.parallel.dp));
+  c.batch.blocks = c.batch.blocks_of_step();
+  if (c.batch.blocks < 1) fail(ErrorKind::usage, fmt::format("batch.blocks = {} must be at least 1", c.batch.blocks));
   c.train.precision =
       choose_precision(c.train.precision, half_instructions(own.device, world), /*before=*/"").precision;
   return c;

@@ -52,7 +52,7 @@ double& named(NamedSeconds& all, std::string_view name) {
 }
 
 struct TracedStep {
-  double seconds = 0;
+  StepReport report;
   OpTrace trace;
 };
 
@@ -63,10 +63,11 @@ std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& 
   std::vector<TracedStep> steps;
   repeat(world, seconds, [&] {
     trace.calls.clear();
-    const double took = trainer.step_on(step).seconds;
-    steps.push_back({took, trace});
+    const StepReport report = trainer.step_on(step);
+    steps.push_back({report, trace});
   });
-  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.report.seconds < b.report.seconds; });
   return steps;
 }
 
@@ -125,16 +126,17 @@ StepTimes measure_steps(const RunConfig& config, Communicator& world, double sec
     trainer.replica().context().set_trace(&trace);
     looked_at = run_steps(trainer, trace, step, world, /*seconds=*/0).front();
   }
-  return {.seconds = median.seconds,
-          .best_seconds = steps.front().seconds,
+  const double looked_at_seconds = looked_at.report.seconds;
+  return {.seconds = median.report.seconds,
+          .best_seconds = steps.front().report.seconds,
           .steps = static_cast<int64_t>(steps.size()),
-          .source_tokens = step.num_source_tokens,
-          .target_tokens = step.num_target_tokens,
-          .fill = step.fill,
+          .source_tokens = median.report.source_tokens,
+          .target_tokens = median.report.target_tokens,
+          .fill = median.report.fill,
           .flops = flops,
-          .looked_at = looked_at.seconds,
-          .phases = phases_of(looked_at.trace, looked_at.seconds),
-          .parts = parts_of(looked_at.trace, looked_at.seconds)};
+          .looked_at = looked_at_seconds,
+          .phases = phases_of(looked_at.trace, looked_at_seconds),
+          .parts = parts_of(looked_at.trace, looked_at_seconds)};
 }
 
 }  // namespace weft

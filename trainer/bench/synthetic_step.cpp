@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/block_plan.h"
+#include "data/step_plan.h"
 #include "model/flops.h"
 #include "tensor/math.h"
 #include "tensor/random.h"
@@ -69,17 +69,12 @@ Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
     for (int64_t i = first; i < first + count; ++i) out.push_back(synthetic_length(c.train.seed, i, longest));
   };
   const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // an upper bound
-  BlockPlan plan(num_pairs, lengths, c.batch, c.train.seed);
-  const int64_t share = c.batch.blocks / dp_size, first = share * dp_rank;
+  StepPlan plan(num_pairs, lengths, c.batch, c.train.seed, dp_rank, dp_size);
+  int64_t index = blocks_of_rank(c.batch.blocks, dp_rank, dp_size).first;
   Step step;
-  for (int64_t i = 0; i < c.batch.blocks; ++i) {
-    const PlannedBlock planned = plan.next();
-    step.num_source_tokens += planned.source_tokens;
-    step.num_target_tokens += planned.target_tokens;
-    if (i >= first && i < first + share) step.blocks.push_back(make_block(c, planned, i, longest));
-  }
-  step.fill = static_cast<double>(step.num_source_tokens + step.num_target_tokens) /
-              static_cast<double>(c.batch.blocks * (c.batch.source_rows + c.batch.rows));
+  for (const PlannedBlock& planned : plan.next().blocks)
+    step.blocks.push_back(make_block(c, planned, index++, longest));
+  if (step.blocks.empty()) step.blocks.push_back(make_block(c, {}, index, longest));
   return step;
 }
 

@@ -122,6 +122,9 @@ constexpr int64_t kMostRows = 1 << 20, kMostBlocksOfAStep = 1 << 16, kMostPairs 
 
 void resolve_blocks(RunConfig& c) {
   require_at_least<int64_t>(c.batch.rows, 2, "batch.rows");
+  require_at_least<int64_t>(c.batch.tokens, 0, "batch.tokens");
+  require_at_most(c.batch.tokens, kMostRows * kMostBlocksOfAStep, "batch.tokens");
+  c.batch.blocks = c.batch.blocks_of_step();
   require_at_least<int64_t>(c.batch.source_rows, 2, "batch.source_rows");
   require_at_least<int64_t>(c.batch.blocks, 1, "batch.blocks");
   require_at_least<int64_t>(c.batch.look_ahead, 1, "batch.look_ahead");
@@ -133,11 +136,16 @@ void resolve_blocks(RunConfig& c) {
   require_at_most(c.batch.look_ahead, kMostPairs, "batch.look_ahead");
   require_at_most(c.batch.page, kMostPairs, "batch.page");
   require_at_most(c.batch.window, kMostPairs, "batch.window");
-  if (c.batch.blocks % c.parallel.dp != 0)
-    fail(ErrorKind::usage,
-         fmt::format("batch.blocks = {} is not divisible by parallel.dp = {}: every data-parallel rank takes the "
-                     "same number of a step's blocks; change batch.blocks or the grid",
-                     c.batch.blocks, c.parallel.dp));
+}
+
+// Ranks that wait in every step because others have a block more.
+std::string describe_idle_ranks(const RunConfig& c) {
+  const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
+  if (without == 0) return "";
+  return fmt::format(
+      "{} of {} data-parallel ranks have {} while the others have {}: {:.0f} % of the ranks' time is used", without, dp,
+      most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
+      100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
 }
 
 std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
@@ -231,6 +239,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                                : ", and what does not fit is left out"));
   row("step", fmt::format("{} block{}, {:.0f} target rows; about {:.0f} steps an epoch", c.batch.blocks,
                           c.batch.blocks == 1 ? "" : "s", step_tokens, epoch_steps));
+  if (const std::string idle = describe_idle_ranks(c); !idle.empty()) row("", idle);
   row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
                               c.schedule.warmup));

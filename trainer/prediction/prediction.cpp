@@ -176,7 +176,7 @@ Prediction predict(GpuKind gpu, const RunConfig& config) {
                     .seconds = kHostReads * device.seconds_to_host});
   p.block_seconds = finish(p.block);
   p.added_seconds = finish(p.step);
-  p.source_tokens = data.num_source_tokens, p.target_tokens = data.num_target_tokens;
+  p.source_tokens = data.source_tokens(), p.target_tokens = data.target_tokens();
   return p;
 }
 

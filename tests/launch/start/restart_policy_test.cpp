@@ -102,11 +102,11 @@ TEST(RunProgress, TakesTheLastWholeRecord) {
 }
 
 TEST(RanksThatFit, KeepsTpAndTakesTheGreatestDpThatDividesTheBlocks) {
-  EXPECT_EQ(ranks_that_fit(8, 8, 2, 6), 8);
-  EXPECT_EQ(ranks_that_fit(8, 12, 2, 6), 8);
-  EXPECT_EQ(ranks_that_fit(6, 5, 1, 6), 3);
-  EXPECT_EQ(ranks_that_fit(8, 7, 2, 8), 4);
-  EXPECT_EQ(testing::message_of(ErrorKind::peer, [] { ranks_that_fit(8, 3, 4, 8); }),
+  EXPECT_EQ(ranks_that_fit(8, 8, 2), 8);
+  EXPECT_EQ(ranks_that_fit(8, 12, 2), 8);
+  EXPECT_EQ(ranks_that_fit(6, 5, 1), 5);
+  EXPECT_EQ(ranks_that_fit(8, 7, 2), 6);
+  EXPECT_EQ(testing::message_of(ErrorKind::peer, [] { ranks_that_fit(8, 3, 4); }),
             "3 ranks are left, fewer than parallel.tp = 4");
 }
 

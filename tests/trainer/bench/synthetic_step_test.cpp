@@ -40,12 +40,7 @@ TEST(SyntheticStep, HasLengthsLikeThoseOfNews) {
 TEST(SyntheticStep, FillsItsBlocks) {
   const Step step = synthetic_step(synthetic_config(), 0, 1);
   ASSERT_EQ(step.blocks.size(), 4u);
-  EXPECT_GT(step.fill, 0.97);
-  int64_t source = 0, target = 0;
-  for (const Block& block : step.blocks) source += block.source_tokens(), target += block.target_tokens();
-  EXPECT_EQ(source, step.num_source_tokens);
-  EXPECT_EQ(target, step.num_target_tokens);
-  EXPECT_DOUBLE_EQ(step.fill, static_cast<double>(source + target) / (4 * 2 * 512));
+  EXPECT_GT(static_cast<double>(step.source_tokens() + step.target_tokens()), 0.97 * 4 * 2 * 512);
 }
 
 TEST(SyntheticStep, HasPiecesOfTheVocabularyTheFrequentOnesFirst) {
@@ -66,7 +61,6 @@ TEST(SyntheticStep, IsTheSameDividedAmongRanks) {
   const RunConfig c = synthetic_config();
   const Step whole = synthetic_step(c, 0, 1), second = synthetic_step(c, 1, 2);
   ASSERT_EQ(second.blocks.size(), 2u);
-  EXPECT_EQ(second.num_target_tokens, whole.num_target_tokens);
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(second.blocks[i].index, static_cast<int64_t>(i) + 2);
     EXPECT_EQ(second.blocks[i].target_out, whole.blocks[i + 2].target_out);
@@ -76,7 +70,7 @@ TEST(SyntheticStep, IsTheSameDividedAmongRanks) {
 TEST(SyntheticStep, FitsBlocksAndPositionsShorterThanASentence) {
   RunConfig narrow = synthetic_config(8, 2), learned = synthetic_config();
   learned.model.positions = Positions::learned, learned.model.max_positions = 10;
-  EXPECT_GT(synthetic_step(narrow, 0, 1).num_target_tokens, 0);
+  EXPECT_GT(synthetic_step(narrow, 0, 1).target_tokens(), 0);
   for (const Block& block : synthetic_step(learned, 0, 1).blocks)
     EXPECT_LT(*std::max_element(block.target_positions.begin(), block.target_positions.end()), 10);
 }

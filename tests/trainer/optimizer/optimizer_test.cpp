@@ -29,7 +29,7 @@ void on_grid_of_gradients(int dp, int tp, const std::function<void(ParamStore&, 
 StepTotals totals_of(ParamStore& params, const Mesh& mesh, Context& ctx) {
   const StepSums sums(test_device());
   Optimizer(params, {}).add_squares(ctx, sums.split_squares(), sums.whole_squares());
-  return exchange_totals(sums.read(ctx), StopRequest::none, /*busy=*/0, mesh);
+  return exchange_totals(sums.read(ctx), {}, mesh);
 }
 
 TEST(GradNorm, CountsEachGlobalElementOnce) {
@@ -51,7 +51,7 @@ TEST(GradNorm, OneOverflowOnOneRankIsSeenByAll) {
       });
 }
 
-TEST(StepTotals, AddTheLossesOfDataParallelRanksAndTakeTheStrongestRequest) {
+TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest) {
   run_thread_ranks(4, [](Communicator& world) {
     const Mesh mesh(world, {.dp = 2, .tp = 2});
     Context ctx(test_device());
@@ -66,12 +66,21 @@ TEST(StepTotals, AddTheLossesOfDataParallelRanksAndTakeTheStrongestRequest) {
     const StopRequest request = world.rank() == 3   ? StopRequest::save
                                 : world.rank() == 1 ? StopRequest::stop
                                                     : StopRequest::none;
-    const StepTotals totals = exchange_totals(sums.read(ctx), request, /*busy=*/world.rank(), mesh);
+    const StepTotals totals = exchange_totals(sums.read(ctx),
+                                              {.source_tokens = 5 + mesh.dp().rank(),
+                                               .target_tokens = 7,
+                                               .dropped = mesh.dp().rank(),
+                                               .request = request,
+                                               .busy = static_cast<double>(world.rank())},
+                                              mesh);
     EXPECT_EQ(totals.loss, 3);
     EXPECT_EQ(totals.nll, 21);
+    EXPECT_EQ(totals.source_tokens, 11);
+    EXPECT_EQ(totals.target_tokens, 14);
+    EXPECT_EQ(totals.dropped, 1);
     EXPECT_EQ(totals.request, StopRequest::stop);
     EXPECT_EQ(totals.busy, (std::vector<double>{0, 1, 2, 3}));
-    EXPECT_EQ(exchange_totals(sums.read(ctx), StopRequest::none, /*busy=*/0, mesh).request, StopRequest::none);
+    EXPECT_EQ(exchange_totals(sums.read(ctx), {}, mesh).request, StopRequest::none);
   });
 }
 

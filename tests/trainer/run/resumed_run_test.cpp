@@ -66,7 +66,7 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
     c.model.width = 16, c.model.heads = 4, c.model.feed_forward = 16;
     c.model.encoder_layers = c.model.decoder_layers = 1;
     c.data.train = c.data.valid = sixty_pairs.folder();
-    c.batch.rows = 64, c.batch.blocks = 4, c.batch.page = 8, c.batch.window = 4;
+    c.batch.rows = 64, c.batch.blocks = 4, c.batch.page = 2, c.batch.window = 4;
     c.schedule.lr = one_of({1e-3, 1e-2}), c.schedule.warmup = 5;
     c.train.precision = one_of({Precision::f32, Precision::bf16, Precision::f16});
     c.train.steps = all_or_few(24, 6);

@@ -1,0 +1,71 @@
+// data/step_plan.cpp: deals the streams' blocks to steps and ranks.
+#include "data/step_plan.h"
+
+#include <numeric>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size) {
+  const auto first_of = [&](int64_t rank) { return (blocks * rank + dp_size - 1) / dp_size; };
+  return {first_of(dp_rank), first_of(dp_rank + 1) - first_of(dp_rank)};
+}
+
+int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
+  constexpr int64_t kLeastPages = 4;
+  const int64_t num_pages = num_pairs / std::max<int64_t>(1, config.page);
+  int64_t streams = std::max<int64_t>(1, std::min(config.blocks, num_pages / kLeastPages));
+  while (config.blocks % streams != 0) --streams;
+  return streams;
+}
+
+StepPlan::StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed,
+                   int dp_rank, int dp_size, const StepCursor& start)
+    : num_blocks_(config.blocks),
+      own_(blocks_of_rank(config.blocks, dp_rank, dp_size)),
+      num_streams_(start.num_streams == 0 ? choose_num_streams(num_pairs, config) : start.num_streams),
+      next_stream_(start.next_stream) {
+  if (num_blocks_ < 1) fail(ErrorKind::usage, fmt::format("batch.blocks is {}; it must be at least 1", num_blocks_));
+  if (start.num_streams > 0 && (next_stream_ < 0 || next_stream_ >= num_streams_))
+    fail(ErrorKind::checkpoint, fmt::format("the data cursor's next stream is {} of {}", next_stream_, num_streams_));
+  // From step to step a block's stream moves by num_blocks_: it stays the same modulo their common divisor.
+  const int64_t divisor = std::gcd(num_blocks_, num_streams_);
+  for (int64_t i = own_.first; i < own_.first + std::min(own_.count, divisor); ++i) {
+    for (int64_t stream = (next_stream_ + i) % divisor; stream < num_streams_; stream += divisor) {
+      BlockPlan plan(num_pairs, lengths, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
+      if (start.num_streams > 0) {
+        const auto found = start.streams.find(stream);
+        require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream");
+        plan.seek(found->second);
+      }
+      plans_.emplace(stream, std::move(plan));
+    }
+  }
+}
+
+PlannedStep StepPlan::next() {
+  PlannedStep step;
+  std::map<int64_t, PlannedBlock> own;  // by index in the step
+  for (auto& [stream, plan] : plans_) {
+    for (int64_t i = (stream - next_stream_ + num_streams_) % num_streams_; i < num_blocks_; i += num_streams_) {
+      const int64_t epoch = plan.epoch(), dropped = plan.dropped();
+      PlannedBlock block = plan.next();
+      if (i < own_.first || i >= own_.first + own_.count) continue;  // another rank's
+      if (i == own_.first) step.epoch = epoch;
+      step.dropped += plan.dropped() - dropped;
+      own.emplace(i, std::move(block));
+    }
+  }
+  for (auto& [i, block] : own) step.blocks.push_back(std::move(block));
+  next_stream_ = (next_stream_ + num_blocks_) % num_streams_;
+  return step;
+}
+
+StepCursor StepPlan::cursor() const {
+  StepCursor cursor{.num_streams = num_streams_, .next_stream = next_stream_, .streams = {}};
+  for (const auto& [stream, plan] : plans_) cursor.streams.emplace(stream, plan.cursor());
+  return cursor;
+}
+
+}  // namespace weft
