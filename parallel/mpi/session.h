@@ -13,9 +13,10 @@
 
 namespace weft {
 
-struct MpiLimits {                 // tests make them tiny; results never depend on them
+struct MpiLimits {                 // for tests; on one host results do not depend on them
   int64_t message = 4 << 20;       // elements per MPI call: counts are int, so longer tensors are split
   int64_t small_reduce = 2 << 10;  // all-reduces up to this many elements gather everything and add locally
+  int ranks_of_a_host = 0;         // 0: as it is
 };
 
 class MpiSession {

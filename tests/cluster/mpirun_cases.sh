@@ -1,6 +1,6 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_slow_network mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
+cases+=(mpirun_equal mpirun_bytes mpirun_slow_network mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -23,6 +23,23 @@ mpirun_equal() {
     check "$grid" same "$(model "one-$grid")" "$(model "two-$grid")"
   done
   seen "2x1, 1x2, 2x2: weights bit-equal to those of one host"
+}
+
+sent() { on node1 awk '$1 == "eth0:" { print $10 }' /proc/net/dev; }
+# What 20 and 60 steps differ by, over the gradients of 40 steps: a host sends them once, whatever its ranks.
+mpirun_bytes() {
+  local ranks steps before=0 bytes=0 start ratios=''
+  for ranks in 1 2 4; do
+    for steps in 20 60; do
+      start=$(sent)
+      expect 0 train "node1:$ranks,node2:$ranks" "bytes-$ranks-$steps" --train.steps=$steps
+      before=$bytes bytes=$(($(sent) - start))
+    done
+    ratios+=" $(awk -v bytes=$((bytes - before)) -v gradients="$(stat -c %s "$(model "bytes-$ranks-60")")" \
+      'BEGIN { printf "%.2f", bytes / 40 / gradients }')"
+  done
+  seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step"
+  check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' <<<"$ratios"
 }
 
 # Four ranks train without end; after some steps COMMAND... strikes. Each of the ranks that then wait must say

@@ -74,6 +74,8 @@ void check(const MpiSession& session, const std::vector<std::string>& args) {
   run_cases(session, "usual", {});
   run_cases(session, "tiny", {.message = 3, .small_reduce = 4});  // splits every tensor into several messages
   run_cases(session, "equal", {.message = 2048, .small_reduce = 0});
+  testing::sums_in_rank_order = session.size() < 4;  // else in two levels
+  run_cases(session, "two hosts'", {.message = 3, .small_reduce = 4, .ranks_of_a_host = 2});
 }
 
 }  // namespace

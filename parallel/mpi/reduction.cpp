@@ -1,0 +1,66 @@
+// parallel/mpi/reduction.cpp: the stages of a reduction.
+#include "parallel/mpi/reduction.h"
+
+namespace weft {
+
+template <typename ChunkOf>
+void Reduction::exchange(const Tensor& x, ReduceOp op, int tag, ChunkOf chunk) {
+  x_ = x, op_ = op, tag_ = tag, stage_ = Stage::exchange;
+  const Chunk own = chunk(group_.rank);
+  own_count_ = own.count;
+  const size_t part_bytes = static_cast<size_t>(own.count) * size_of(x.dtype);
+  const size_t needed = part_bytes * static_cast<size_t>(group_.size - 1);
+  if (scratch_.size() < needed) scratch_.resize(needed);
+  parts_.assign(static_cast<size_t>(group_.size), at(x, own.begin));
+  std::byte* scratch = scratch_.data();
+  for (int i = 1; i < group_.size; ++i, scratch += part_bytes) {
+    const int peer = (group_.rank + i) % group_.size;
+    parts_[static_cast<size_t>(peer)] = scratch;
+    transfers_.receive(group_, scratch, own.count, x.dtype, peer, tag_);
+  }
+  for (int i = 1; i < group_.size; ++i) {  // each rank starts with another peer, so that none is flooded
+    const int peer = (group_.rank + i) % group_.size;
+    const Chunk theirs = chunk(peer);
+    transfers_.send(group_, at(x, theirs.begin), theirs.count, x.dtype, peer, tag_);
+  }
+}
+
+void Reduction::start_all_reduce(const Tensor& x, ReduceOp op, int tag) {
+  gathers_ = true;
+  exchange(x, op, tag, [n = x.numel(), size = group_.size](int r) { return chunk_of(n, r, size); });
+  out_ = at(x, chunk_of(x.numel(), group_.rank, group_.size).begin);
+}
+
+void Reduction::start_reduce_scatter(const Tensor& x, const Tensor& y) {
+  gathers_ = false;
+  exchange(x, ReduceOp::sum, group_.next_tag(), [n = y.numel()](int r) { return Chunk{r * n, n}; });
+  out_ = y.data;
+}
+
+bool Reduction::advance(bool block) {
+  if (stage_ == Stage::exchange) {
+    if (!transfers_.finished(block)) return false;
+    reduce_in_rank_order(op_, x_.dtype, parts_, own_count_, out_);
+    if (across_) across_->start_all_reduce(Tensor(out_, {own_count_}, x_.dtype), op_, tag_);
+    stage_ = Stage::across;
+  }
+  if (stage_ == Stage::across) {
+    if (across_ && !across_->advance(block)) return false;
+    if (gathers_) hand_round();
+    stage_ = Stage::hand_round;
+  }
+  return transfers_.finished(block);
+}
+
+void Reduction::hand_round() {
+  for (int i = 1; i < group_.size; ++i) {
+    const int peer = (group_.rank + i) % group_.size;
+    const Chunk theirs = chunk_of(x_.numel(), peer, group_.size);
+    transfers_.receive(group_, at(x_, theirs.begin), theirs.count, x_.dtype, peer, tag_);
+  }
+  for (int i = 1; i < group_.size; ++i) {
+    transfers_.send(group_, out_, own_count_, x_.dtype, (group_.rank + i) % group_.size, tag_);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// parallel/mpi/reduction.h: a sum or maximum over a group, in progress.
+//
+// MPI leaves the order of additions in its reductions to the library, so this only moves data with MPI and adds in
+// rank order itself. Each rank receives all parts of its own chunk, sums them, and (all-reduce) sends the sum to all.
+// Everything is point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress them
+// in any order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "parallel/mpi/group.h"
+#include "tensor/tensor.h"
+
+namespace weft {
+
+class Reduction {  // reusable, with its scratch memory
+ public:
+  explicit Reduction(Group& group) : group_(group) {}
+  // An all-reduce in two levels: among the ranks of a host, then, each rank with its chunk, across the hosts. A host
+  // then sends 2 (H - 1) / H times the tensor, whatever its number of ranks. Sums are added in the order of hosts.
+  Reduction(Group& of_host, Group& across) : group_(of_host), across_(std::make_unique<Reduction>(across)) {}
+
+  void start_all_reduce(const Tensor& x, ReduceOp op) { start_all_reduce(x, op, group_.next_tag()); }
+  void start_reduce_scatter(const Tensor& x, const Tensor& y);
+  bool advance(bool block);  // whether it is finished
+  const char* name() const { return gathers_ ? "all_reduce" : "reduce_scatter"; }
+  size_t bytes() const { return x_.bytes(); }
+
+ private:
+  // Both levels have the tag of the start: ranks come to the second one in different orders.
+  void start_all_reduce(const Tensor& x, ReduceOp op, int tag);
+  template <typename ChunkOf>
+  void exchange(const Tensor& x, ReduceOp op, int tag, ChunkOf chunk);
+  void hand_round();
+
+  Group& group_;
+  std::unique_ptr<Reduction> across_;
+  Transfers transfers_;
+  Tensor x_;
+  ReduceOp op_ = ReduceOp::sum;
+  void* out_ = nullptr;  // destination of my chunk's sum
+  int64_t own_count_ = 0;
+  int tag_ = 0;
+  enum class Stage { exchange, across, hand_round } stage_ = Stage::exchange;
+  bool gathers_ = false;
+  std::vector<const void*> parts_;  // of my chunk, in rank order
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace weft
