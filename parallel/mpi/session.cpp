@@ -20,7 +20,20 @@ void check_mpi(int code, const char* call, std::source_location where) {
        where);
 }
 
+namespace {
+
+// Open MPI announces a message above 64 kB over TCP, waits for the answer, and then sends it: three latencies in place
+// of one. Messages of gradients up to this size are sent at once; the environment may say otherwise.
+void send_at_once_over_tcp() {
+  constexpr const char* kBytes = "1048576";
+  for (const char* limit : {"OMPI_MCA_btl_tcp_eager_limit", "OMPI_MCA_btl_tcp_rndv_eager_limit"})
+    setenv(limit, kBytes, /*overwrite=*/0);
+}
+
+}  // namespace
+
 MpiSession::MpiSession() : exceptions_at_start_(std::uncaught_exceptions()) {
+  send_at_once_over_tcp();
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -1,6 +1,7 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_bytes mpirun_slow_network mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank)
+cases+=(mpirun_equal mpirun_bytes mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
+  mpirun_stopped_rank mpirun_killed_rank)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -39,7 +40,21 @@ mpirun_bytes() {
       'BEGIN { printf "%.2f", bytes / 40 / gradients }')"
   done
   seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step"
-  check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' <<<"$ratios"
+  check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' \
+    <<<"$ratios"
+}
+
+# How many latencies of the network a step waits for, with gradients of 1.2 MB.
+mpirun_latencies() {
+  local run options=("${options[@]/width=16/width=128}")
+  expect 0 train node1:1,node2:1 near --train.steps=12
+  slow_cable 50 0
+  expect 0 train node1:1,node2:1 far --train.steps=12
+  for run in near far; do
+    grep -o '"seconds":[0-9.]*' $run/log.jsonl | cut -d: -f2 | tail -n 9 | sort -g | sed -n 5p
+  done | awk '{ seconds[NR] = $1 } END { printf "%.1f\n", (seconds[2] - seconds[1]) / 0.05 }' >latencies
+  seen "50 ms one way: a step takes $(cat latencies) latencies more"
+  check "at most 7" awk '$1 > 7 { exit 1 }' latencies
 }
 
 # Four ranks train without end; after some steps COMMAND... strikes. Each of the ranks that then wait must say
