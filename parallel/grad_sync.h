@@ -7,6 +7,7 @@
 // complete only then.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,9 +17,15 @@
 
 namespace weft {
 
+// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes
+//: buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less
+// to overlap.
+constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20, int64_t{ranks} << 16); }
+
 class GradSync {
  public:
-  GradSync(Communicator& dp, Tensor flat_grads, int64_t bucket_elements = 4 << 20);
+  GradSync(Communicator& dp, Tensor flat_grads) : GradSync(dp, flat_grads, bucket_elements(dp.size())) {}
+  GradSync(Communicator& dp, Tensor flat_grads, int64_t bucket_elements);
   void begin();               // before a step's last backward pass
   void ready(int64_t first);  // offsets only fall within a step
   void wait();

@@ -17,7 +17,11 @@ std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclL
 
 CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
     : computation_(computation), comms_(limits.collective), watchdog_(std::in_place, comms_, marks_, limits) {
-  nccl::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  // Above the computation, so that its kernels do not wait until a kernel of the backward pass leaves the GPU: other
+  // ranks would wait for this one.
+  int least = 0, greatest = 0;
+  nccl::check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  nccl::check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
 }
 
 // Enqueued work still writes marks, so it must end first. It cannot hang: after a failure the watchdog has

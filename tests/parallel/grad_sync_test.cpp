@@ -42,6 +42,12 @@ TEST_P(GradSyncBuckets, EqualThePlainSumInEveryStep) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GradSyncBuckets, ::testing::Values(1, 7, 100, 1002, 1003, 4096));
 
+TEST(GradSync, BucketsKeepEachRanksPartFromShrinking) {
+  EXPECT_EQ(bucket_elements(2), 4 << 20);
+  EXPECT_EQ(bucket_elements(64), 4 << 20);
+  EXPECT_EQ(bucket_elements(1024), 1024 * (256 << 10) / 4);
+}
+
 TEST(GradSync, WaitSendsWhatWasNeverReported) {
   run_thread_ranks(2, [](Communicator& dp) {
     std::vector<float> grads = inputs<float>(dp.rank(), kNumel);
