@@ -1,6 +1,7 @@
-// trainer/step_totals.cpp: one all-reduce over all ranks that counts each number once.
+// trainer/step_totals.cpp: one all-gather over all ranks, whose numbers each rank adds up.
 #include "trainer/step_totals.h"
 
+#include <array>
 #include <cmath>
 
 namespace weft {
@@ -21,34 +22,40 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kNotFinite,
     kSaveNotReady,
     kRequests,
-    kBusy = kRequests + 4
+    kBusy = kRequests + 4,
+    kCount
   };
   Communicator& world = mesh.world();
-  std::vector<double> all(kBusy + static_cast<size_t>(world.size()));
+  std::array<double, kCount> mine{}, total{};
   if (mesh.tp().is_main_rank()) {
-    all[kLoss] = sums[0], all[kNll] = sums[1];
-    all[kSource] = static_cast<double>(own.source_tokens), all[kTarget] = static_cast<double>(own.target_tokens);
-    all[kDropped] = static_cast<double>(own.dropped);
+    mine[kLoss] = sums[0], mine[kNll] = sums[1];
+    mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
+    mine[kDropped] = static_cast<double>(own.dropped);
   }
-  if (mesh.dp().is_main_rank()) all[kSplit] = sums[2];
-  if (world.is_main_rank()) all[kWhole] = sums[3];
-  all[kNotFinite] = std::isfinite(sums[2] + sums[3]) ? 0 : 1;
-  all[kSaveNotReady] = own.save_is_ready ? 0 : 1;
-  all[kRequests + static_cast<size_t>(own.request)] = 1;
-  all[kBusy + static_cast<size_t>(world.rank())] = own.busy;
-  world.all_reduce(Tensor(all.data(), {static_cast<int64_t>(all.size())}, DType::f64));
+  if (mesh.dp().is_main_rank()) mine[kSplit] = sums[2];
+  if (world.is_main_rank()) mine[kWhole] = sums[3];
+  mine[kNotFinite] = std::isfinite(sums[2] + sums[3]) ? 0 : 1;
+  mine[kSaveNotReady] = own.save_is_ready ? 0 : 1;
+  mine[kRequests + static_cast<size_t>(own.request)] = 1;
+  mine[kBusy] = own.busy;
+  const auto count = static_cast<int64_t>(kCount), ranks = static_cast<int64_t>(world.size());
+  std::vector<std::array<double, kCount>> all(static_cast<size_t>(ranks));
+  world.all_gather(Tensor(mine.data(), {count}, DType::f64), Tensor(all.data(), {ranks, count}, DType::f64));
 
-  StepTotals totals{.loss = all[kLoss],
-                    .nll = all[kNll],
-                    .source_tokens = static_cast<int64_t>(all[kSource]),
-                    .target_tokens = static_cast<int64_t>(all[kTarget]),
-                    .dropped = static_cast<int64_t>(all[kDropped]),
-                    .gradient_square = all[kSplit] + all[kWhole]};
-  totals.finite = all[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
-  totals.save_is_ready = all[kSaveNotReady] == 0;
+  StepTotals totals;
+  for (const auto& of_rank : all) {  // in rank order: the same bits everywhere
+    for (size_t i = 0; i < kCount; ++i) total[i] += of_rank[i];
+    totals.busy.push_back(of_rank[kBusy]);
+  }
+  totals.loss = total[kLoss], totals.nll = total[kNll];
+  totals.source_tokens = static_cast<int64_t>(total[kSource]);
+  totals.target_tokens = static_cast<int64_t>(total[kTarget]);
+  totals.dropped = static_cast<int64_t>(total[kDropped]);
+  totals.gradient_square = total[kSplit] + total[kWhole];
+  totals.finite = total[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
+  totals.save_is_ready = total[kSaveNotReady] == 0;
   for (const StopRequest r : {StopRequest::save, StopRequest::finish, StopRequest::stop})
-    if (all[kRequests + static_cast<size_t>(r)] > 0) totals.request = r;
-  totals.busy.assign(all.begin() + kBusy, all.end());
+    if (total[kRequests + static_cast<size_t>(r)] > 0) totals.request = r;
   return totals;
 }
 

@@ -220,10 +220,13 @@ void Trainer::snapshot(TrainState& state) const {
   state.loss_scale = scaler_.state();
 }
 
+// On the main rank.
 StepCursor Trainer::cursor_of_all_ranks(const StepCursor& own) const {
   const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
+  const std::vector<std::string> texts = mesh_.world().all_gather_strings(text);
   StepCursor all = own;
-  for (const std::string& of_rank : mesh_.world().all_gather_strings(text))
+  if (!mesh_.world().is_main_rank()) return all;  // which alone writes it
+  for (const std::string& of_rank : texts)
     if (!of_rank.empty()) all.streams.merge(streams_from_text(of_rank));
   return all;
 }
