@@ -41,7 +41,7 @@ struct BatchConfig {
       "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block");
     v("page", page, "consecutive pairs that are shuffled as one page");
-    v("window", window, "pages whose sentences are shuffled together");
+    v("window", window, "pages whose sentences are shuffled together, over all blocks of a step");
   }
 };
 

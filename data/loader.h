@@ -1,7 +1,7 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
 // A rank plans and reads only its own blocks of each step (data/step_plan.h). The thread plans about a window of pairs
-// at a time and reads them in corpus order, so that each page is read once. It holds the ids of those pairs and a few
+// at a time and reads them in corpus order, page by page. It holds the ids of those pairs and a few
 // finished steps.
 #pragma once
 

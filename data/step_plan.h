@@ -25,7 +25,7 @@ struct BlockRange {
 BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size);
 
 // Streams of a new run: a divisor of `blocks` that leaves each stream several pages of every epoch, or streams would
-// be in different epochs.
+// be in different epochs, and several times as many pairs as it looks ahead, or one could be pending twice.
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config);
 
 struct StepCursor {                   // the place in the order where the next step starts

@@ -1,7 +1,7 @@
 // parallel/communicator.h: collectives over a group of ranks.
 //
 // Every implementation has every collective, even for a group of one. Reductions add in rank order (over several
-// hosts with several ranks each: within hosts, then in the order of hosts), so results have the same bits on every
+// hosts with equally many ranks: within hosts, then in the order of hosts), so results have the same bits on every
 // rank and in every run. All ranks of a group make the same calls in the same order. Tensors are contiguous, of any
 // type and length (chunked internally). bf16 and f16 are summed in f32 and rounded once; NCCL, which adds in an order
 // of its own, rounds each time. A failed peer causes an Error, never a hang.

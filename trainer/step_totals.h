@@ -36,7 +36,7 @@ struct RankReport {
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0;
   int64_t source_tokens = 0, target_tokens = 0, dropped = 0;
-  double gradient_square = 0;               // of the whole gradient, times the squared loss scale
+  double gradient_square = 0;               // of the whole gradient, as the pass scaled it
   bool finite = true;                       // all gradients, on every rank
   StopRequest request = StopRequest::none;  // the strongest of all ranks
   bool save_is_ready = false;               // on every rank

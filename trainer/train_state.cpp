@@ -133,6 +133,7 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
                        "--train.output, or --train.fresh=true",
                        option, shown(before), shown(after), otherwise));
   };
+  require(saved.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint does not say where it is in the data");
   const char* const lost = "its place in the data would be lost";
   same("train.seed", saved.order.seed, now.order.seed, lost);
   same("batch.rows", saved.order.rows, now.order.rows, lost);

@@ -3,8 +3,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <string>
 
 #include "parallel/mpi/check.h"
 #include "tensor/error.h"
@@ -23,11 +25,16 @@ void check_mpi(int code, const char* call, std::source_location where) {
 namespace {
 
 // Open MPI announces a message above 64 kB over TCP, waits for the answer, and then sends it: three latencies in place
-// of one. Messages of gradients up to this size are sent at once; the environment may say otherwise.
+// of one. Small models' gradients are sent at once; the environment may say otherwise. What a rank then receives before
+// it asks is kept: 8 MB at most beyond the default, because parts of full buckets (parallel/grad_sync.h) are announced.
 void send_at_once_over_tcp() {
-  constexpr const char* kBytes = "1048576";
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (size == nullptr) size = std::getenv("SLURM_NTASKS");
+  const int64_t ranks = size == nullptr ? 0 : std::atoll(size);
+  if (ranks < 2) return;
+  const std::string bytes = std::to_string(std::clamp<int64_t>((8 << 20) / ranks, 64 << 10, 1 << 20));
   for (const char* limit : {"OMPI_MCA_btl_tcp_eager_limit", "OMPI_MCA_btl_tcp_rndv_eager_limit"})
-    setenv(limit, kBytes, /*overwrite=*/0);
+    setenv(limit, bytes.c_str(), /*overwrite=*/0);
 }
 
 }  // namespace

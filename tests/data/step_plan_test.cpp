@@ -73,6 +73,9 @@ TEST(StepPlan, HasAStreamForEachBlockUnlessTheCorpusIsTooSmall) {
   EXPECT_EQ(streams(4 * 7, 12), 6);
   EXPECT_EQ(streams(4 * 6, 7), 1);
   EXPECT_EQ(streams(1, 6), 1);
+  BatchConfig far = config_of(8);
+  far.look_ahead = 64;
+  EXPECT_EQ(choose_num_streams(4 * 64 * 4, far), 4);
 }
 
 TEST(StepPlan, GivesTheSameStepsOnEveryGridAndAfterEveryStop) {

@@ -65,7 +65,7 @@ TEST(TrainState, OfVersion01HasOneStream) {
   old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {7, 5}}};
   EXPECT_EQ(TrainState::from_json(old, "step-00000012").cursor,
             (StepCursor{.num_streams = 1, .next_stream = 0, .streams = {{0, cursor}}}));
-  old["cursor"]["pending"] = {0.5};
+  old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {0.5}}};
   EXPECT_THROW(TrainState::from_json(old, "step-00000012"), Error);
 }
 
@@ -93,6 +93,14 @@ TEST(TrainState, TakesOnlyWholeNumbersForIntegers) {
   EXPECT_EQ(message("/step", 12.5), "run/step-00000012/state.json: step is 12.5, not a whole number");
   EXPECT_EQ(message("/cursor/streams/0/pending", {1e74}),
             "run/step-00000012/state.json: pending is 1e+74, not a whole number");
+}
+
+TEST(TrainState, WithoutAPlaceInTheDataIsNotResumed) {
+  TrainState imported = some_state();
+  imported.cursor = {};
+  imported = TrainState::from_json(imported.to_json(), "step-00000000");
+  testing::expect_error([&] { require_same_run(imported, some_state()); }, ErrorKind::checkpoint,
+                        {"where it is in the data"});
 }
 
 TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "data/step_plan.h"
+
 namespace weft {
 namespace {
 
@@ -28,6 +30,16 @@ int slowest_rank(const std::vector<double>& busy) {
 double waiting_share(const std::vector<double>& busy) {
   const double longest = std::ranges::max(busy);
   return 1 - std::accumulate(busy.begin(), busy.end(), 0.0) / (longest * static_cast<double>(busy.size()));
+}
+
+std::vector<double> busy_with_equal_blocks(std::vector<double> busy, int64_t blocks, const ParallelConfig& grid) {
+  const double mean = static_cast<double>(blocks) / static_cast<double>(grid.dp);
+  for (size_t rank = 0; rank < busy.size(); ++rank) {
+    const int dp_rank = static_cast<int>(rank) / static_cast<int>(grid.tp);
+    const int64_t own = blocks_of_rank(blocks, dp_rank, static_cast<int>(grid.dp)).count;
+    busy[rank] *= std::max(mean, 1.0) / static_cast<double>(std::max<int64_t>(own, 1));
+  }
+  return busy;
 }
 
 std::string StragglerWatch::observe(int64_t step, const std::vector<double>& busy) {

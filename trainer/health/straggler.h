@@ -5,11 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "parallel/mesh.h"
+
 namespace weft {
 
 // `busy`: seconds that each rank worked in a step.
 int slowest_rank(const std::vector<double>& busy);
 double waiting_share(const std::vector<double>& busy);  // of the ranks' time, until the slowest rank is done
+
+// What ranks would have worked if each had the mean number of a step's `blocks`; a rank without a block works on an
+// empty one.
+std::vector<double> busy_with_equal_blocks(std::vector<double> busy, int64_t blocks, const ParallelConfig& grid);
 
 // Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows in a row:
 // one long step is none. A window has kWindow steps, or more until a rank has worked kSeconds: on a shared core a

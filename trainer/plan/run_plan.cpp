@@ -237,8 +237,10 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                            data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows
                                ? ""
                                : ", and what does not fit is left out"));
-  row("step", fmt::format("{} block{}, {:.0f} target rows; about {:.0f} steps an epoch", c.batch.blocks,
-                          c.batch.blocks == 1 ? "" : "s", step_tokens, epoch_steps));
+  row("step",
+      fmt::format("{} block{}, {:.0f} target rows{}; about {:.0f} steps an epoch", c.batch.blocks,
+                  c.batch.blocks == 1 ? "" : "s", step_tokens,
+                  c.batch.tokens > 0 ? fmt::format(" for batch.tokens = {}", c.batch.tokens) : "", epoch_steps));
   if (const std::string idle = describe_idle_ranks(c); !idle.empty()) row("", idle);
   row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,

@@ -70,7 +70,8 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
 
 void RunLog::report_straggler(const StepReport& r) {
   if (r.busy.empty()) return;
-  if (const std::string text = stragglers_.observe(r.step, r.busy); !text.empty()) message(text);
+  const std::vector<double> busy = busy_with_equal_blocks(r.busy, config_.batch.blocks, config_.parallel);
+  if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
 // At the first step of a new epoch: reports how full the blocks were and how many pairs did not fit.
@@ -78,7 +79,7 @@ void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
   const double blocks = static_cast<double>(config_.batch.blocks);
   epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),
       epoch_target_ += static_cast<double>(r.target_tokens);
-  if (r.epoch == epoch_) return;
+  if (r.epoch <= epoch_) return;
   if (epoch_ >= 0)
     message(
         fmt::format("epoch {} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,

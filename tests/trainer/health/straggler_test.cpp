@@ -82,5 +82,12 @@ TEST(Straggler, TheOthersWaitForTheSlowest) {
   EXPECT_DOUBLE_EQ(waiting_share({2, 2}), 0);
 }
 
+TEST(BusyWithEqualBlocks, ComparesTheTimeOfABlock) {
+  const ParallelConfig grid{.dp = 2, .tp = 2};
+  EXPECT_EQ(busy_with_equal_blocks({4, 4, 2, 2}, 3, grid), (std::vector<double>{3, 3, 3, 3}));
+  EXPECT_EQ(busy_with_equal_blocks({4, 4, 2, 2}, 4, grid), (std::vector<double>{4, 4, 2, 2}));
+  EXPECT_EQ(busy_with_equal_blocks({2, 2, 2, 2}, 1, grid), (std::vector<double>{2, 2, 2, 2}));
+}
+
 }  // namespace
 }  // namespace weft
