@@ -238,16 +238,17 @@ part_nccl() {
   [ ${#failed[@]} -eq 0 ]
 }
 
-# Runs it twice: for tables, then for JSON.
+# Runs it for tables, without graphs, with products timed, and for JSON.
 bench() {  # bench NAME
   ! is_emulated || cannot "$emulated"
   local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 32768)
   "$weft" "${options[@]}" --seconds 15 >"$1.txt"
   "$weft" "${options[@]}" --seconds 8 --cuda_graph=false >"$1-launches.txt"
+  "$weft" "${options[@]}" --seconds 8 --tune_gemm=true >"$1-tuned.txt"
   "$weft" "${options[@]}" --seconds 8 --json >"$1.json"
   printf '## weft bench of configs/%s.cfg\n\n```\n%s\n```\n' "$1" "$(cat "$1.txt")" >"$1.md.part"
   note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1); without CUDA graphs: $(grep -hE 'target tokens/s' "$1-launches.txt" |
-    head -n 1); beside the prediction, $(grep -hE '^  look first at' "$1.txt" || echo '  there is none for this GPU')"
+    head -n 1); with matrix products timed: $(grep -hE 'target tokens/s' "$1-tuned.txt" | head -n 1); beside the prediction, $(grep -hE '^  look first at' "$1.txt" || echo '  there is none for this GPU')"
 }
 part_base() { bench base; }
 part_big() { bench big; }

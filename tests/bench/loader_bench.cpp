@@ -10,27 +10,18 @@
 // grids of 1 to 1,024 data-parallel ranks with a block each; beside it, that of a run of version 0.1, whose ranks plan
 // every block.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "data/loader.h"
+#include "tests/bench/cpu_seconds.h"
 
 namespace {
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double cpu_seconds() {  // of all threads
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 struct Epoch {
@@ -59,9 +50,9 @@ Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stre
   loader.next();
   Cost cost{.first_step = wall_seconds() - begin};
   for (int i = 0; i < steps; ++i) loader.next();
-  const double cpu_begin = cpu_seconds();
+  const double cpu_begin = weft::cpu_seconds();
   for (int i = 0; i < steps; ++i) loader.next();
-  cost.cpu = (cpu_seconds() - cpu_begin) / steps;
+  cost.cpu = (weft::cpu_seconds() - cpu_begin) / steps;
   return cost;
 }
 
@@ -78,7 +69,7 @@ void print_ranks(const std::string& packed, int64_t rows) {
 int main(int argc, char** argv) try {
   if (argc == 3) return print_ranks(argv[1], std::atoi(argv[2])), 0;
   if (argc != 5) throw std::runtime_error("usage: loader_bench PACKED ROWS [BLOCKS EPOCHS]");
-  double begin = wall_seconds(), cpu_begin = cpu_seconds(), first_step = 0;
+  double begin = wall_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
   weft::Loader loader(argv[1], {.rows = std::atoi(argv[2]), .blocks = std::atoi(argv[3])}, /*seed=*/1, /*dp_rank=*/0,
                       /*dp_size=*/1);
   std::vector<Epoch> epochs(1);
@@ -86,7 +77,7 @@ int main(int argc, char** argv) try {
     const weft::Step step = loader.next();
     if (epochs.size() == 1 && epochs[0].steps == 0) first_step = wall_seconds() - begin;
     if (step.epoch >= static_cast<int64_t>(epochs.size())) {
-      const double now = wall_seconds(), cpu_now = cpu_seconds();
+      const double now = wall_seconds(), cpu_now = weft::cpu_seconds();
       epochs.back().seconds = now - begin, epochs.back().cpu = cpu_now - cpu_begin;
       begin = now, cpu_begin = cpu_now;
       if (step.epoch >= wanted) break;

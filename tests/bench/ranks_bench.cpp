@@ -7,26 +7,17 @@
 // rank grows with the number of ranks shows as a column that grows. Threads take turns on few cores: all-reduces among
 // them, which copy and wait, are in a column of their own.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
 #include <functional>
 
+#include "tests/bench/cpu_seconds.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/trainer.h"
 
 namespace weft {
 namespace {
-
-double cpu_seconds() {  // of all threads
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // CPU seconds of all ranks in one phase, on the main rank.
 double cost(Communicator& world, const std::function<void()>& phase) {
