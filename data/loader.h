@@ -1,8 +1,8 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
 // A rank plans and reads only its own blocks of each step (data/step_plan.h). The thread plans about a window of pairs
-// at a time and reads them in corpus order, page by page. It holds the ids of those pairs and a few
-// finished steps.
+// at a time and reads them in corpus order, page by page. It holds the ids of those pairs and a few finished
+// steps.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@
 
 namespace weft {
 
-// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes
-//: buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less
-// to overlap.
+// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes:
+// buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less to overlap with
+// the backward pass.
 constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20, int64_t{ranks} << 16); }
 
 class GradSync {
