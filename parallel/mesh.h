@@ -23,6 +23,7 @@ struct ParallelConfig {
   int64_t dp = 0;  // 0: number of ranks / tp
   int64_t tp = 1;
   Communication communication = Communication::automatic;
+  int64_t zero = 0;
   bool share_gpu = false;
   double timeout = 600;
 
@@ -32,6 +33,10 @@ struct ParallelConfig {
     v("tp", tp, "tensor-parallel ranks: attention heads, feed-forward and vocabulary are split over them");
     v("communication", communication,
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU");
+    v("zero", zero,
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates its share of the moments and f32 weights alone, "
+      "and "
+      "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "

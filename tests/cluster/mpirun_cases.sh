@@ -1,6 +1,6 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_bytes mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
+cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
   mpirun_stopped_rank mpirun_killed_rank)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -33,16 +33,17 @@ mpirun_bytes() {
   for ranks in 1 2 4; do
     for steps in 20 60; do
       start=$(sent)
-      expect 0 train "node1:$ranks,node2:$ranks" "bytes-$ranks-$steps" --train.steps=$steps
+      expect 0 train "node1:$ranks,node2:$ranks" "bytes-$ranks-$steps" --train.steps=$steps "$@"
       before=$bytes bytes=$(($(sent) - start))
     done
     ratios+=" $(awk -v bytes=$((bytes - before)) -v gradients="$(stat -c %s "$(model "bytes-$ranks-60")")" \
       'BEGIN { printf "%.2f", bytes / 40 / gradients }')"
   done
-  seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step"
+  seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step${1:+ ($*)}"
   check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' \
     <<<"$ratios"
 }
+mpirun_bytes_zero() { mpirun_bytes --parallel.zero=1; }  # reduce-scattered; the weights come back
 
 # How many latencies of the network a step waits for, with gradients of 1.2 MB.
 mpirun_latencies() {

@@ -14,7 +14,7 @@ namespace weft {
 
 struct ReplicatedState {
   const char* what;  // "", "first moment of "
-  Tensor flat;       // laid out like ParamStore's values, on ctx's device
+  ParamBuffer flat;  // on ctx's device
 };
 
 // All ranks call it. An Error of kind diverged names the first tensor that differs, and the ranks. It reads each
