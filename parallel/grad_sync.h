@@ -11,27 +11,43 @@
 #include <vector>
 
 #include "parallel/shard.h"
+#include "tensor/memory.h"
 
 namespace weft {
 
 class GradSync {
  public:
-  // `shard` divides the first elements of flat_grads, the matrices; behind them are the vectors. They are all-reduced;
-  // with `scatter`, of the matrices each rank gets the sums of its own parts alone, in their places.
-  GradSync(Communicator& dp, Tensor flat_grads, Shard shard, bool scatter = false);
+  // `shard` divides the first elements of flat_grads, the matrices; behind them are the vectors. If it has one rank,
+  // they are all-reduced. Otherwise of the matrices each rank gets the sums of its own parts alone, in their places,
+  // and the rest is undefined. With `wire` bf16 they are rounded before they are sent, and added in f32.
+  GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire = DType::f32);
+  // Records the scratch memory of a dry run's `wire` bf16.
+  static void measure(Context& dry, int64_t num_matrices, int ranks);
   void begin();               // before a step's last backward pass
   void ready(int64_t first);  // offsets only fall within a step
   void wait();
 
  private:
-  void send_last();  // bucket not yet sent
+  struct Sum {  // of a bucket, or of the vectors
+    std::unique_ptr<PendingWork> work;
+    const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
+  };
 
+  void send_last();  // bucket not yet sent
+  std::unique_ptr<PendingWork> send_rounded(const Chunk& bucket);
+  void add_received(const Chunk& bucket);
+  bool scatters() const { return shard_.ranks() > 1; }
+  Tensor of(const Chunk& chunk) const { return matrices_.slice_rows(chunk.begin, chunk.count); }
+  Tensor received(const Chunk& bucket) const;
+
+  Context& ctx_;
   Communicator& dp_;
   Tensor matrices_, vectors_;
   Shard shard_;
-  bool scatter_;
+  DType wire_;
+  Buffer rounded_;     // [matrices] of `wire`, if it is not f32
   size_t unsent_ = 0;  // buckets from here on have been sent
-  std::vector<std::unique_ptr<PendingWork>> pending_;
+  std::vector<Sum> pending_;
 };
 
 }  // namespace weft

@@ -21,9 +21,11 @@ constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20,
 
 class Shard {
  public:
+  static constexpr int64_t kAlignment = 16;  // elements: own parts begin on cache lines
+
   Shard() = default;
-  // Of a buffer of `numel` elements. `ranks` divides numel. Buckets have at most `bucket` elements, rounded up so that
-  // the ranks divide it; the first one has what is left over.
+  // Of a buffer of `numel` elements, a multiple of ranks * kAlignment if there are several ranks. Buckets have at most
+  // `bucket` elements, rounded up likewise; the first one has what is left over.
   Shard(int64_t numel, int rank, int ranks, int64_t bucket);
   Shard(int64_t numel, int rank, int ranks) : Shard(numel, rank, ranks, bucket_elements(ranks)) {}
 

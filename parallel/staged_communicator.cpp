@@ -107,6 +107,11 @@ class StagedCommunicator final : public Communicator {
     inner_.reduce_scatter(to_host(x, from_), mine);
     upload(ctx_, mine.data, y);
   }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    return std::make_unique<StagedWork>(ctx_, x, y, idle_, [&](const Tensor& host_x, const Tensor& host_y) {
+      return inner_.start_all_to_all(host_x, host_y);
+    });
+  }
   void broadcast(const Tensor& x, int root) override {
     const bool sends = rank() == root;
     const Tensor host = sends ? to_host(x, from_) : to_.of(x);

@@ -178,6 +178,14 @@ class ThreadCommunicator : public Communicator {
     reduce(exchange("reduce_scatter", x.data, x.bytes()), ReduceOp::sum, y, static_cast<size_t>(rank_) * y.bytes());
   }
 
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    check_all_to_all(x, y, size());
+    return start("start_all_to_all", x, [y, part = y.bytes() / static_cast<size_t>(size()), this](const Deposits& all) {
+      auto* to = static_cast<std::byte*>(y.data);
+      for (const auto& d : all) to = std::copy_n(d->bytes.data() + static_cast<size_t>(rank_) * part, part, to);
+    });
+  }
+
   void broadcast(const Tensor& x, int root) override {
     check_collective(x);
     const Deposits deposits = exchange("broadcast", x.data, x.bytes());

@@ -35,6 +35,11 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
 
 Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }
 
+DType wire_of(const RunConfig& config, const Mesh& mesh) {
+  const bool rounds = config.parallel.gradient_type == GradientType::bf16 && mesh.dp().size() > 1;
+  return rounds ? DType::bf16 : DType::f32;
+}
+
 // This rank's part of the matrices: all of them, unless the optimizer is sharded.
 Shard shard_of(const ParamStore& params, const RunConfig& config, const Mesh& mesh) {
   return config.parallel.zero > 0 ? Shard(params.matrix_numel(), mesh.dp().rank(), mesh.dp().size())
@@ -51,7 +56,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       optimizer_(replica_.params(), config.optimizer, shard_of(replica_.params(), config, mesh)),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
-      grad_sync_(replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(), optimizer_.sharded()),
+      grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
+                 wire_of(config, mesh)),
       sums_(mesh.device()),
       scalars_(mesh.device()),
       graphs_(config, mesh),
@@ -310,6 +316,8 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
       model.loss_and_gradients(p, load_batch(p, empty_block(config.batch)), config.train.label_smoothing, nullptr);
   ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
+  if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)
+    GradSync::measure(dry, params.matrix_numel(), static_cast<int>(config.parallel.dp));
   return arena.high_water();
 }
 

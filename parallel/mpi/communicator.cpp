@@ -88,6 +88,13 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<MpiWork<Gathering>>(group_, std::move(gathering), idle);
   }
 
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    check_all_to_all(x, y, size());
+    std::unique_ptr<Gathering> exchange = take(gatherings_, [&] { return std::make_unique<Gathering>(group_); });
+    exchange->start_all_to_all(x, y);
+    return std::make_unique<MpiWork<Gathering>>(group_, std::move(exchange), gatherings_);
+  }
+
   void broadcast(const Tensor& x, int root) override {
     check_collective(x);
     const auto waiting = group_.wait("broadcast", x.bytes());

@@ -6,7 +6,7 @@
 namespace weft {
 
 void Gathering::start(const Tensor& x, const Tensor& y) {
-  y_ = y, part_ = x.numel(), tag_ = host_.next_tag();
+  y_ = y, part_ = x.numel(), tag_ = host_.next_tag(), name_ = "all_gather";
   std::byte* const own = part_of(host_.rank, across_ != nullptr ? across_->rank : 0);
   if (own != x.data && part_ > 0) std::memcpy(own, x.data, x.bytes());
   in_host_ = across_ == nullptr;
@@ -17,6 +17,20 @@ void Gathering::start(const Tensor& x, const Tensor& y) {
   }
   for (int i = 1; i < hosts(); ++i)
     transfers_.send(*across_, own, part_, y_.dtype, (across_->rank + i) % hosts(), tag_);
+}
+
+void Gathering::start_all_to_all(const Tensor& x, const Tensor& y) {
+  y_ = y, part_ = x.numel() / host_.size, tag_ = host_.next_tag(), name_ = "all_to_all", in_host_ = true;
+  const int own = host_.rank;
+  for (int i = 1; i < host_.size; ++i) {
+    const int peer = (own + i) % host_.size;
+    transfers_.receive(host_, at(y, peer * part_), part_, y.dtype, peer, tag_);
+  }
+  for (int i = 1; i < host_.size; ++i) {
+    const int peer = (own + i) % host_.size;
+    transfers_.send(host_, at(x, peer * part_), part_, x.dtype, peer, tag_);
+  }
+  if (part_ > 0) std::memcpy(at(y, own * part_), at(x, own * part_), static_cast<size_t>(part_) * size_of(x.dtype));
 }
 
 bool Gathering::advance(bool block) {

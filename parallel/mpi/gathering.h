@@ -1,4 +1,5 @@
-// parallel/mpi/gathering.h: an all-gather over a group, in progress. Everything is point-to-point and non-blocking.
+// parallel/mpi/gathering.h: an all-gather or all-to-all over a group, in progress. Everything is point-to-point and
+// non-blocking.
 #pragma once
 
 #include <span>
@@ -16,9 +17,10 @@ class Gathering {  // reusable
   Gathering(Group& of_host, Group& across, std::span<const int> order)
       : host_(of_host), across_(&across), order_(order) {}
 
-  void start(const Tensor& x, const Tensor& y);  // y [size, ...x]; x may be its place there
-  bool advance(bool block);                      // whether it is finished
-  const char* name() const { return "all_gather"; }
+  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be its place there
+  void start_all_to_all(const Tensor& x, const Tensor& y);  // in one level
+  bool advance(bool block);                                 // whether it is finished
+  const char* name() const { return name_; }
   size_t bytes() const { return y_.bytes(); }
 
  private:
@@ -34,7 +36,8 @@ class Gathering {  // reusable
   Tensor y_;
   int64_t part_ = 0;  // elements of a rank
   int tag_ = 0;
-  bool in_host_ = false;
+  bool in_host_ = false;  // the last stage
+  const char* name_ = "";
 };
 
 }  // namespace weft

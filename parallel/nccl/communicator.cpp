@@ -97,6 +97,23 @@ auto scattering(const Tensor& x, const Tensor& y, ncclComm_t comm) {
   };
 }
 
+// NCCL has a call of its own for it only since 2.28.
+auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
+  return [x, y, size, comm](cudaStream_t stream) {
+    const auto count = static_cast<size_t>(x.numel() / size);
+    const size_t bytes = count * size_of(x.dtype);
+    ncclResult_t result = ncclGroupStart();
+    for (int peer = 0; peer < size && result == ncclSuccess; ++peer) {
+      const size_t at = static_cast<size_t>(peer) * bytes;
+      result = ncclSend(static_cast<const std::byte*>(x.data) + at, count, nccl_type(x.dtype), peer, comm, stream);
+      if (result == ncclSuccess)
+        result = ncclRecv(static_cast<std::byte*>(y.data) + at, count, nccl_type(y.dtype), peer, comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess ? ended : result;
+  };
+}
+
 class DoneWork final : public PendingWork {
  public:
   void poll() override {}
@@ -184,6 +201,14 @@ class NcclCommunicator final : public Communicator {
     check_parts(y, x, size());
     if (!travels(y)) return copy(x, y);
     run("reduce_scatter", x, scattering(x, y, comm_));
+  }
+
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.start_all_to_all(x, y);
+    check_parts(x, y, 1);
+    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all has equal parts");
+    return travels(x) ? start("start_all_to_all", x, exchange(x, y, size(), comm_)) : copied(x, y);
   }
 
   void broadcast(const Tensor& x, int root) override {

@@ -43,7 +43,11 @@ mpirun_bytes() {
   check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' \
     <<<"$ratios"
 }
-mpirun_bytes_zero() { mpirun_bytes --parallel.zero=1; }  # reduce-scattered; the weights come back
+# Gradients are reduce-scattered, and the weights come back.
+mpirun_bytes_zero() {
+  local options=("${options[@]/width=16/width=64}")
+  mpirun_bytes --parallel.zero=1
+}
 
 # How many latencies of the network a step waits for, with gradients of 1.2 MB.
 mpirun_latencies() {

@@ -256,6 +256,24 @@ inline void started_scatters_and_gathers_work_in_place(Communicator& group) {
   }
 }
 
+inline void all_to_all_transposes_the_parts(Communicator& group) {
+  const int64_t size = group.size();
+  std::vector<std::vector<float>> x, y;
+  std::vector<std::unique_ptr<PendingWork>> pending;
+  for (const int64_t n : kLengths) x.push_back(inputs<float>(group.rank(), n * size)), y.emplace_back(n * size);
+  for (size_t i = 0; i < x.size(); ++i) pending.push_back(group.start_all_to_all(view(x[i]), view(y[i])));
+  for (const auto& work : pending) work->poll();
+  for (const auto& work : pending) work->wait();
+  for (size_t i = 0; i < x.size(); ++i) {
+    std::vector<float> wanted;
+    for (int r = 0; r < group.size(); ++r) {
+      const std::vector<float> part = inputs<float>(r, kLengths[i], group.rank() * kLengths[i]);
+      wanted.insert(wanted.end(), part.begin(), part.end());
+    }
+    expect_bits(y[i], wanted, fmt::format("all_to_all of {}", kLengths[i]));
+  }
+}
+
 inline void split_orders_by_key(Communicator& group) {
   const int rank = group.rank(), size = group.size();
   const auto reversed = group.split(0, -rank);
@@ -349,6 +367,7 @@ inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"BroadcastReachesAllFromAnyRoot", broadcast_reaches_all_from_any_root},
     {"StartedAllReducesOverlap", started_all_reduces_overlap},
     {"StartedScattersAndGathersWorkInPlace", started_scatters_and_gathers_work_in_place},
+    {"AllToAllTransposesTheParts", all_to_all_transposes_the_parts},
     {"SplitOrdersByKey", split_orders_by_key},
     {"RanksOfOneHostStayTogether", ranks_of_one_host_stay_together},
     {"HostValuesAndStrings", host_values_and_strings},

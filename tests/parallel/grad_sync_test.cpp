@@ -24,7 +24,7 @@ void complete_in_backward_order(GradSync& sync, std::vector<float>& grads, const
                                 int64_t num_matrices) {
   std::copy(complete.begin() + num_matrices, complete.end(), grads.begin() + num_matrices);
   int64_t last = num_matrices;
-  for (const int64_t first : {990, 500, 496, 0}) {
+  for (const int64_t first : {950, 500, 496, 0}) {
     std::copy(complete.begin() + first, complete.begin() + last, grads.begin() + first);
     sync.ready(first);
     last = first;
@@ -35,8 +35,9 @@ void complete_in_backward_order(GradSync& sync, std::vector<float>& grads, const
 TEST_P(GradSyncBuckets, EqualThePlainSumInEveryStep) {
   for (const int64_t num_matrices : {kNumel, kNumel - 3})
     run_thread_ranks(3, [&](Communicator& dp) {
+      Context ctx(Device::cpu);
       std::vector<float> grads(kNumel);
-      GradSync sync(dp, view(grads), whole(num_matrices, GetParam()));
+      GradSync sync(ctx, dp, view(grads), whole(num_matrices, GetParam()));
       for (int step = 0; step < 2; ++step) {
         sync.begin();
         std::fill(grads.begin(), grads.end(), -1.0f);
@@ -47,12 +48,13 @@ TEST_P(GradSyncBuckets, EqualThePlainSumInEveryStep) {
 }
 
 TEST_P(GradSyncBuckets, ScatterTheSumsOfTheMatricesToTheirOwners) {
-  constexpr int64_t kMatrices = 999, kRanks = 3;
+  constexpr int64_t kMatrices = 960, kRanks = 3;
   run_thread_ranks(kRanks, [](Communicator& dp) {
+    Context ctx(Device::cpu);
     std::vector<float> grads(kNumel);
     const std::vector<float> sum = rank_order_sum<float>(kRanks, kNumel);
     const Shard shard(kMatrices, dp.rank(), kRanks, GetParam());
-    GradSync sync(dp, view(grads), shard, /*scatter=*/true);
+    GradSync sync(ctx, dp, view(grads), shard);
     sync.begin();
     complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel), kMatrices);
     const auto expect_sums = [&](const Chunk& c) {
@@ -64,12 +66,37 @@ TEST_P(GradSyncBuckets, ScatterTheSumsOfTheMatricesToTheirOwners) {
   });
 }
 
+// Of each part the values that bf16 has, added in f32 and in rank order.
+TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
+  constexpr int64_t kMatrices = 960;
+  constexpr int kRanks = 3;
+  run_thread_ranks(kRanks, [](Communicator& dp) {
+    Context ctx(Device::cpu);
+    std::vector<float> grads(kNumel), sum(kMatrices);
+    for (int rank = 0; rank < kRanks; ++rank)
+      for (int64_t i = 0; i < kMatrices; ++i)
+        sum[static_cast<size_t>(i)] += to_float(from_float<BFloat16>(testing::input<float>(rank, i)));
+    const Shard shard(kMatrices, dp.rank(), kRanks, GetParam());
+    GradSync sync(ctx, dp, view(grads), shard, DType::bf16);
+    for (int step = 0; step < 2; ++step) {
+      sync.begin();
+      complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel), kMatrices);
+      for (const Chunk& bucket : shard.buckets()) {
+        const Chunk own = shard.own(bucket);
+        testing::expect_bits(std::vector<float>(&grads[own.begin], &grads[own.begin] + own.count),
+                             std::vector<float>(&sum[own.begin], &sum[own.begin] + own.count), "gradients");
+      }
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, GradSyncBuckets, ::testing::Values(1, 7, 100, 1002, 1003, 4096));
 
 TEST(GradSync, WaitSendsWhatWasNeverReported) {
   run_thread_ranks(2, [](Communicator& dp) {
+    Context ctx(Device::cpu);
     std::vector<float> grads = inputs<float>(dp.rank(), kNumel);
-    GradSync sync(dp, view(grads), whole(kNumel, 64));
+    GradSync sync(ctx, dp, view(grads), whole(kNumel, 64));
     sync.begin();
     sync.ready(900);
     sync.wait();
@@ -79,8 +106,9 @@ TEST(GradSync, WaitSendsWhatWasNeverReported) {
 
 TEST(GradSync, AGroupOfOneKeepsItsGradients) {
   const auto dp = make_single_communicator();
+  Context ctx(Device::cpu);
   std::vector<float> grads = inputs<float>(0, kNumel);
-  GradSync sync(*dp, view(grads), whole(kNumel, 64));
+  GradSync sync(ctx, *dp, view(grads), whole(kNumel, 64));
   sync.begin();
   sync.ready(0);
   sync.wait();

@@ -78,6 +78,12 @@ class OnDevice final : public Communicator {
     from.copy_back();
     to.copy_back();
   }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    auto work = std::make_unique<Work>();
+    work->x.emplace(ctx_, x), work->y.emplace(ctx_, y);
+    work->inner = inner_.start_all_to_all(work->x->tensor(), work->y->tensor());
+    return work;
+  }
   void broadcast(const Tensor& x, int root) override {
     const DeviceCopy copy(ctx_, x);
     inner_.broadcast(copy.tensor(), root);

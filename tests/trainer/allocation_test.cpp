@@ -76,7 +76,9 @@ TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
     const Replica replica(c, mesh, storage_of(GetParam()), longest_row(c.batch));
     const ParamStore& params = replica.params();
     const Optimizer optimizer(params, c.optimizer, Shard(params.matrix_numel(), world.rank(), kRanks));
-    const auto bytes = [&](int64_t n) { return Buffer::footprint(static_cast<size_t>(n) * sizeof(float), mesh.device()); };
+    const auto bytes = [&](int64_t n) {
+      return Buffer::footprint(static_cast<size_t>(n) * sizeof(float), mesh.device());
+    };
     const size_t whole = bytes(params.numel());
     const size_t values = params.divided() ? bytes(optimizer.master().numel()) + bytes(params.vector_numel()) : whole;
     EXPECT_EQ(plan.moments, 2 * bytes(optimizer.first_moment().numel()));

@@ -64,5 +64,16 @@ TEST(ShardedOptimizer, ClipsByTheNormOfTheWholeGradient) {
                            train(sharded_corpus(), {.steps = sharded_steps(), .clip_norm = 0.05}));
 }
 
+// Each rank's gradients are rounded to 8 bits of precision; their sum is not.
+TEST(ShardedOptimizer, RoundedGradientsHardlyChangeTheLosses) {
+  const int steps = all_or_few(60, 10);
+  Part part{.dp = 4, .steps = steps, .zero = 1};
+  const Trained exact = train(sharded_corpus(), part);
+  part.gradient_type = GradientType::bf16;
+  const Trained rounded = train(sharded_corpus(), part);
+  expect_within(0.002, rounded.losses, exact.losses);
+  EXPECT_NE(rounded.losses, exact.losses);
+}
+
 }  // namespace
 }  // namespace weft::testing

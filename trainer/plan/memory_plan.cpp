@@ -95,6 +95,7 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   };
   const int64_t own = params.matrix_numel() / shards;
   plan.gradients = bytes(params.numel());
+  if (c.parallel.gradient_type != GradientType::f32 && shards > 1) plan.gradients += bytes(params.matrix_numel()) / 2;
   plan.parameters =
       model.positions_bytes() + (params.divided() ? bytes(own) + bytes(params.vector_numel()) : bytes(params.numel()));
   plan.copies = params.copies_bytes();
