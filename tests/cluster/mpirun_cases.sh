@@ -16,14 +16,17 @@ train() {
 train_four() { train node1:2,node2:2 run --parallel.tp=2 "$@"; }
 
 mpirun_equal() {
-  local grid ranks tp
+  local grid ranks tp zero
   for grid in 2x1 1x2 2x2; do
     tp=${grid#*x} ranks=$((${grid%x*} * tp))
-    expect 0 train node1:$ranks "one-$grid" --parallel.tp="$tp"
-    expect 0 train "node1:$((ranks / 2)),node2:$((ranks / 2))" "two-$grid" --parallel.tp="$tp"
-    check "$grid" same "$(model "one-$grid")" "$(model "two-$grid")"
+    for zero in 0 1; do
+      expect 0 train node1:$ranks "one-$grid-$zero" --parallel.tp="$tp" --parallel.zero=$zero
+      expect 0 train "node1:$((ranks / 2)),node2:$((ranks / 2))" "two-$grid-$zero" --parallel.tp="$tp" \
+        --parallel.zero=$zero
+      check "$grid" same "$(model "one-$grid-$zero")" "$(model "two-$grid-$zero")"
+    done
   done
-  seen "2x1, 1x2, 2x2: weights bit-equal to those of one host"
+  seen "2x1, 1x2, 2x2, with parallel.zero 0 and 1: weights bit-equal to those of one host"
 }
 
 sent() { on node1 awk '$1 == "eth0:" { print $10 }' /proc/net/dev; }
