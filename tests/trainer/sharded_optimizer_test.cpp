@@ -48,6 +48,18 @@ TEST_P(ShardedOptimizer, ResumesOnEveryGridWithOrWithoutShards) {
     }
 }
 
+TEST_P(ShardedOptimizer, LeavesEqualReplicas) {
+  run_thread_ranks(4, [](Communicator& world) {
+    RunConfig config = run_config(sharded_corpus());
+    config.parallel = {.dp = 2, .tp = 2, .zero = 1};
+    config.train.precision = GetParam(), config.train.check_replicas = 1;
+    config = resolve(config, world.size());
+    const Mesh mesh(world, config.parallel, test_rank(world));
+    Trainer trainer(config, mesh);
+    for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(trainer.step());
+  });
+}
+
 TEST(ShardedOptimizer, GoesOnOnAnotherGrid) {
   const TemporaryFolder folder;
   const int half = sharded_steps() / 2;
