@@ -24,6 +24,7 @@ struct ParallelConfig {
   int64_t tp = 1;
   Communication communication = Communication::automatic;
   bool share_gpu = false;
+  bool bind = true;
   double timeout = 600;
 
   template <typename V>
@@ -33,6 +34,8 @@ struct ParallelConfig {
     v("communication", communication,
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
+    v("bind", bind,
+      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound");
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
       "named and all ranks exit");
