@@ -94,8 +94,10 @@ std::string describe_ranks_of(const PlacedHost& host) {
     for (end = begin + 1; end < count && look_alike(*host.ranks[begin].place, *host.ranks[end].place);) ++end;
     const bool all = begin == 0 && end == count;
     const std::string range = end == begin + 1 ? fmt::format("{}", begin) : fmt::format("{}-{}", begin, end - 1);
-    parts.push_back((all ? "" : range + ": ") + describe_alike({host.ranks.begin() + static_cast<ptrdiff_t>(begin),
-                                                                host.ranks.begin() + static_cast<ptrdiff_t>(end)}));
+    const char* const intro = begin == 0 ? "local rank " : "";
+    parts.push_back((all ? "" : intro + range + ": ") +
+                    describe_alike({host.ranks.begin() + static_cast<ptrdiff_t>(begin),
+                                    host.ranks.begin() + static_cast<ptrdiff_t>(end)}));
     bound = bound || host.ranks[begin].place->bound;
   }
   return fmt::format("{}{}", fmt::join(parts, "; "), bound ? "; bound by Weft" : "");
@@ -171,7 +173,7 @@ std::string far_gpu(const PlacedHost& host) {
     const RankPlace& p = *r.place;
     if (p.gpu < 0 || p.gpu_node == kUnknownNode || p.nodes.empty() || std::ranges::count(p.nodes, p.gpu_node) > 0)
       continue;
-    return fmt::format("the GPU of rank {} is at NUMA node {}, its cores {} are at node {}", r.rank, p.gpu_node,
+    return fmt::format("the GPU of rank {} is at NUMA node {}, its cores ({}) at node {}", r.rank, p.gpu_node,
                        text_of(p.cores), text_of(p.nodes));
   }
   return "";

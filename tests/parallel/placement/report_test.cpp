@@ -37,7 +37,7 @@ std::string only_warning(const std::vector<RankPlace>& ranks) {
 
 TEST(Placement, IsOneLineForAThousandRanks) {
   EXPECT_EQ(placement(on_two_nodes(128, 8, /*gpus=*/true)),
-            "128 hosts x 8 ranks: 0-3: GPUs 0-3, node 0, cores 0-15, 4 threads each; "
+            "128 hosts x 8 ranks: local rank 0-3: GPUs 0-3, node 0, cores 0-15, 4 threads each; "
             "4-7: GPUs 4-7, node 1, cores 16-31, 4 threads each; bound by Weft");
   EXPECT_TRUE(report_of(on_two_nodes(128, 8, true)).warnings.size() == 1);  // hosts without a network card
 }
@@ -46,9 +46,11 @@ TEST(Placement, NamesHostsThatDiffer) {
   std::vector<RankPlace> ranks = on_two_nodes(3, 2);
   for (RankPlace& r : ranks)
     if (r.host == "node1") r.bound = false;
-  EXPECT_EQ(placement(ranks),
-            "2 hosts x 2 ranks: 0: node 0, cores 0-15, 16 threads; 1: node 1, cores 16-31, 16 threads; bound by Weft, "
-            "1 host (node1) x 2 ranks: 0: node 0, cores 0-15, 16 threads; 1: node 1, cores 16-31, 16 threads");
+  EXPECT_EQ(
+      placement(ranks),
+      "2 hosts x 2 ranks: local rank 0: node 0, cores 0-15, 16 threads; 1: node 1, cores 16-31, 16 threads; bound by "
+      "Weft, "
+      "1 host (node1) x 2 ranks: local rank 0: node 0, cores 0-15, 16 threads; 1: node 1, cores 16-31, 16 threads");
 }
 
 TEST(Placement, StaysShortHoweverHostsDiffer) {
@@ -96,7 +98,7 @@ TEST(PlacementWarnings, NameRanksThatShareCoresUnequally) {
 TEST(PlacementWarnings, NameAGpuOfAnotherNode) {
   std::vector<RankPlace> ranks = on_two_nodes(1, 2, true);
   ranks[1].gpu_node = 0;
-  EXPECT_EQ(only_warning(ranks), "node0: the GPU of rank 1 is at NUMA node 0, its cores 16-31 are at node 1");
+  EXPECT_EQ(only_warning(ranks), "node0: the GPU of rank 1 is at NUMA node 0, its cores (16-31) at node 1");
 }
 
 TEST(PlacementWarnings, NameRanksThatDoNotDivideTheNodes) {
