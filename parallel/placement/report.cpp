@@ -1,4 +1,4 @@
-// parallel/placement/report.cpp: groups ranks that got the same, and finds what will slow them down.
+// parallel/placement/report.cpp: groups ranks and hosts that got the same.
 #include "parallel/placement/report.h"
 
 #include <fmt/format.h>
@@ -6,60 +6,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 
+#include "parallel/placement/warnings.h"
+
 namespace weft {
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkInterface, name, mbits, hardware)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostNetworks, interfaces, infiniband)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankPlace, host, threads, nodes, nodes_of_host, bound, stays, gpu, gpu_node, quota,
-                                   networks)
-
-std::string to_text(const RankPlace& place) {
-  nlohmann::json j = place;
-  j["cores"] = text_of(place.cores);
-  return j.dump();
-}
-RankPlace place_from_text(const std::string& text) {
-  const auto j = nlohmann::json::parse(text);
-  auto place = j.get<RankPlace>();
-  place.cores = cores_from_text(j.at("cores"));
-  return place;
-}
-
 namespace {
-
-struct PlacedRank {
-  size_t rank = 0;  // of the run
-  const RankPlace* place = nullptr;
-};
-struct PlacedHost {
-  std::string name;
-  std::vector<PlacedRank> ranks;
-};
-
-std::vector<PlacedHost> hosts_of(const std::vector<RankPlace>& ranks) {  // in the order of their first ranks
-  std::vector<PlacedHost> hosts;
-  std::map<std::string, size_t> index;
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    const auto [at, is_new] = index.try_emplace(ranks[r].host, hosts.size());
-    if (is_new) hosts.push_back({ranks[r].host, {}});
-    hosts[at->second].ranks.push_back({r, &ranks[r]});
-  }
-  return hosts;
-}
-
-std::string counted(size_t count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
-
-Cores cores_together(const std::vector<PlacedRank>& ranks) {
-  std::set<int> all;
-  for (const PlacedRank& r : ranks) all.insert(r.place->cores.begin(), r.place->cores.end());
-  return {all.begin(), all.end()};
-}
-
-// ---- what ranks got
 
 bool look_alike(const RankPlace& a, const RankPlace& b) {
   return a.nodes == b.nodes && a.threads == b.threads && a.cores.size() == b.cores.size() && a.bound == b.bound &&
@@ -122,85 +74,7 @@ std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
     for (size_t i = kMostParts; i < parts.size(); ++i) rest += parts[i].second.size();
     texts.push_back(counted(rest, "other host"));
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
-// ---- what is bad
-
-// Warnings of hosts: the first, and how many hosts have it.
-template <typename Finding>
-void warn_of_hosts(const std::vector<PlacedHost>& hosts, std::vector<std::string>& warnings, Finding&& finding) {
-  std::string first;
-  size_t count = 0;
-  for (const PlacedHost& host : hosts) {
-    const std::string found = finding(host);
-    if (found.empty()) continue;
-    if (count++ == 0) first = fmt::format("{}: {}", host.name, found);
-  }
-  if (count > 1) first += fmt::format(" ({} hosts)", count);
-  if (count > 0) warnings.push_back(first);
-}
-
-std::string too_few_cores(const PlacedHost& host) {
-  const RankPlace& first = *host.ranks.front().place;
-  const size_t ranks = host.ranks.size(), cores = cores_together(host.ranks).size();
-  if (first.quota > 0 && first.quota < static_cast<double>(std::min(ranks, cores)))
-    return fmt::format("the container may use {:.3g} cores for {}", first.quota, counted(ranks, "rank"));
-  if (cores < ranks) return fmt::format("{} may run on {} only", counted(ranks, "rank"), counted(cores, "core"));
-  const int threads = std::accumulate(host.ranks.begin(), host.ranks.end(), 0,
-                                      [](int sum, const PlacedRank& r) { return sum + r.place->threads; });
-  if (static_cast<size_t>(threads) > cores)
-    return fmt::format("the ranks have {} threads on {}: lower OMP_NUM_THREADS", threads, counted(cores, "core"));
-  return "";
-}
-
-// Equal masks are shared evenly. Of others that overlap, one rank has its cores to itself and another has not.
-std::string overlapping(const PlacedHost& host) {
-  std::map<int, const PlacedRank*> owner;
-  for (const PlacedRank& r : host.ranks) {
-    for (const int core : r.place->cores) {
-      const PlacedRank& other = *owner.try_emplace(core, &r).first->second;
-      if (other.place->cores != r.place->cores)
-        return fmt::format("ranks {} and {} share core {}, but not all cores: bind them to equal or separate ones",
-                           other.rank, r.rank, core);
-    }
-  }
-  return "";
-}
-
-std::string far_gpu(const PlacedHost& host) {
-  for (const PlacedRank& r : host.ranks) {
-    const RankPlace& p = *r.place;
-    if (p.gpu < 0 || p.gpu_node == kUnknownNode || p.nodes.empty() || std::ranges::count(p.nodes, p.gpu_node) > 0)
-      continue;
-    return fmt::format("the GPU of rank {} is at NUMA node {}, its cores ({}) at node {}", r.rank, p.gpu_node,
-                       text_of(p.cores), text_of(p.nodes));
-  }
-  return "";
-}
-
-std::string on_all_nodes(const PlacedHost& host) {
-  const RankPlace& first = *host.ranks.front().place;
-  const size_t ranks = host.ranks.size(), nodes = static_cast<size_t>(first.nodes_of_host);
-  if (ranks < 2 || first.gpu >= 0 || first.bound || first.stays || nodes < 2 || first.nodes.size() < nodes) return "";
-  return fmt::format("{} cannot be divided evenly among {} NUMA nodes: each uses memory of all", counted(ranks, "rank"),
-                     nodes);
-}
-
-void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<PlacedHost>& hosts,
-                         std::vector<std::string>& warnings) {
-  if (ranks.front().gpu >= 0) return;  // GPUs do the work, and NCCL exchanges it
-  const auto [least, most] = std::ranges::minmax_element(ranks, {}, [](const RankPlace& p) { return p.threads; });
-  if (least->threads != most->threads)
-    warnings.push_back(fmt::format(
-        "rank {} on {} has {} and rank {} on {} has {}: all wait for the slowest", least - ranks.begin(), least->host,
-        counted(static_cast<size_t>(least->threads), "thread"), most - ranks.begin(), most->host, most->threads));
-  const auto [fewest, largest] =
-      std::ranges::minmax_element(hosts, {}, [](const PlacedHost& h) { return h.ranks.size(); });
-  if (fewest->ranks.size() != largest->ranks.size())
-    warnings.push_back(
-        fmt::format("{} has {} and {} has {}: sums cross the network once for each rank, not once for each host",
-                    fewest->name, counted(fewest->ranks.size(), "rank"), largest->name, largest->ranks.size()));
+  return fmt::format("{}", fmt::join(texts, " | "));
 }
 
 }  // namespace
@@ -211,14 +85,8 @@ PlacementReport describe_placement(const std::vector<RankPlace>& ranks, const Ne
   const bool gpus = first.gpu >= 0;
   PlacementReport report;
   if (ranks.size() > 1 || gpus || first.bound) report.placement = describe_hosts(hosts);
-  for (const auto& finding : {too_few_cores, overlapping, far_gpu, on_all_nodes})
-    warn_of_hosts(hosts, report.warnings, finding);
-  warn_of_differences(ranks, hosts, report.warnings);
-  if (hosts.size() == 1) return report;
-  report.network = describe_networks(first.networks, choice, gpus);
-  if (gpus)
-    warn_of_hosts(hosts, report.warnings,
-                  [&](const PlacedHost& h) { return network_warning(h.ranks.front().place->networks, choice); });
+  if (hosts.size() > 1) report.network = describe_networks(first.networks, choice, gpus);
+  report.warnings = placement_warnings(ranks, hosts, choice);
   return report;
 }
 
