@@ -73,8 +73,8 @@ std::string describe_mpi(const HostNetworks& host, const NetworkChoice& choice) 
     return fmt::format("MPI over {} (OMPI_MCA_pml)", choice.mpi_layer);
   if (!choice.include.empty()) return fmt::format("MPI over {} (OMPI_MCA_btl_tcp_if_include)", choice.include);
   const std::string except =
-      choice.exclude.empty() ? "" : fmt::format(" except {} (OMPI_MCA_btl_tcp_if_exclude)", choice.exclude);
-  return fmt::format("MPI over TCP on all of {}{}", describe_interfaces(host), except);
+      choice.exclude.empty() ? "" : fmt::format(" except {}, OMPI_MCA_btl_tcp_if_exclude", choice.exclude);
+  return fmt::format("MPI by its own choice (TCP: all of {}{})", describe_interfaces(host), except);
 }
 
 bool uses_infiniband(const HostNetworks& host, const NetworkChoice& choice) {

@@ -19,7 +19,7 @@ struct HostNetworks {
 };
 HostNetworks networks_of_host(const std::string& sysfs = "/sys");
 
-// What the environment says.
+// What the environment says. Open MPI may also have files of settings, and without any it chooses by itself.
 struct NetworkChoice {
   std::string mpi_layer;            // OMPI_MCA_pml; empty, ob1: TCP between hosts, as in the archive
   std::string include, exclude;     // OMPI_MCA_btl_tcp_if_include, ..._exclude
