@@ -21,6 +21,19 @@ int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
   return streams;
 }
 
+// From step to step a block's stream moves by the number of blocks: it stays the same modulo their common divisor.
+std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
+                                     int dp_size) {
+  const BlockRange own = blocks_of_rank(blocks, dp_rank, dp_size);
+  const int64_t divisor = std::gcd(blocks, num_streams);
+  std::vector<int64_t> streams;
+  if (next_stream < 0) return streams;  // refused by StepPlan
+  for (int64_t i = own.first; i < own.first + std::min(own.count, divisor); ++i)
+    for (int64_t stream = (next_stream + i) % divisor; stream < num_streams; stream += divisor)
+      streams.push_back(stream);
+  return streams;
+}
+
 StepPlan::StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed,
                    int dp_rank, int dp_size, const StepCursor& start)
     : num_blocks_(config.blocks),
@@ -30,18 +43,14 @@ StepPlan::StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchCo
   if (num_blocks_ < 1) fail(ErrorKind::usage, fmt::format("batch.blocks is {}; it must be at least 1", num_blocks_));
   if (start.num_streams > 0 && (next_stream_ < 0 || next_stream_ >= num_streams_))
     fail(ErrorKind::checkpoint, fmt::format("the data cursor's next stream is {} of {}", next_stream_, num_streams_));
-  // From step to step a block's stream moves by num_blocks_: it stays the same modulo their common divisor.
-  const int64_t divisor = std::gcd(num_blocks_, num_streams_);
-  for (int64_t i = own_.first; i < own_.first + std::min(own_.count, divisor); ++i) {
-    for (int64_t stream = (next_stream_ + i) % divisor; stream < num_streams_; stream += divisor) {
-      BlockPlan plan(num_pairs, lengths, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
-      if (start.num_streams > 0) {
-        const auto found = start.streams.find(stream);
-        require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream");
-        plan.seek(found->second);
-      }
-      plans_.emplace(stream, std::move(plan));
+  for (const int64_t stream : streams_of_rank(num_blocks_, num_streams_, next_stream_, dp_rank, dp_size)) {
+    BlockPlan plan(num_pairs, lengths, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
+    if (start.num_streams > 0) {
+      const auto found = start.streams.find(stream);
+      require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream");
+      plan.seek(found->second);
     }
+    plans_.emplace(stream, std::move(plan));
   }
 }
 

@@ -28,6 +28,10 @@ BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size);
 // be in different epochs, and several times as many pairs as it looks ahead, or one could be pending twice.
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config);
 
+// The streams that a dp rank plans in a run whose next step begins with `next_stream`.
+std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
+                                     int dp_size);
+
 struct StepCursor {                   // the place in the order where the next step starts
   int64_t num_streams = 0;            // 0: a new run
   int64_t next_stream = 0;            // of the next step's first block

@@ -15,8 +15,8 @@
 #include "launch/commands.h"
 #include "launch/mpi_environment.h"
 #include "launch/report.h"
-#include "launch/threads.h"
 #include "parallel/mpi/session.h"
+#include "parallel/placement/cores.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/version.h"
@@ -78,7 +78,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
     }
     context.world = world.get();
   }
-  set_num_threads(threads_for_this_rank(world.get()));
+  set_num_threads(num_threads_of({cores_of_this_thread()}, 0));  // place_ranks() knows better for ranks
   return command.run(context);
 }
 

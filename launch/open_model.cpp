@@ -9,6 +9,7 @@
 
 #include "data/text/text_reader.h"
 #include "launch/options/config_io.h"
+#include "parallel/placement/placement.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
@@ -48,6 +49,7 @@ void ModelRequest::add_to(Options& options) {
 
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world) {
   const RankDevice own = choose_device(request.device, config.parallel.share_gpu, world);
+  place_ranks(config.parallel.bind, own, world);
   if (world.is_main_rank() && !request.quiet) {
     if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
     if (!own.remark.empty() && has_nvidia_driver()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);

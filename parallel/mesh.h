@@ -31,6 +31,7 @@ struct ParallelConfig {
   int64_t zero = 0;
   GradientType gradient_type = GradientType::f32;
   bool share_gpu = false;
+  bool bind = true;
   double timeout = 600;
 
   template <typename V>
@@ -46,6 +47,8 @@ struct ParallelConfig {
     v("gradient_type", gradient_type,
       "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
+    v("bind", bind,
+      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound");
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
       "named and all ranks exit");

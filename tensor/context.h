@@ -95,9 +95,10 @@ class Context {
 
 // A device's name for itself and its memory in bytes (0 for the CPU).
 struct DeviceProperties {
-  std::string name;       // "NVIDIA H200", or cpu_description()
-  std::string version;    // of driver and libraries: "compute 9.0, driver 13.0, runtime 13.0, cuBLASLt 13.0.2"
-  std::string unique_id;  // identifies one piece of hardware
+  std::string name;         // "NVIDIA H200", or cpu_description()
+  std::string version;      // of driver and libraries: "compute 9.0, driver 13.0, runtime 13.0, cuBLASLt 13.0.2"
+  std::string unique_id;    // identifies one piece of hardware
+  std::string pci_address;  // as sysfs writes it: "0000:1b:00.0"; empty for the CPU
   size_t total_memory = 0, free_memory = 0;
 };
 int num_devices(Device device);                     // throws an Error if this build or machine has no such backend

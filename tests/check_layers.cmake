@@ -22,6 +22,7 @@ set(rooms
   tensor/cpu         "^tensor/(op/)?[a-z0-9_]+[.]h$"
   tensor/cuda        "^tensor/(op/)?[a-z0-9_]+[.]h$"
   parallel/mpi       "^parallel/[a-z0-9_]+[.]h$"
+  parallel/placement "^parallel/(communicator|rank_device)[.]h$"
   parallel/nccl      "^parallel/[a-z0-9_]+[.]h$"
   data/text          "^$"
   data/shards        "^data/[a-z0-9_]+[.]h$"

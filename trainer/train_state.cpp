@@ -108,6 +108,29 @@ std::map<int64_t, Cursor> streams_from_text(const std::string& text) {
   return json::parse(text).get<std::map<int64_t, Cursor>>();
 }
 
+// A line without streams, and one for each stream.
+std::string state_to_text(const TrainState& state) {
+  json fields = state.to_json();
+  json streams = std::move(fields["cursor"]["streams"]);
+  fields["cursor"]["streams"] = json::array();
+  std::string text = fields.dump();
+  for (const json& stream : streams) text += '\n' + stream.dump();
+  return text;
+}
+TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size) {
+  std::vector<std::string_view> lines;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find('\n', begin);
+    lines.push_back(std::string_view(text).substr(begin, end - begin));
+  }
+  TrainState state = TrainState::from_json(json::parse(lines[0]), "");
+  StepCursor& cursor = state.cursor;
+  cursor.num_streams = static_cast<int64_t>(lines.size()) - 1;
+  for (const int64_t i : streams_of_rank(num_blocks, cursor.num_streams, cursor.next_stream, dp_rank, dp_size))
+    cursor.streams.emplace(i, json::parse(lines[static_cast<size_t>(i) + 1]).get<Cursor>());
+  return state;
+}
+
 namespace {
 
 std::string shown(const auto& value) { return printable(fmt::format("{}", value)); }  // may be text from a file

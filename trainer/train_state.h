@@ -59,6 +59,11 @@ struct TrainState {
 std::string streams_to_text(const std::map<int64_t, Cursor>& streams);
 std::map<int64_t, Cursor> streams_from_text(const std::string& text);
 
+// A state, to send it to other ranks. state_from_text() takes only the streams that a dp rank plans, so what it parses
+// does not grow with the number of streams.
+std::string state_to_text(const TrainState& state);
+TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size);
+
 // Throws an Error that names the option that differs if a run that is `now` must not resume from `saved`.
 void require_same_run(const TrainState& saved, const TrainState& now);
 

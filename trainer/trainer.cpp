@@ -274,23 +274,33 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   TrainState now;
   snapshot(now);
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
-  all_or_none(mesh_.world(), [&] {
-    state = TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint);
-    require_same_run(state, now);
-  });
-  load_parameters(checkpoint, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
+  state = read_state(checkpoint);
+  all_or_none(mesh_.world(), [&] { require_same_run(state, now); });
+  load_parameters(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;
   start_loader(state.cursor);
 }
 
-void Trainer::go_back_to(const std::string& checkpoint) { load_parameters(checkpoint, /*verified=*/false); }
+void Trainer::go_back_to(const std::string& checkpoint) {
+  load_parameters(checkpoint, read_state(checkpoint), /*verified=*/false);
+}
 
-void Trainer::load_parameters(const std::string& checkpoint, bool verified) {
+// The main rank alone reads the place of all streams; this rank's are those that it will plan.
+TrainState Trainer::read_state(const std::string& checkpoint) {
+  Communicator& world = mesh_.world();
+  const std::string text = all_or_none(world, [&]() -> std::string {
+    if (!world.is_main_rank()) return "";
+    return state_to_text(TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint));
+  });
+  return state_from_text(world.broadcast_string(text, /*root=*/0), config_.batch.blocks, mesh_.dp().rank(),
+                         mesh_.dp().size());
+}
+
+void Trainer::load_parameters(const std::string& checkpoint, const TrainState& then, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
-  const TrainState then = all_or_none(mesh_.world(), [&] {
-    const std::vector<FlatState> buffers = states();
-    return TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), buffers, *host, verified),
-                                 checkpoint);
+  const std::vector<FlatState> buffers = states();
+  all_or_none(mesh_.world(), [&] {
+    load_tensors(ctx_, checkpoint, replica_.params(), buffers, *host, verified);
   });
   if (!replica_.params().divided()) replica_.params().round_values(ctx_);
   weights_are_whole_ = true;

@@ -80,7 +80,9 @@ class Trainer {
   const StepGraphs& graphs() const { return graphs_; }
 
  private:
-  void load_parameters(const std::string& checkpoint, bool verified);  // and moments, and loss scale
+  TrainState read_state(const std::string& checkpoint);
+  // And moments, and the loss scale of `then`, the checkpoint's state.
+  void load_parameters(const std::string& checkpoint, const TrainState& then, bool verified);
   void start_loader(const StepCursor& cursor);
   StepCursor cursor_of_all_ranks(const StepCursor& own) const;
   void add_block(const Block& block, bool gathers, bool last, StepScalars& scalars);

@@ -6,6 +6,7 @@
 #include "launch/options/options.h"
 #include "launch/reports/bench_report.h"
 #include "launch/reports/prediction_report.h"
+#include "parallel/placement/placement.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -100,6 +101,7 @@ int run_bench(const CommandContext& context) {
   Communicator& world = *context.world;
   if (options.model != GpuKind::none) return print_prediction(options, world);
   const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
+  place_ranks(options.config.parallel.bind, own, world);
   const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);
   if (world.is_main_rank()) std::fputs((options.json ? bench_json(report) : bench_text(report)).c_str(), stdout);
   return 0;

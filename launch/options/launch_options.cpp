@@ -25,7 +25,7 @@ they take; repeated two seconds later, at once. The exit status is that of the r
   weft launch -n 2 translate --checkpoint run < in.en > out.de    other commands, too
   weft launch -n 4 --dry-run train --config my.cfg                prints the command line of mpirun
 
-docs/running.md has more: settings of Open MPI, restarts, hosts that are gone.)";
+docs/cluster.md has more: settings of Open MPI, restarts, hosts that are gone.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
   options.add("ranks", o.ranks, "or -n N: ranks to start; if not given, all slots of --hosts, or of the allocation");

@@ -69,7 +69,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCom
   std::vector<std::string> words{mpirun, "--quiet", "-n", std::to_string(ranks.ranks)};
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // the user of most containers
   // Ranks of a tensor-parallel group, which are neighbours, come to the same host. By default Open MPI binds each of
-  // two ranks to a single core; unbound, ranks share all cores (launch/threads.h).
+  // two ranks to a single core; unbound, they are placed by parallel/placement/placement.h.
   append(words, {"--map-by", "slot"});
   if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") == nullptr) append(words, {"--bind-to", "none"});
   if (ranks.hosts.empty()) {

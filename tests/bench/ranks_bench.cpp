@@ -5,11 +5,13 @@
 // Trains a tiny model with a block for each of 1, 4, 16, ... MOST (1,024) data-parallel ranks, which are threads of
 // this process, and prints the CPU time of each phase divided by the ranks, in milliseconds. A phase whose cost for one
 // rank grows with the number of ranks shows as a column that grows. Threads take turns on few cores: all-reduces among
-// them, which copy and wait, are in a column of their own.
+// them, which copy and wait, are in a column of their own. Then prints what a rank parses of a checkpoint's state.json
+// when it resumes: all streams, as the main rank, or its own.
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "tests/bench/cpu_seconds.h"
 #include "tests/support/text_corpus.h"
@@ -99,11 +101,35 @@ void print(int most) {
   }
 }
 
+// CPU milliseconds of one call.
+double cost_of(const std::function<void()>& call) {
+  constexpr double kSeconds = 0.2;
+  const double begin = cpu_seconds();
+  int calls = 0;
+  for (; cpu_seconds() - begin < kSeconds; ++calls) call();
+  return 1e3 * (cpu_seconds() - begin) / calls;
+}
+
+void print_parsing() {
+  fmt::print("\nstreams  state.json, bytes  parsing all  parsing one rank's\n");
+  for (const int streams : {1, 256, 1024, 4096}) {
+    TrainState state;
+    state.cursor.num_streams = streams;
+    for (int64_t i = 0; i < streams; ++i)
+      state.cursor.streams[i] = {.epoch = 3, .position = 12'345, .pending = std::vector<int64_t>(20, 100'000 + i)};
+    const std::string all = state.to_json().dump(), sent = state_to_text(state);
+    fmt::print("{:7} {:18} {:12.2f} {:19.2f}\n", streams, all.size(),
+               cost_of([&] { TrainState::from_json(nlohmann::json::parse(all), ""); }),
+               cost_of([&] { state_from_text(sent, streams, streams / 2, streams); }));
+  }
+}
+
 }  // namespace
 }  // namespace weft
 
 int main(int argc, char** argv) try {
   weft::print(argc > 1 ? std::atoi(argv[1]) : 1024);
+  weft::print_parsing();
   return 0;
 } catch (const std::exception& e) {
   fmt::print(stderr, "ranks_bench: {}\n", e.what());

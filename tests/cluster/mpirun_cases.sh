@@ -1,7 +1,7 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
-  mpirun_stopped_rank mpirun_killed_rank)
+cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_latencies mpirun_slow_network mpirun_network_lost
+  mpirun_network_back mpirun_stopped_rank mpirun_killed_rank mpirun_documented)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -136,4 +136,13 @@ mpirun_killed_rank() {
   if wait $!; then fail "mpirun reports success"; fi
   expect 0 train_four --train.steps=200
   equals_undisturbed 200
+}
+
+# The commands of docs/cluster.md.
+mpirun_documented() {
+  make_documented_place "$PWD"
+  run_documented two-hosts : on node1
+  check "the plan names hosts" has err "placement    2 hosts x 1 rank: "
+  check "and the network" has err "network      MPI over 10.77.0.0/24 (OMPI_MCA_btl_tcp_if_include)"
+  seen "commands of docs/cluster.md for two hosts: each trained"
 }

@@ -38,8 +38,8 @@ KillWait=10
 ReturnToService=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-NodeName=node1 NodeAddr=10.77.0.1 CPUs=16 State=UNKNOWN
-NodeName=node2 NodeAddr=10.77.0.2 CPUs=16 State=UNKNOWN
+NodeName=node1 NodeAddr=10.77.0.1 CPUs=64 State=UNKNOWN
+NodeName=node2 NodeAddr=10.77.0.2 CPUs=64 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES PriorityTier=1 GraceTime=20
 PartitionName=urgent Nodes=ALL PriorityTier=2
 END

@@ -1,7 +1,7 @@
 # tests/cluster/slurm_cases.sh: launch/slurm/train.sbatch on Slurm.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a task's own shell; names of tests/cluster/run
 cases+=(slurm_time_limits slurm_requeue slurm_cancel slurm_killed_rank slurm_network_lost slurm_node_trains_on
-  slurm_preemption slurm_array slurm_one_folder slurm_misuse)
+  slurm_preemption slurm_array slurm_one_folder slurm_misuse slurm_documented)
 
 # submit SBATCH_OPTION... -- TRAIN_OPTION...: sets $job. By default it has a rank on each host.
 submit() {
@@ -162,4 +162,10 @@ slurm_misuse() {
   check "tasks without MPI: all but one are refused in one line" [ "$(grep -c '^weft: ' err)" = 1 ]
   check "it names the way out" has err "another run is using run: give another train.output (under Slurm: srun --mpi"
   seen "pack refused, tasks without MPI refused, in one line each"
+}
+
+slurm_documented() {
+  make_documented_place "$PWD"
+  run_documented slurm 'while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done' on node1
+  seen "commands of docs/cluster.md for Slurm: each trained"
 }

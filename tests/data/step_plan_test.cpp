@@ -63,6 +63,21 @@ TEST(BlocksOfRank, AreAsEvenAsTheirNumberAllowsAndTheFirstRankHasSome) {
     }
 }
 
+TEST(StreamsOfRank, AreAllAmongTheRanks) {
+  for (const auto& [blocks, streams] : {std::pair<int64_t, int64_t>{8, 8}, {8, 4}, {6, 4}, {3, 1}, {2, 8}}) {
+    std::set<int64_t> all;
+    for (int rank = 0; rank < 2; ++rank)
+      for (const int64_t stream : streams_of_rank(blocks, streams, /*next_stream=*/1 % streams, rank, /*dp_size=*/2))
+        all.insert(stream);
+    EXPECT_EQ(std::ssize(all), streams) << blocks << " blocks";
+  }
+}
+
+TEST(StreamsOfRank, AreThoseOfItsBlocks) {
+  EXPECT_EQ(streams_of_rank(8, 8, /*next_stream=*/6, /*dp_rank=*/1, /*dp_size=*/4), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(streams_of_rank(2, 2, 0, /*dp_rank=*/3, /*dp_size=*/4), std::vector<int64_t>{});  // it has no block
+}
+
 TEST(StepPlan, HasAStreamForEachBlockUnlessTheCorpusIsTooSmall) {
   const auto streams = [](int64_t num_pages, int64_t blocks) {
     return choose_num_streams(16 * num_pages, config_of(blocks));

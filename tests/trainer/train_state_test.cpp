@@ -30,6 +30,21 @@ TEST(TrainState, ReadsBackAsItWasWritten) {
   EXPECT_EQ(TrainState::from_json(written, "step-00000012").order.seed, 1ull << 63);
 }
 
+TEST(TrainState, IsSentWholeExceptForTheStreamsOfOthers) {
+  TrainState state = some_state();
+  state.cursor.num_streams = 4;
+  for (int64_t i = 0; i < 4; ++i) state.cursor.streams[i] = {.epoch = 3, .position = 10 * i, .pending = {i}};
+  for (int rank = 0; rank < 4; ++rank) {
+    TrainState sent = state_from_text(state_to_text(state), /*num_blocks=*/4, rank, /*dp_size=*/4);
+    const int64_t stream = (state.cursor.next_stream + rank) % 4;
+    EXPECT_EQ(sent.cursor.streams, (std::map<int64_t, Cursor>{{stream, state.cursor.streams[stream]}}));
+    EXPECT_EQ(sent.cursor.num_streams, 4);
+    sent.cursor.streams = state.cursor.streams;
+    EXPECT_EQ(sent.to_json(), state.to_json());
+  }
+  EXPECT_EQ(state_from_text(state_to_text(state), 4, 0, 1).to_json(), state.to_json());
+}
+
 TEST(Architecture, TellsActivationsApart) {
   const auto name = [](FeedForwardActivation activation) {
     ModelConfig c;

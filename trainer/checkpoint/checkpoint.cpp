@@ -96,13 +96,11 @@ std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step,
   return saver.finish();
 }
 
-json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
-                     const std::vector<FlatState>& buffers) {
-  return load_checkpoint(ctx, folder, params, buffers, *make_single_communicator(), /*verified=*/false);
-}
+namespace {
 
-json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
-                     const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
+// Returns the text of state.json on the main rank.
+std::string load_files(Context& ctx, const std::string& folder, const ParamStore& params,
+                       const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
   const FileLayout layout = file_layout(ctx, params, buffers);
   std::map<std::string, TensorFiles> files;  // of the rank that reads
   std::string state_text;
@@ -117,7 +115,6 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
     for (const auto& [kind, wanted] : layout)
       files.try_emplace(kind, folder, manifest, kind, verified).first->second.require_tensors(wanted);
   });
-  state_text = readers.broadcast_string(state_text, /*root=*/0);
 
   std::vector<float> global;
   const FlatState* unfinished = nullptr;
@@ -140,7 +137,21 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
     }
   if (unfinished != nullptr) take(*unfinished);
   agree(readers, error);
-  return parse_strict_json(state_text, folder + "/" + kStateFile, ErrorKind::checkpoint);
+  return state_text;
+}
+
+}  // namespace
+
+json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
+                     const std::vector<FlatState>& buffers) {
+  const auto alone = make_single_communicator();
+  return parse_strict_json(load_files(ctx, folder, params, buffers, *alone, /*verified=*/false),
+                           folder + "/" + kStateFile, ErrorKind::checkpoint);
+}
+
+void load_tensors(Context& ctx, const std::string& folder, const ParamStore& params,
+                  const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
+  load_files(ctx, folder, params, buffers, readers, verified);
 }
 
 }  // namespace weft

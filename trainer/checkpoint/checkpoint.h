@@ -29,10 +29,10 @@ std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step,
 nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
                                const std::vector<FlatState>& buffers);
 
-// The same on all ranks of `readers`, of which the main rank reads the files and broadcasts each tensor. `verified`:
-// the digests of the tensors' files have been checked before.
-nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
-                               const std::vector<FlatState>& buffers, Communicator& readers, bool verified);
+// The same on all ranks of `readers`, without state.json: the main rank reads the files and broadcasts each tensor.
+// `verified`: the digests of the tensors' files have been checked before.
+void load_tensors(Context& ctx, const std::string& folder, const ParamStore& params,
+                  const std::vector<FlatState>& buffers, Communicator& readers, bool verified);
 
 // The functions below only access files and do not communicate: world rank 0 calls them and broadcasts the
 // result.

@@ -8,6 +8,7 @@
 #include "model/parameters/memory_limit.h"
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
+#include "parallel/placement/placement.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/config_difference.h"
@@ -45,15 +46,17 @@ std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
   config.device = DeviceChoice::automatic;                  // may resume on other machines
   config.parallel.communication = Communication::automatic;
   config.parallel.share_gpu = false;
+  config.parallel.bind = true;
   return to_text(config);
 }
 
 PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own,
                         Communicator& world) {
+  const PlacementReport placement = place_ranks(config.parallel.bind, own, world);
   const Origin origin = find_origin(config, world);
   const PrecisionChoice choice =
       choose_precision(config.train.precision, half_instructions(own.device, world), origin.precision);
-  PreparedRun run{.config = config, .resume_from = origin.checkpoint, .remark = choice.remark};
+  PreparedRun run{.config = config, .resume_from = origin.checkpoint, .placement = placement, .remark = choice.remark};
   run.config.train.precision = choice.precision;
   run.config_text = text_to_keep(run.config, to_text);
   all_or_none(world, [&] {
@@ -75,7 +78,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   if (on_host) params.require_memory();  // tables of such a width would take minutes to plan
   const MemoryPlan memory = plan_memory(c, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
-  const std::string plan = describe_plan(c, params, memory, mesh.own());
+  const std::string plan = describe_plan(c, params, memory, mesh.own(), run.placement);
   return run.remark.empty() ? plan : plan + "  " + run.remark + "\n";
 }
 

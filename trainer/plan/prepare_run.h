@@ -6,6 +6,7 @@
 #include <string>
 
 #include "parallel/mesh.h"
+#include "parallel/placement/report.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -16,13 +17,15 @@ using ConfigText = std::function<std::string(const RunConfig&)>;  // as a .cfg f
 std::string text_to_keep(RunConfig config, const ConfigText& to_text);
 
 struct PreparedRun {
-  RunConfig config;         // resolved, its precision decided
-  std::string config_text;  // text_to_keep()
-  std::string resume_from;  // the checkpoint that the run resumes from; empty: a new run
-  std::string remark;       // a line on the precision for the plan, or empty
+  RunConfig config;           // resolved, its precision decided
+  std::string config_text;    // text_to_keep()
+  std::string resume_from;    // the checkpoint that the run resumes from; empty: a new run
+  PlacementReport placement;  // on the main rank
+  std::string remark;         // a line on the precision for the plan, or empty
 };
 
-// `config` is resolved for `world`; `own`: this rank's device. All ranks call it and get the same result.
+// `config` is resolved for `world`; `own`: this rank's device. All ranks call it, before any op, and get the same
+// result. Binds them to cores.
 // Options that the run would refuse are an Error of kind usage.
 PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own, Communicator& world);
 

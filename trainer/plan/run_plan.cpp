@@ -208,8 +208,8 @@ int64_t vocabulary_numel(const ParamStore& params) {
   return n;
 }
 
-std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory,
-                          const RankDevice& own) {
+std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory, const RankDevice& own,
+                          const PlacementReport& placement) {
   const Corpus corpus(c.data.train);
   const Manifest& data = corpus.manifest();
   const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
@@ -225,6 +225,9 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                           num_threads() == 1 ? "" : "s", cpu_description()));
   if (own.device == Device::cuda) row("device", describe_gpus(c, own));
   if (!own.remark.empty()) row("device", "CPUs: " + own.remark);
+  if (!placement.placement.empty()) row("placement", placement.placement);
+  if (!placement.network.empty()) row("network", placement.network);
+  for (const std::string& warning : placement.warnings) row("warning", warning);
   const char* const storage = name_of(storage_of(c.train.precision));
   row("precision", fmt::format("{}{}", storage,
                                params.mixed() ? " activations and matmuls; weights, gradients, moments and sums in f32"

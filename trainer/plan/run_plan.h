@@ -4,6 +4,7 @@
 #include <string>
 
 #include "parallel/mesh.h"
+#include "parallel/placement/report.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/run_config.h"
 
@@ -17,8 +18,8 @@ RunConfig resolve(RunConfig config, int ranks);
 // Elements of the vocabulary tables, [V, D] each; "without vocabulary tables" excludes them.
 int64_t vocabulary_numel(const ParamStore& params);
 
-// One screen: model, parameters, grid, precision, blocks, steps an epoch, schedule, memory.
+// One screen: model, parameters, grid, what ranks got, precision, blocks, steps an epoch, schedule, memory.
 std::string describe_plan(const RunConfig& config, const ParamStore& params, const MemoryPlan& memory,
-                          const RankDevice& own);
+                          const RankDevice& own, const PlacementReport& placement);
 
 }  // namespace weft

@@ -303,7 +303,9 @@ void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& 
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
   const PreparedRun run = prepare_run(config, to_text, own, world);
   if (!world.is_main_rank()) return;
+  const int threads = num_threads();
   run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
+    set_num_threads(threads);
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
     const std::string plan = plan_run(run, mesh);
     if (tp.is_main_rank()) std::fputs(plan.c_str(), stdout);

@@ -118,6 +118,7 @@ DeviceProperties properties() {
   found.version = fmt::format("compute {}.{}, driver {}, runtime {}, cuBLASLt {}", device.major, device.minor,
                               cuda_version(driver), cuda_version(runtime), cublaslt_version(cublasLtGetVersion()));
   found.unique_id = uuid_text(device.uuid);
+  found.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.0", device.pciDomainID, device.pciBusID, device.pciDeviceID);
   check(cudaMemGetInfo(&found.free_memory, &found.total_memory), "cudaMemGetInfo");
   return found;
 }

@@ -70,7 +70,7 @@ TEST(Checkpoint, OneRankReadsForAllOfItsHost) {
   const auto load_on_all = [&](bool verified) {
     run_thread_ranks(4, [&](Communicator& world) {
       Model model(world.rank() % 2, 2);
-      load_checkpoint(model.ctx, step, model.params, model.buffers(), world, verified);
+      load_tensors(model.ctx, step, model.params, model.buffers(), world, verified);
       EXPECT_EQ(model.content(), Model(world.rank() % 2, 2).fill(3).content());
     });
   };

@@ -95,6 +95,7 @@ TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
   const RunConfig config = kept(c);
   EXPECT_EQ(config.device, DeviceChoice::automatic);
   EXPECT_FALSE(config.parallel.share_gpu);
+  EXPECT_TRUE(config.parallel.bind);
   EXPECT_EQ(config.parallel.dp, 1);
 }
 
