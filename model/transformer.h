@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "model/block.h"
+#include "model/complete_gradients.h"
 #include "model/device_batch.h"
 #include "model/layers/embedding.h"
 #include "model/loss.h"
-#include "parallel/grad_sync.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -36,7 +36,7 @@ class Transformer {
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     Norm::Saved encoder_norm, decoder_norm;
-    Tensor encoder_output, decoder_output;  // [S, D], [T, D]
+    Tensor encoder_output, decoder_output;  // [S, D]; [T, D], or own rows
   };
   // Logits [T, V/tp]. `saved` may be nullptr: inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
@@ -83,12 +83,15 @@ class Transformer {
   };
   static Tables declare_tables(ParamStore& params, const ModelConfig& config);
   Tensor encode(Pass& p, const Sequences& source, Saved* saved) const;                                 // [S, D]
-  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // [T, D]
+  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // or own rows
   Tensor backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
-                          GradSync* sync) const;  // returns the gradient of the encoder output [S, D]
-  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d, GradSync* sync) const;
+                          CompleteGradients& complete) const;  // returns that of the encoder output: [S, D], or own
+                                                               // rows
+  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d,
+                        CompleteGradients& complete) const;
 
   ModelConfig config_;
+  const ParamStore& params_;
   Tables tables_;
   PositionEncoding positions_;
   Embedding source_embedding_, target_embedding_;

@@ -34,6 +34,8 @@ struct ParamSpec {
   bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
   InitSpec init = {};
   bool decay = false;  // whether weight decay applies (matrices yes; biases and norms no)
+  // Its gradient is a sum over rows of activations: where tp ranks split rows (model/pass.h), each has a part of it.
+  bool sums_rows = false;
 };
 
 struct Param {  // a layer's handle

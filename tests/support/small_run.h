@@ -41,6 +41,7 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   std::string from = "", to = "";
   Precision precision = Precision::f32;
   Device device = test_device();
+  bool sequence = false;
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -52,7 +53,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
   Trained result;
   run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
     RunConfig config = run_config(corpus);
-    config.parallel = {.dp = part.dp, .tp = part.tp};
+    config.parallel = {.dp = part.dp, .tp = part.tp, .sequence = part.sequence};
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
