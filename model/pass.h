@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -40,7 +41,10 @@ struct Pass {
   bool sequence = false;
 
   bool splits_rows() const { return sequence && tp.size() > 1; }
-  int64_t own_rows(int64_t all) const { return splits_rows() ? all / tp.size() : all; }
+  int64_t own_rows(int64_t all) const {
+    assert(!splits_rows() || all % tp.size() == 0);
+    return splits_rows() ? all / tp.size() : all;
+  }
   int64_t all_rows(int64_t own) const { return splits_rows() ? own * tp.size() : own; }
   Tensor own_part(const Tensor& all) const {  // of [R, ...]
     const int64_t own = own_rows(all.dim(0));

@@ -3,8 +3,11 @@
 //
 // Read block.h, layers/embedding.h and loss.h next. One Transformer per rank. It holds weights, in the given
 // ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads
-// are arguments. Communication over tp: in layers/partial_sum.h, in loss.cpp, and here once for the gradient
-// of the encoder output. Communication over dp: only in the given GradSync.
+// are arguments. Communication over tp: in layers/partial_sum.h (once here, for the gradient of the encoder
+// output), layers/all_rows.h, loss.cpp and complete_gradients.cpp; over dp: only in the given GradSync.
+//
+// Where ranks split rows (Pass::sequence), tensors of activations have a rank's own rows, except inside sublayers and
+// for the encoder output.
 #pragma once
 
 #include <optional>
@@ -40,7 +43,8 @@ class Transformer {
   };
   // Logits [T, V/tp]. `saved` may be nullptr: inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
-  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given.
+  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given. Where ranks split rows,
+  // those of norms and of biases after sums over tp are parts until then (complete_gradients.h).
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
   // The losses of the batch's target rows, 0 in unused rows. The gradients of p.scalars->loss_scale * (sum of
