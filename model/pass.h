@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,20 @@ struct Pass {
   // sentences, so each block has the largest possible number of them.
   bool fixed_shapes = false;
   ParamGather* gather = nullptr;  // weights that arrive during this forward pass
+  // Sequence parallelism (Korthikanti et al. 2022, section 4.2.2): between tensor-parallel layers, rank r holds rows
+  // [r * R/tp, (r + 1) * R/tp) of each [R, D] tensor; tp divides R.
+  bool sequence = false;
+
+  bool splits_rows() const { return sequence && tp.size() > 1; }
+  int64_t own_rows(int64_t all) const {
+    assert(!splits_rows() || all % tp.size() == 0);
+    return splits_rows() ? all / tp.size() : all;
+  }
+  int64_t all_rows(int64_t own) const { return splits_rows() ? own * tp.size() : own; }
+  Tensor own_part(const Tensor& all) const {  // of [R, ...]
+    const int64_t own = own_rows(all.dim(0));
+    return splits_rows() ? all.slice_rows(tp.rank() * own, own) : all;
+  }
 
   // Dropout on a [rows, width] tensor; this rank holds its columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {
@@ -49,6 +64,12 @@ struct Pass {
             .row_stride = width,
             .block_stride = rows * width,
             .scalars = scalars};
+  }
+  // Dropout on this rank's own rows of a tensor of all rows.
+  Dropout row_dropout(double rate, uint32_t purpose, int64_t own, int64_t width) const {
+    Dropout d = dropout(rate, purpose, all_rows(own), width);
+    if (splits_rows()) d.first = static_cast<uint64_t>(tp.rank() * own * width);
+    return d;
   }
 };
 

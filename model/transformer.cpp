@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/layers/all_rows.h"
 #include "model/parameters/param_gather.h"
 #include "tensor/profiler_range.h"
 
@@ -62,6 +63,7 @@ Transformer::Tables Transformer::declare_tables(ParamStore& params, const ModelC
 // from the end.
 Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_positions)
     : config_(c),
+      params_(params),
       tables_(declare_tables(params, c)),
       positions_(params, c, num_positions),
       source_embedding_("source_embedding", tables_.source, c),
@@ -89,7 +91,7 @@ Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) con
   const ProfilerRange range(p.ctx, "forward");
   const Tensor encoder_output = encode(p, batch.source, saved);
   const Tensor decoder_output = decode(p, batch, encoder_output, saved);
-  const Tensor logits = p.arena.tensor({decoder_output.rows(), output_.columns()}, dtype());
+  const Tensor logits = p.arena.tensor({batch.labels.numel(), output_.columns()}, dtype());
   if (p.gather) p.gather->finish(p.ctx);
   output_.forward(p, decoder_output, logits);
   return logits;
@@ -97,7 +99,7 @@ Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) con
 
 Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const {
   if (saved) saved->encoder.resize(encoder_.size());
-  Tensor x = p.arena.tensor({source.ids.rows(), config_.width}, dtype());
+  Tensor x = p.arena.tensor({p.own_rows(source.ids.numel()), config_.width}, dtype());
   need_weights(p, encoder_.front().first_offset());
   source_embedding_.forward(p, source.ids, source.positions, positions_.source(), x);
   for (size_t i = 0; i < encoder_.size(); ++i) {
@@ -107,7 +109,7 @@ Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const
     encoder_[i].forward(p, x, source, y, saved ? &saved->encoder[i] : nullptr);
     x = y;
   }
-  const Tensor y = normed(p, encoder_norm_, x, saved ? &saved->encoder_norm : nullptr);
+  const Tensor y = gather_rows(p, normed(p, encoder_norm_, x, saved ? &saved->encoder_norm : nullptr));
   if (saved) saved->encoder_output = y;
   return y;
 }
@@ -115,7 +117,7 @@ Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const
 Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const {
   const Sequences& target = batch.target;
   if (saved) saved->decoder.resize(decoder_.size());
-  Tensor x = p.arena.tensor({target.ids.rows(), config_.width}, dtype());
+  Tensor x = p.arena.tensor({p.own_rows(target.ids.numel()), config_.width}, dtype());
   target_embedding_.forward(p, target.ids, target.positions, positions_.target(), x);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
@@ -134,30 +136,31 @@ void Transformer::backward(Pass& p, const DeviceBatch& batch, const Saved& saved
   const ProfilerRange range(p.ctx, "backward");
   const Tensor d_encoder_output = backward_decoder(p, batch, saved, d_logits, sync);
   backward_encoder(p, batch, saved, d_encoder_output, sync);
+  // Once in a step: until then each tp rank adds up those of its rows.
+  if (sync && p.splits_rows()) p.tp.all_reduce(p.ctx, params_.row_sum_grads());
   complete_from(sync, 0);
 }
 
 Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& s, const Tensor& d_logits,
                                      GradSync* sync) const {
   const Tensor d = p.arena.like(s.decoder_output);  // gradient of the decoder's rows, updated block by block
-  const Tensor d_encoder_sum = p.arena.tensor(s.encoder_output.shape);  // f32: every decoder block adds its part
+  const Tensor d_encoder_output = p.arena.tensor({p.own_rows(s.encoder_output.rows()), config_.width}, dtype());
+  PartialSum encoder_sum(p, d_encoder_output, /*of_several_matmuls=*/true);  // every decoder block adds its part
   output_.backward(p, d_logits, s.decoder_output, d);
-  ops::fill(p.ctx, {.x = d_encoder_sum});
+  ops::fill(p.ctx, {.x = encoder_sum.part()});
   if (decoder_norm_) decoder_norm_->backward(p, d, s.decoder_norm, {}, d);
   for (size_t i = decoder_.size(); i-- > 0;) {
     const ArenaScope scope(p.arena);
     DecoderBlock::Saved block = s.decoder[i];
     if (p.recompute)
       decoder_[i].forward(p, s.decoder[i].x, s.encoder_output, batch.target, batch.source, p.arena.like(d), &block);
-    decoder_[i].backward(p, d, batch.target, batch.source, block, d_encoder_sum);
+    decoder_[i].backward(p, d, batch.target, batch.source, block, encoder_sum.part());
     complete_from(sync, decoder_[i].first_offset());
   }
   target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), d);
-  p.tp.all_reduce(p.ctx, d_encoder_sum);  // one all-reduce for all decoder blocks: the sum is linear
-  if (dtype() == DType::f32) return d_encoder_sum;
-  const Tensor rounded = p.arena.like(s.encoder_output);
-  ops::cast(p.ctx, {.x = d_encoder_sum, .y = rounded});
-  return rounded;
+  encoder_sum.reduce(p);  // once for all decoder blocks: the sum is linear
+  encoder_sum.finish(p);
+  return d_encoder_output;
 }
 
 void Transformer::backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& s, const Tensor& d,

@@ -3,8 +3,11 @@
 //
 // Read block.h, layers/embedding.h and loss.h next. One Transformer per rank. It holds weights, in the given
 // ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads
-// are arguments. Communication over tp: in layers/partial_sum.h, in loss.cpp, and here once for the gradient
-// of the encoder output. Communication over dp: only in the given GradSync.
+// are arguments. Communication over tp: in layers/partial_sum.h (once here, for the gradient of the encoder
+// output), layers/all_rows.h, loss.cpp and, once in a step, below; over dp: only in the given GradSync.
+//
+// Where ranks split rows (Pass::sequence), tensors of activations have a rank's own rows, except inside sublayers and
+// for the encoder output.
 #pragma once
 
 #include <optional>
@@ -36,11 +39,12 @@ class Transformer {
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     Norm::Saved encoder_norm, decoder_norm;
-    Tensor encoder_output, decoder_output;  // [S, D], [T, D]
+    Tensor encoder_output, decoder_output;  // [S, D]; [T, D], or own rows
   };
   // Logits [T, V/tp]. `saved` may be nullptr: inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
-  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given.
+  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given. Where ranks split rows,
+  // those of norms and of biases after sums over tp are parts until then (ParamSpec::sums_rows).
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
   // The losses of the batch's target rows, 0 in unused rows. The gradients of p.scalars->loss_scale * (sum of
@@ -83,12 +87,15 @@ class Transformer {
   };
   static Tables declare_tables(ParamStore& params, const ModelConfig& config);
   Tensor encode(Pass& p, const Sequences& source, Saved* saved) const;                                 // [S, D]
-  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // [T, D]
+  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // or own rows
   Tensor backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
-                          GradSync* sync) const;  // returns the gradient of the encoder output [S, D]
-  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d, GradSync* sync) const;
+                          GradSync* sync) const;  // returns that of the encoder output: [S, D], or own
+                                                               // rows
+  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d,
+                        GradSync* sync) const;
 
   ModelConfig config_;
+  const ParamStore& params_;
   Tables tables_;
   PositionEncoding positions_;
   Embedding source_embedding_, target_embedding_;

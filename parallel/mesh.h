@@ -33,6 +33,7 @@ struct ParallelConfig {
   bool share_gpu = false;
   bool bind = true;
   double timeout = 600;
+  bool sequence = false;
 
   template <typename V>
   void fields(V& v) {
@@ -52,6 +53,9 @@ struct ParallelConfig {
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
       "named and all ranks exit");
+    v("sequence", sequence,
+      "tensor-parallel ranks split rows between attention, feed-forward and vocabulary layers, which divides norms, "
+      "residual sums, dropout and their memory; parallel.tp must divide batch.rows and batch.source_rows");
   }
 };
 

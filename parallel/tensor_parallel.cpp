@@ -18,6 +18,12 @@ void TensorParallel::all_reduce(Context& ctx, const Tensor& x) const {
   group_.all_reduce(x);
 }
 
+void TensorParallel::reduce_scatter(Context& ctx, const Tensor& x, const Tensor& mine) const {
+  if (ctx.dry_run()) return;
+  const ProfilerRange range(ctx, "tp reduce_scatter");
+  group_.reduce_scatter(x, mine);
+}
+
 void TensorParallel::gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const { gather(ctx, mine, all); }
 
 void TensorParallel::gather(Context& ctx, const Tensor& mine, const Tensor& all) const {

@@ -4,6 +4,10 @@
 // A column-parallel layer takes a whole input: forward is the identity, backward all-reduces the input's
 // gradient. A row-parallel layer gives a partial output: forward all-reduces it, backward is the identity. In
 // a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing.
+//
+// With sequence parallelism (Korthikanti et al. 2022, section 4.2.2) activations between these layers are split by
+// rows. A column-parallel layer then all-gathers its input and reduce-scatters the input's gradient; a row-parallel
+// layer reduce-scatters its output and all-gathers the output's gradient.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +32,7 @@ class TensorParallel {
   int size() const { return group_.size(); }
 
   void all_reduce(Context& ctx, const Tensor& x) const;                          // [R, D] partial sums -> sum
+  void reduce_scatter(Context& ctx, const Tensor& x, const Tensor& mine) const;  // [R, D] -> this rank's [R/tp, D]
   void gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const;  // [R, 4] -> [tp, R, 4]
   void gather(Context& ctx, const Tensor& mine, const Tensor& all) const;        // [...] -> [tp, ...]
 

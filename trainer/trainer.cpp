@@ -88,7 +88,8 @@ Pass Trainer::pass(bool training) {
           .scalars = scalars_.get(),
           .training = training,
           .recompute = config_.train.recompute,
-          .fixed_shapes = training && graphs_.enabled()};
+          .fixed_shapes = training && graphs_.enabled(),
+          .sequence = config_.parallel.sequence};
 }
 
 std::string Trainer::tune_gemms(const std::string& known) {
@@ -320,7 +321,12 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
   ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision), dry.device());
   Transformer model(config.model, params, /*num_positions=*/1);
   Arena arena(dry.device());
-  Pass p{.ctx = dry, .arena = arena, .tp = tp, .training = true, .recompute = config.train.recompute};
+  Pass p{.ctx = dry,
+         .arena = arena,
+         .tp = tp,
+         .training = true,
+         .recompute = config.train.recompute,
+         .sequence = config.parallel.sequence};
   const StepSums sums(dry.device());
   const RowLoss rows =
       model.loss_and_gradients(p, load_batch(p, empty_block(config.batch)), config.train.label_smoothing, nullptr);

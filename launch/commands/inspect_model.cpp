@@ -125,7 +125,8 @@ void print_memory(const RunConfig& config, const ParamStore& params) {
   const size_t arena = activation_bytes(config, params.tp_size(), params.device());
   const char* const storage = name_of(params.compute_dtype());
   const size_t copies = params.copies_bytes();
-  fmt::print("\nmemory of a rank in training, parallel.tp = {}, {}{}\n", params.tp_size(), storage,
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}{}, {}{}\n", params.tp_size(),
+             config.parallel.sequence && params.tp_size() > 1 ? " with parallel.sequence" : "", storage,
              params.device() == Device::cuda ? ", on a GPU" : "");
   fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
              copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
@@ -141,7 +142,9 @@ void inspect_model(const std::string& path, const ModelView& view) {
   RunConfig config = find_config(path).config;
   fill_vocabularies(config.data.train, view.vocabulary, config.model);
   config.model.resolve(view.tp);
+  config.parallel.tp = view.tp;
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
+  require_even_rows(config);
   // The memory of a rank that trains on this machine.
   const auto alone = make_single_communicator();
   const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;

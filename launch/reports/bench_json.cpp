@@ -39,7 +39,8 @@ Json config_json(const BenchReport& r) {
           {"cuda_graph", c.train.cuda_graph == CudaGraph::on},
           {"tune_gemm", c.train.tune_gemm},
           {"dp", c.parallel.dp},
-          {"tp", c.parallel.tp}};
+          {"tp", c.parallel.tp},
+          {"sequence", c.parallel.sequence}};
 }
 
 Json times_json(const NamedSeconds& times) {

@@ -24,9 +24,10 @@ std::string setting_text(const BenchReport& r) {
                            c.model.decoder_layers, c.model.source_vocabulary, c.model.target_vocabulary,
                            format_count(static_cast<double>(r.parameters))));
   row("step",
-      fmt::format("{} of {} x {} rows, dp {} x tp {}, {}; {} + {} tokens, {:.1f} % filled",
+      fmt::format("{} of {} x {} rows, dp {} x tp {}{}, {}; {} + {} tokens, {:.1f} % filled",
                   count_of(c.batch.blocks, "block"), c.batch.source_rows, c.batch.rows, c.parallel.dp, c.parallel.tp,
-                  print_value(c.train.precision), r.step.source_tokens, r.step.target_tokens, 100 * r.step.fill));
+                  c.parallel.sequence ? " with parallel.sequence" : "", print_value(c.train.precision),
+                  r.step.source_tokens, r.step.target_tokens, 100 * r.step.fill));
   return s;
 }
 

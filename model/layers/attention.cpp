@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/layers/all_rows.h"
 #include "tensor/profiler_range.h"
 
 namespace weft {
@@ -115,22 +116,23 @@ SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const 
 }
 
 SelfAttention::Projected SelfAttention::allocate(Pass& p, const Tensor& x) const {
-  const int64_t n = core_.columns(p.tp), m = core_.kv_columns(p.tp);
+  const int64_t n = core_.columns(p.tp), m = core_.kv_columns(p.tp), rows = p.all_rows(x.rows());
   if (qkv_) {
-    const Tensor all = p.arena.tensor({x.rows(), 3 * n}, x.dtype);
+    const Tensor all = p.arena.tensor({rows, 3 * n}, x.dtype);
     return {.q = all.slice_cols(0, n), .k = all.slice_cols(n, n), .v = all.slice_cols(2 * n, n), .qkv = all};
   }
-  const Tensor kv = p.arena.tensor({x.rows(), 2 * m}, x.dtype);
-  return {.q = p.arena.tensor({x.rows(), n}, x.dtype), .k = first_half(kv), .v = second_half(kv), .kv = kv};
+  const Tensor kv = p.arena.tensor({rows, 2 * m}, x.dtype);
+  return {.q = p.arena.tensor({rows, n}, x.dtype), .k = first_half(kv), .v = second_half(kv), .kv = kv};
 }
 
 SelfAttention::Projected SelfAttention::project(Pass& p, const Tensor& x, const Tensor& positions) const {
   const Projected y = allocate(p, x);
+  const AllRows all(p, x);
   if (qkv_) {
-    qkv_->forward(p, x, y.qkv);
+    qkv_->forward(p, all, y.qkv);
   } else {
-    q_->forward(p, x, y.q);
-    kv_->forward(p, x, y.kv);
+    q_->forward(p, all, y.q);
+    kv_->forward(p, all, y.kv);
   }
   rotate(p, y, positions, /*inverse=*/false);
   return y;
@@ -151,8 +153,8 @@ PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sen
                 .q = projected.q,
                 .k = projected.k,
                 .v = projected.v,
-                .context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype),
-                .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
+                .context = p.arena.tensor({projected.q.rows(), core_.columns(p.tp)}, x.dtype),
+                .lse = p.arena.tensor({core_.heads(p.tp), projected.q.rows()})};
   core_.forward(p, s, sentences.rows, sentences.rows);
   if (saved) *saved = s;
   return out_->forward(p, s.context, y);
@@ -163,14 +165,15 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   const ProfilerRange range(p.ctx, "self_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_->backward(p, d_y, s.context, d_context);
+  out_->backward(p, AllRows(p, d_y), s.context, d_context);
   const Projected d = allocate(p, s.x);
   core_.backward(p, s, sentences.rows, sentences.rows, d_context, d.q, d.k, d.v);
   rotate(p, d, sentences.positions, /*inverse=*/true);
-  if (qkv_) return qkv_->backward(p, d.qkv, s.x, d_x);
-  const PartialSum sum(p, d_x, /*of_several_matmuls=*/true);
-  q_->backward_part(p, d.q, s.x, sum.part(), sum.accumulates());
-  kv_->backward_part(p, d.kv, s.x, sum.part(), /*accumulate=*/true);
+  const AllRows x(p, s.x);
+  if (qkv_) return qkv_->backward(p, d.qkv, x, d_x);
+  PartialSum sum(p, d_x, /*of_several_matmuls=*/true);
+  q_->backward_part(p, d.q, x, sum.part(), sum.accumulates());
+  kv_->backward_part(p, d.kv, x, sum.part(), /*accumulate=*/true);
   sum.reduce(p);
   sum.finish(p);
 }
@@ -197,17 +200,17 @@ PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encod
                                    const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y,
                                    Saved* saved) const {
   const ProfilerRange range(p.ctx, "cross_attention");
-  const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
+  const Tensor q = p.arena.tensor({p.all_rows(x.rows()), q_.out()}, x.dtype);
   const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
-  q_.forward(p, x, q);
+  q_.forward(p, AllRows(p, x), q);
   kv_.forward(p, encoder_output, kv);
   const Saved s{.x = x,
                 .source = encoder_output,
                 .q = q,
                 .k = first_half(kv),
                 .v = second_half(kv),
-                .context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype),
-                .lse = p.arena.tensor({core_.heads(p.tp), x.rows()})};
+                .context = p.arena.tensor({q.rows(), core_.columns(p.tp)}, x.dtype),
+                .lse = p.arena.tensor({core_.heads(p.tp), q.rows()})};
   core_.forward(p, s, queries, keys);
   if (saved) *saved = s;
   return out_.forward(p, s.context, y);
@@ -218,12 +221,12 @@ void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& 
   const ProfilerRange range(p.ctx, "cross_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
-  out_.backward(p, d_y, s.context, d_context);
-  const Tensor d_q = p.arena.tensor({s.x.rows(), q_.out()}, s.x.dtype);
+  out_.backward(p, AllRows(p, d_y), s.context, d_context);
+  const Tensor d_q = p.arena.like(s.q);
   const Tensor d_kv = p.arena.tensor({s.source.rows(), kv_.out()}, s.source.dtype);
   core_.backward(p, s, queries, keys, d_context, d_q, first_half(d_kv), second_half(d_kv));
   kv_.backward_part(p, d_kv, s.source, d_encoder_output, /*accumulate=*/true);
-  q_.backward(p, d_q, s.x, d_x);
+  q_.backward(p, d_q, AllRows(p, s.x), d_x);
 }
 
 void CrossAttention::fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const {

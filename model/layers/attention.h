@@ -16,7 +16,7 @@
 namespace weft {
 
 struct AttentionSaved {
-  Tensor x;        // [Rq, D]       the sublayer's input
+  Tensor x;        // [Rq, D]       the sublayer's input; or own rows of it
   Tensor source;   // [Rk, D]       input of keys and values; self-attention: x
   Tensor q;        // [Rq, N*K/tp]
   Tensor k, v;     // [Rk, M*K/tp]

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "model/layers/all_rows.h"
 #include "model/layers/partial_sum.h"
 
 namespace weft {
@@ -35,24 +36,27 @@ Embedding::Embedding(const std::string& name, const Param* table, const ModelCon
 void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                         const Tensor& y) const {
   ArenaScope scope(p.arena);
-  const PartialSum sum(p, y);
+  PartialSum sum(p, y);
   ops::embedding_forward(
       p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
   sum.reduce(p);
-  const Dropout dropout = p.dropout(rate_, purpose_, y.rows(), width_);
+  const Dropout dropout = p.row_dropout(rate_, purpose_, y.rows(), width_);
   const Tensor rows = position_table.rows();
-  if (rows.empty()) return ops::dropout_add_forward(p.ctx, {.x = sum.part(), .y = y, .dropout = dropout});
-  ops::add_positions(p.ctx, {.x = sum.part(), .positions = positions, .table = rows, .y = y, .dropout = dropout});
+  if (rows.empty()) return ops::dropout_add_forward(p.ctx, {.x = sum.sum(), .y = y, .dropout = dropout});
+  ops::add_positions(p.ctx,
+                     {.x = sum.sum(), .positions = p.own_part(positions), .table = rows, .y = y, .dropout = dropout});
 }
 
 void Embedding::backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
                          const PositionTable& position_table, const Tensor& d_y) const {
-  const Dropout drop = p.dropout(rate_, purpose_, d_y.rows(), width_);
+  const Dropout drop = p.row_dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
+  ArenaScope scope(p.arena);
+  const Tensor d = gather_rows(p, d_y);
   ops::embedding_backward(
-      p.ctx, {.sorted = by_id, .d_y = d_y, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+      p.ctx, {.sorted = by_id, .d_y = d, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
   if (const Param* learned = position_table.learned)
-    ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d_y, .d_table = learned->grad});
+    ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d, .d_table = learned->grad});
 }
 
 OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& c)
@@ -63,7 +67,9 @@ OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const 
 }
 
 void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) const {
-  ops::gemm(p.ctx, {.a = x,
+  ArenaScope scope(p.arena);
+  const Tensor all = gather_rows(p, x);
+  ops::gemm(p.ctx, {.a = all,
                     .b = table_->weight,
                     .c = logits,
                     .trans_b = true,
@@ -73,10 +79,11 @@ void OutputProjection::forward(Pass& p, const Tensor& x, const Tensor& logits) c
 
 void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const {
   ArenaScope scope(p.arena);
-  const PartialSum sum(p, d_x);
+  const Tensor all = gather_rows(p, x);
+  PartialSum sum(p, d_x);
   ops::gemm(p.ctx, {.a = d_logits, .b = table_->weight, .c = sum.part()});
   ops::gemm(p.ctx, {.a = d_logits,
-                    .b = x,
+                    .b = all,
                     .c = table_->grad,
                     .trans_a = true,
                     .accumulate = true,

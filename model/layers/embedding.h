@@ -2,8 +2,8 @@
 // projection, which may share its table.
 //
 // A table [V, D] is split by rows over tp. A rank looks up its own ids, and an all-reduce over tp completes
-// the rows. Embeddings are scaled by sqrt(D) (Vaswani et al. 2017, section 3.4), then positions are added,
-// then dropout.
+// the rows, or a reduce-scatter the rank's own rows (Pass::sequence). Embeddings are scaled by sqrt(D) (Vaswani et al.
+// 2017, section 3.4), then positions are added, then dropout.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
  public:
   Embedding(const std::string& name, const Param* table, const ModelConfig& config);
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
-               const Tensor& y) const;  // [R] -> [R, D]
+               const Tensor& y) const;  // [R] -> [R, D], or own rows
   // Overwrites d_y. Unused rows have d_y = 0, whatever their id and position.
   void backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
                 const PositionTable& position_table, const Tensor& d_y) const;
@@ -31,7 +31,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   uint32_t purpose_;
 };
 
-class OutputProjection {  // logits [R, V/tp] = x W^T (+ b)
+class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); x [R, D], or own rows
  public:
   // W is an embedding table or, if `tied` is nullptr, output.weight.
   OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& config);
@@ -42,7 +42,7 @@ class OutputProjection {  // logits [R, V/tp] = x W^T (+ b)
   }
   int64_t vocabulary() const { return vocabulary_; }
   void forward(Pass& p, const Tensor& x, const Tensor& logits) const;
-  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // all-reduces d_x
+  void backward(Pass& p, const Tensor& d_logits, const Tensor& x, const Tensor& d_x) const;  // sums d_x over tp
 
  private:
   const Param *table_, *bias_ = nullptr;

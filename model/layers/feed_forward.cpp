@@ -2,6 +2,8 @@
 // R rows of a block, D width, F hidden (F/tp on this rank)
 #include "model/layers/feed_forward.h"
 
+#include "model/layers/all_rows.h"
+
 #include "tensor/profiler_range.h"
 
 namespace weft {
@@ -35,7 +37,7 @@ Dropout FeedForward::dropout(const Pass& p, int64_t rows) const {
 
 PartialSum FeedForward::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const {
   const ProfilerRange range(p.ctx, "feed_forward");
-  const Tensor act = p.arena.tensor({x.rows(), down_.in()}, x.dtype);
+  const Tensor act = p.arena.tensor({p.all_rows(x.rows()), down_.in()}, x.dtype);
   const Tensor kept = activate(p, x, act, saved != nullptr);
   if (saved) *saved = {.x = x, .act = act, .kept = kept};
   return down_.forward(p, act, y);
@@ -45,12 +47,13 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Inp
   const ProfilerRange range(p.ctx, "feed_forward backward");
   ArenaScope scope(p.arena);
   const Tensor d_act = p.arena.like(s.act);
-  const Dropout dropout = this->dropout(p, s.x.rows());
+  const Dropout dropout = this->dropout(p, s.act.rows());
   if (fuses_activation(dropout)) {
-    down_.backward(p, d_y, s.act, d_act, {.kind = Kind::differentiate, .activation = activation_, .saved = s.kept});
-    return up_.backward(p, d_act, s.x, d_x);
+    down_.backward(p, AllRows(p, d_y), s.act, d_act,
+                   {.kind = Kind::differentiate, .activation = activation_, .saved = s.kept});
+    return up_.backward(p, d_act, AllRows(p, s.x), d_x);
   }
-  down_.backward(p, d_y, s.act, d_act);
+  down_.backward(p, AllRows(p, d_y), s.act, d_act);
   const Tensor d_up = gated_ ? p.arena.like(s.kept) : d_act;
   if (gated_) {
     ops::gated_activation_backward(p.ctx, {.gate = gate(s.kept),
@@ -64,21 +67,21 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Inp
     ops::activation_backward(
         p.ctx, {.x = s.kept, .y = s.act, .d_y = d_act, .d_x = d_up, .kind = activation_, .dropout = dropout});
   }
-  up_.backward(p, d_up, s.x, d_x);
+  up_.backward(p, d_up, AllRows(p, s.x), d_x);
 }
 
 // Writes act and returns what its gradient reads, if `keep`. Without a gate and dropout, the activation and
 // its gradient are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
-  const Dropout dropout = this->dropout(p, x.rows());
+  const Dropout dropout = this->dropout(p, act.rows());
   if (fuses_activation(dropout)) {
     const Tensor kept = keep ? allocate_saved(p, act) : Tensor();
-    up_.forward(p, x, act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
+    up_.forward(p, AllRows(p, x), act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
     return kept;
   }
   // relu's gradient reads only act.
-  const Tensor up = !gated_ && activation_ == Activation::relu ? act : p.arena.tensor({x.rows(), up_.out()}, x.dtype);
-  up_.forward(p, x, up);
+  const Tensor up = !gated_ && activation_ == Activation::relu ? act : p.arena.tensor({act.rows(), up_.out()}, x.dtype);
+  up_.forward(p, AllRows(p, x), up);
   if (gated_) {
     ops::gated_activation_forward(
         p.ctx, {.gate = gate(up), .value = value(up), .y = act, .kind = activation_, .dropout = dropout});

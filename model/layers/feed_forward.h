@@ -16,7 +16,7 @@ namespace weft {
 class FeedForward {
  public:
   struct Saved {
-    Tensor x, act;  // [R, D]; [R, F/tp] after activation and dropout
+    Tensor x, act;  // [R, D], or own rows; [R, F/tp] after activation and dropout
     // What the activation's gradient reads: its inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
     // unit; or act; or what ops::Epilogue saved.
     Tensor kept;

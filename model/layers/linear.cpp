@@ -41,7 +41,7 @@ void ColumnParallelLinear::forward(Pass& p, const Tensor& x, const Tensor& y, co
 }
 
 void ColumnParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const {
-  const PartialSum sum(p, d_x);
+  PartialSum sum(p, d_x);
   backward_part(p, d_y, x, sum.part(), sum.accumulates());
   sum.reduce(p);
   sum.finish(p);

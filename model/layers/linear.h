@@ -5,6 +5,8 @@
 // not communicate; backward all-reduces the gradient of the input over tp.
 // Row-parallel: every rank has some columns of the input. Forward all-reduces the output over tp; backward
 // does not communicate.
+// Where ranks split rows (Pass::sequence), reduce-scatters replace the all-reduces, and the sublayers all-gather what
+// these layers read (all_rows.h).
 #pragma once
 
 #include <string>
@@ -25,7 +27,7 @@ class ColumnParallelLinear {
   int64_t out() const { return weight_->numel() / in_; }  // features of this rank
   // x [R, in], y [R, out()]; the epilogue is applied to y.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
-  // d_x [R, in], all-reduced over tp.
+  // d_x [R, in], all-reduced over tp; or own rows of it, reduce-scattered.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
   // Without the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
@@ -42,7 +44,7 @@ class RowParallelLinear {  // without a bias, which is added once, after the all
   RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
 
   int64_t in() const { return weight_->numel() / out_; }  // features of this rank
-  // x [R, in()] -> y [R, out], all-reduced over tp, not yet rounded.
+  // x [R, in()] -> y [R, out], all-reduced over tp; or own rows of it, reduce-scattered.
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
   // d_y [R, out], the same on every rank -> d_x [R, in()]; the epilogue is applied to d_x.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,

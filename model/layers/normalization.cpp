@@ -4,8 +4,11 @@
 namespace weft {
 
 Norm::Norm(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : gamma_(params.declare({.name = name + ".weight", .shape = {c.width}, .init = InitSpec::constant(1)})),
-      beta_(formula_of(c.norm_kind).has_beta ? params.declare({.name = name + ".bias", .shape = {c.width}}) : nullptr),
+    : gamma_(params.declare(
+          {.name = name + ".weight", .shape = {c.width}, .init = InitSpec::constant(1), .sums_rows = true})),
+      beta_(formula_of(c.norm_kind).has_beta
+                ? params.declare({.name = name + ".bias", .shape = {c.width}, .sums_rows = true})
+                : nullptr),
       kind_(c.norm_kind) {}
 
 Norm::Saved Norm::allocate(Pass& p, const Tensor& x) const {

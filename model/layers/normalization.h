@@ -1,5 +1,5 @@
-// model/layers/normalization.h: the norms of tensor/norm_kind.h, alone or fused with the residual sum. They
-// are replicated on all ranks.
+// model/layers/normalization.h: the norms of tensor/norm_kind.h, alone or fused with the residual sum. All
+// ranks of tp have the same parameters.
 #pragma once
 
 #include <string>

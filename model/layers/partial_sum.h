@@ -1,14 +1,14 @@
 // model/layers/partial_sum.h: a sum over tp, or of several matmuls: each writes or adds its part, and an all-reduce
-// adds the ranks' parts.
+// adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each rank the sum of its own.
 //
-//   PartialSum sum(p, y);                       // y [R, D], f32 or half precision
-//   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});
-//   sum.reduce(p);                              // sum.part() = the sum over tp
+//   PartialSum sum(p, y);                       // y [R, D], or own rows [R/tp, D]; f32 or half precision
+//   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});  // part() [R, D]
+//   sum.reduce(p);                              // sum.sum() = the sum over tp, of y's rows; part() is no longer used
 //   sum.finish(p);                              // y = the sum, or y += the sum
 //
-// part() is y itself where nothing is lost: for one matmul, unless the ranks' sum is added to y. The parts of several
-// matmuls are f32, so that their sum is rounded once. part() is then a tensor of the arena, which lives as long as this
-// object.
+// sum() is y itself where nothing is lost: for one matmul, unless the ranks' sum is added to y. The parts of several
+// matmuls are f32, so that their sum is rounded once. part() is sum(), unless ranks split rows. Both may be tensors of
+// the arena, which live as long as this object.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace weft {
 
 // Where a sublayer leaves the gradient of its input.
 struct InputGradient {
-  Tensor d;          // [R, D]
+  Tensor d;          // [R, D], or own rows
   bool add = false;  // to d, which holds the gradient of the path around the sublayer
 };
 
@@ -27,25 +27,31 @@ class PartialSum {
  public:
   PartialSum(Pass& p, const Tensor& y, bool of_several_matmuls = false)
       : PartialSum(p, InputGradient{.d = y}, of_several_matmuls) {}
-  PartialSum(Pass& p, const InputGradient& y, bool of_several_matmuls = false) : y_(y), part_(y.d) {
-    const bool is_wider = of_several_matmuls && y.d.dtype != DType::f32;
-    const bool needs_memory = is_wider || (y.add && p.tp.size() > 1);
-    if (!needs_memory) return;
-    scope_.emplace(p.arena);
-    part_ = p.arena.tensor(y.d.shape, is_wider ? DType::f32 : y.d.dtype);
+  PartialSum(Pass& p, const InputGradient& y, bool of_several_matmuls = false) : y_(y), sum_(y.d) {
+    const DType dtype = of_several_matmuls ? DType::f32 : y.d.dtype;
+    needs_sum_ = dtype != y.d.dtype || (y.add && p.tp.size() > 1);
+    if (needs_sum_ || p.splits_rows()) scope_.emplace(p.arena);
+    if (needs_sum_) sum_ = p.arena.tensor(y.d.shape, dtype);
+    part_ = p.splits_rows() ? p.arena.tensor({p.all_rows(y.d.rows()), y.d.cols()}, dtype) : sum_;
   }
   const Tensor& part() const { return part_; }
+  const Tensor& sum() const { return sum_; }
   bool accumulates() const { return y_.add && !scope_; }  // the first matmul adds to part() as well
-  void reduce(Pass& p) const { p.tp.all_reduce(p.ctx, part_); }
+  void reduce(Pass& p) {
+    if (!p.splits_rows()) return p.tp.all_reduce(p.ctx, part_);
+    p.tp.reduce_scatter(p.ctx, part_, sum_);
+    if (!needs_sum_) scope_.reset();
+  }
   void finish(Pass& p) const {
-    if (!scope_) return;
-    if (y_.add) return ops::add(p.ctx, {.x = part_, .y = y_.d});
-    ops::cast(p.ctx, {.x = part_, .y = y_.d});
+    if (!needs_sum_) return;
+    if (y_.add) return ops::add(p.ctx, {.x = sum_, .y = y_.d});
+    ops::cast(p.ctx, {.x = sum_, .y = y_.d});
   }
 
  private:
   InputGradient y_;
-  Tensor part_;
+  Tensor part_, sum_;
+  bool needs_sum_ = false;  // of its own, apart from y
   std::optional<ArenaScope> scope_;
 };
 

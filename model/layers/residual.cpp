@@ -5,7 +5,8 @@ namespace weft {
 
 ResidualConnection::ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output,
                                        bool bias, const ModelConfig& c)
-    : bias_(bias ? params.declare({.name = sublayer + "." + output + ".bias", .shape = {c.width}}) : nullptr),
+    : bias_(bias ? params.declare({.name = sublayer + "." + output + ".bias", .shape = {c.width}, .sums_rows = true})
+                 : nullptr),
       width_(c.width),
       rate_(c.dropout_residual),
       purpose_(purpose_of(sublayer + "." + output + ".dropout")),
@@ -42,7 +43,7 @@ void ResidualStream::add(Pass& p, const PartialSum& output) {
   const Stage& next = stages_[++done_];
   if (const Norm* norm = residuals_.norm_after(done_)) {
     norm->forward(p, {.residual = residual,
-                      .x = output.part(),
+                      .x = output.sum(),
                       .bias = connection.bias(),
                       .h = next.sum.x,
                       .y = next.normed,
@@ -52,7 +53,7 @@ void ResidualStream::add(Pass& p, const PartialSum& output) {
   } else {
     ops::dropout_add_forward(
         p.ctx,
-        {.residual = residual, .x = output.part(), .bias = connection.bias(), .y = next.sum.x, .dropout = dropout});
+        {.residual = residual, .x = output.sum(), .bias = connection.bias(), .y = next.sum.x, .dropout = dropout});
   }
   if (!saves_) p.arena.reset(mark_);
 }

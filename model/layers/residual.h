@@ -4,6 +4,9 @@
 //   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017)
 //   pre:  x = x + dropout(f(norm(x)) + b)  (Xiong et al. 2020)
 //
+// All of it works row by row. Where ranks split rows (Pass::sequence), each has its own R/tp rows, and its gradients
+// of norms and biases are parts of the sums over all rows.
+//
 //   ResidualStream stream(p, residuals(), x, y, saved);
 //   stream.add(p, attention.forward(p, stream.input(), ..., stream.output(), ...));
 //   stream.add(p, feed_forward.forward(p, stream.input(), stream.output(), ...));       // completes y
@@ -35,7 +38,7 @@ class ResidualConnection {  // of one sublayer: its output's bias and dropout, a
 
   const Tensor& bias() const { return bias_ ? bias_->value : kNone; }   // [D]?
   const Tensor& d_bias() const { return bias_ ? bias_->grad : kNone; }  // [D]? accumulated
-  Dropout dropout(const Pass& p, int64_t rows) const { return p.dropout(rate_, purpose_, rows, width_); }
+  Dropout dropout(const Pass& p, int64_t rows) const { return p.row_dropout(rate_, purpose_, rows, width_); }
   const Norm& norm() const { return norm_; }
 
  private:

@@ -73,7 +73,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
   int64_t& end = p.spec.matrix ? matrix_numel_ : vector_numel_;
-  p.offset = end;  // of vectors: until lay_out() knows where the matrices end
+  p.offset = end;  // of vectors: lay_out() decides
   p.begin = tp_rank_ * dim;
   end += round_up(p.numel(), kAlignment);
   return &p;
@@ -119,8 +119,15 @@ void ParamStore::lay_out(int shards) {
   laid_out_ = true;
   divided_ = shards > 1 && mixed();
   matrix_numel_ = round_up(matrix_numel_, shards * kAlignment);
-  for (Param& p : params_)
-    if (!p.spec.matrix) p.offset += matrix_numel_;
+  int64_t end = matrix_numel_;
+  for (const bool sums_rows : {false, true}) {
+    row_sums_begin_ = end;
+    for (Param& p : params_) {
+      if (p.spec.matrix || p.spec.sums_rows != sums_rows) continue;
+      p.offset = end;
+      end += round_up(p.numel(), kAlignment);
+    }
+  }
 }
 
 void ParamStore::allocate(int shards) {

@@ -4,7 +4,7 @@
 // A declaration has name, global shape, the dimension that tensor parallelism splits, initial value and
 // weight decay. The rest of the program does not know how a parameter is split. Fused tensors keep their full
 // rank, so that a slice is always a plain slice of one dimension. Values and gradients are two flat f32
-// buffers: first the matrices, then the vectors (biases and norms), each in order of declaration. GEMMs read copies:
+// buffers: first the matrices, in order of declaration, then the vectors (biases and norms). GEMMs read copies:
 // rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
 // copies with round_values() or refresh().
 //
@@ -13,9 +13,11 @@
 // gradient, which is free between steps: whoever reads values there has gathered them before.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,8 @@ struct ParamSpec {
   InitSpec init = {};
   bool decay = false;   // whether weight decay applies (matrices yes; biases and norms no)
   bool matrix = false;  // a matrix or vocabulary table, of which layers read copies; all others are read in f32
+  // Its gradient is a sum over rows of activations: where tp ranks split rows (model/pass.h), each has a part of it.
+  bool sums_rows = false;
 };
 
 struct Param {  // a layer's handle
@@ -106,6 +110,8 @@ class ParamStore {
                     : ParamBuffer(values());
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
+  // Of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
+  Tensor row_sum_grads() const { return grads().slice_rows(row_sums_begin_, numel() - row_sums_begin_); }
   Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
   }
@@ -130,23 +136,24 @@ class ParamStore {
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_;
-  int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0;
+  int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
   bool laid_out_ = false, divided_ = false;
 };
 
 template <typename Property>
 std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   std::vector<ParamRange> all;
-  for (const bool matrices : {true, false}) {  // in the order of their memory
-    for (size_t i = 0; i < params_.size(); ++i) {
-      const Param& p = params_[i];
-      if (p.spec.matrix != matrices) continue;
-      const bool has = has_property(p);
-      if (all.empty() || all.back().has_property != has || device_ == Device::cpu)
-        all.push_back({.begin = p.offset, .first_param = i, .has_property = has});
-      all.back().end = p.offset + p.numel();
-      all.back().last_param = i + 1;
-    }
+  std::vector<size_t> in_memory(params_.size());
+  std::iota(in_memory.begin(), in_memory.end(), size_t{0});
+  std::ranges::sort(in_memory, {}, [&](size_t i) { return params_[i].offset; });
+  for (const size_t i : in_memory) {
+    const Param& p = params_[i];
+    const bool has = has_property(p);
+    if (all.empty() || all.back().has_property != has || device_ == Device::cpu)
+      all.push_back({.begin = p.offset, .first_param = i, .has_property = has});
+    all.back().end = p.offset + p.numel();
+    all.back().first_param = std::min(all.back().first_param, i);
+    all.back().last_param = std::max(all.back().last_param, i + 1);
   }
   return all;
 }

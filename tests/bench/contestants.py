@@ -60,13 +60,14 @@ class Weft:
             "model.encoder_layers": model["layers"], "model.decoder_layers": model["layers"], "batch.rows": rows,
             "batch.blocks": blocks}
 
-    def run(self, model_name, precision, *, rows, blocks, steps, warmup, ranks=1, tp=1):
+    def run(self, model_name, precision, *, rows, blocks, steps, warmup, ranks=1, tp=1, sequence=False):
         threads = max(1, cores() // ranks)
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             config = pathlib.Path(folder) / "step.cfg"
             config.write_text("# every option is on the command line\n")
             options = self.shape(model_name, rows, blocks) | {f"optimizer.{k}": v for k, v in ADAM.items()} | {
-                "data.train": self.packed, "parallel.dp": ranks // tp, "parallel.tp": tp, "schedule.kind": "constant",
+                "data.train": self.packed, "parallel.dp": ranks // tp, "parallel.tp": tp,
+                "parallel.sequence": str(sequence).lower(), "schedule.kind": "constant",
                 "schedule.warmup": 0, "schedule.lr": LEARNING_RATE, "train.label_smoothing": SMOOTHING,
                 "train.seed": SEED, "train.precision": precision, "train.steps": warmup + steps,
                 "train.output": f"{folder}/run", "train.validate_every": 0, "train.save_every": 0,

@@ -1,5 +1,5 @@
-// tests/model/grid_check.cpp: run under mpirun: on every grid of the ranks, loss and gathered gradients equal
-// those of a single rank. Prints a line for each grid; exit status 0 if all agree.
+// tests/model/grid_check.cpp: run under mpirun: on every grid of the ranks, with and without sequence parallelism,
+// loss and gathered gradients equal those of a single rank. Prints a line for each grid; exit status 0 if all agree.
 //
 // Uses the device under test: the ranks take GPUs in turn, and share them if there are fewer.
 #include <cstdio>
@@ -44,17 +44,21 @@ void refuse(const CheckedModel& model, const std::string& what, const std::vecto
 }
 
 void check(Communicator& world, const CheckedModel& model) {
-  const std::vector<Block> blocks = random_blocks_off_kinks(model.config, /*count=*/4, 30, 34, 9);
+  const std::vector<Block> blocks = random_blocks_off_kinks(model.config, /*count=*/4, 32, 36, 9);
   const auto alone = make_single_communicator();
   const GridResult one = run_on_mesh(model.config, blocks, Mesh(*alone, {.dp = 1, .tp = 1}), 0.1);
   refuse(model, "errors of ten tolerances would not be seen", blind_spots(one, one));
   for (int tp = 1; tp <= world.size(); ++tp) {
     if (world.size() % tp != 0) continue;
-    const Grid grid{.dp = world.size() / tp, .tp = tp};
-    const GridResult all = run_on_mesh(model.config, blocks, Mesh(world, {.dp = grid.dp, .tp = grid.tp}), 0.1);
-    refuse(model, "not what one rank computes on " + grid.name(), differences(all, one));
-    world.barrier();
-    if (world.rank() == 0) fmt::print("ok  {}  {}\n", grid.name(), model.name);
+    for (const bool sequence : {false, true}) {
+      if (sequence && tp == 1) continue;
+      const Grid grid{.dp = world.size() / tp, .tp = tp, .sequence = sequence};
+      const GridResult all =
+          run_on_mesh(model.config, blocks, Mesh(world, {.dp = grid.dp, .tp = tp}), 0.1, {.sequence = sequence});
+      refuse(model, "not what one rank computes on " + grid.name(), differences(all, one));
+      world.barrier();
+      if (world.rank() == 0) fmt::print("ok  {}  {}\n", grid.name(), model.name);
+    }
   }
 }
 

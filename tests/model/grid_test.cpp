@@ -1,5 +1,6 @@
 // tests/model/grid_test.cpp: loss and gathered gradients are the same on every dp x tp grid of up to 8 ranks, for every
-// weight tying and norm position, with all dropouts, label smoothing, and vocabularies that no tp divides.
+// weight tying and norm position, with and without sequence parallelism, with all dropouts, label smoothing, and
+// vocabularies that no tp divides.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -58,12 +59,17 @@ TEST_P(EveryGrid, GivesTheLossAndGradientsOfOneRank) {
   const ModelConfig config = configure(GetParam());
   const int parts = GetParam().parts, most_ranks = all_or_few(8, 4);
   const int count = parts % most_ranks == 0 ? most_ranks : parts;
-  const std::vector<Block> blocks = random_blocks_off_kinks(config, count, 20, 22, 7);
+  const std::vector<Block> blocks = random_blocks_off_kinks(config, count, 3 * parts, 4 * parts, 7);
   const GridResult one = run_on_grid(config, blocks, 1, 1, 0.1);
   EXPECT_EQ(blind_spots(one, one), std::vector<std::string>{}) << "errors of ten tolerances that nobody would see";
-  for (const Grid& grid : grids_of(parts, most_ranks))
-    for (const std::string& difference : differences(run_on_grid(config, blocks, grid.dp, grid.tp, 0.1), one))
-      ADD_FAILURE() << grid.name() << ", " << name_of(GetParam()) << ", " << difference;
+  for (Grid grid : grids_of(parts, most_ranks))
+    for (const bool sequence : {false, true}) {
+      if (sequence && grid.tp == 1) continue;
+      grid.sequence = sequence;
+      const GridResult all = run_on_grid(config, blocks, grid.dp, grid.tp, 0.1, {.sequence = sequence});
+      for (const std::string& difference : differences(all, one))
+        ADD_FAILURE() << grid.name() << ", " << name_of(GetParam()) << ", " << difference;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, EveryGrid, ::testing::ValuesIn(every_case()),

@@ -1,5 +1,7 @@
 // tests/model/grid_variants_test.cpp: each option of docs/model.md, changed by itself, changes the model and
 // gives the same results on every grid.
+//
+// Grids with tp run with and without sequence parallelism.
 #include <gtest/gtest.h>
 
 #include "tests/support/definition/kinks.h"
@@ -72,7 +74,7 @@ const Variant kVariants[] = {
     {"much_label_smoothing", [](ModelConfig&) {}, 0.4},
 };
 
-const std::vector<Grid> kGrids{{2, 1}, {1, 2}, {2, 2}, {1, 4}};
+const std::vector<Grid> kGrids{{2, 1}, {1, 2}, {2, 2}, {1, 4}, {1, 2, /*sequence=*/true}, {2, 2, true}, {1, 4, true}};
 
 class EveryOption : public ::testing::TestWithParam<Variant> {};
 
@@ -80,13 +82,14 @@ TEST_P(EveryOption, ChangesTheModelAndIsTheSameOnEveryGrid) {
   const Variant& v = GetParam();
   ModelConfig config = plain_model();
   v.change(config);
-  const std::vector<Block> blocks = random_blocks_off_kinks(config, /*count=*/4, 20, 22, 8);
+  const std::vector<Block> blocks = random_blocks_off_kinks(config, /*count=*/4, 20, 24, 8);
   const GridResult one = run_on_grid(config, blocks, 1, 1, v.smoothing);
   EXPECT_NE(differences(one, run_on_grid(plain_model(), blocks, 1, 1, kSmoothing)), std::vector<std::string>{})
       << "the option does nothing";
   EXPECT_EQ(blind_spots(one, one), std::vector<std::string>{}) << "errors of ten tolerances that nobody would see";
-  for (const Grid& grid : all_or_few(kGrids, {{2, 2}}))
-    for (const std::string& difference : differences(run_on_grid(config, blocks, grid.dp, grid.tp, v.smoothing), one))
+  for (const Grid& grid : all_or_few(kGrids, {{2, 2}, {2, 2, /*sequence=*/true}}))
+    for (const std::string& difference :
+         differences(run_on_grid(config, blocks, grid.dp, grid.tp, v.smoothing, {.sequence = grid.sequence}), one))
       ADD_FAILURE() << grid.name() << ", " << v.name << ", " << difference;
 }
 

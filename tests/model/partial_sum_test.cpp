@@ -13,7 +13,7 @@ TEST(PartialSum, OfSeveralMatmulsIsRoundedOnce) {
   SmallModel m(small_config(), *world, /*seed=*/1);
   Pass p = m.pass(/*block=*/0, /*training=*/false);
   const Tensor y = p.arena.tensor({1, 1}, DType::bf16), term = p.arena.tensor({1, 1});
-  const PartialSum sum(p, y, /*of_several_matmuls=*/true);
+  PartialSum sum(p, y, /*of_several_matmuls=*/true);
   ops::fill(p.ctx, {.x = sum.part(), .value = 1});
   ops::fill(p.ctx, {.x = term, .value = 0x1p-8f});  // half of bf16's distance from 1 to its neighbour
   for (int i = 0; i < 2; ++i) ops::add(p.ctx, {.x = term, .y = sum.part()});
@@ -29,7 +29,7 @@ TEST(PartialSum, OfSeveralMatmulsThatIsAddedIsRoundedOnceWithWhatWasThere) {
   Pass p = m.pass(/*block=*/0, /*training=*/false);
   const Tensor y = p.arena.tensor({1, 1}, DType::bf16), read = p.arena.tensor({1, 1});
   ops::fill(p.ctx, {.x = y, .value = 1});
-  const PartialSum sum(p, InputGradient{.d = y, .add = true}, /*of_several_matmuls=*/true);
+  PartialSum sum(p, InputGradient{.d = y, .add = true}, /*of_several_matmuls=*/true);
   EXPECT_FALSE(sum.accumulates());
   ops::fill(p.ctx, {.x = sum.part(), .value = 2 + 0x1p-8f});  // in bf16: 2
   sum.reduce(p);

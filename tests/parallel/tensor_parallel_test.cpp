@@ -39,6 +39,7 @@ TEST(TensorParallel, ADryRunSendsNothing) {
     const TensorParallel tp(group);
     tp.all_reduce(dry, Tensor(nullptr, {3, 4}));
     tp.gather_stats(dry, Tensor(nullptr, {3, 4}), Tensor(nullptr, {2, 3, 4}));
+    tp.reduce_scatter(dry, Tensor(nullptr, {4, 4}), Tensor(nullptr, {2, 4}));
   });
 }
 

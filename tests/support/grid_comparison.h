@@ -13,7 +13,8 @@ namespace weft::testing {
 
 struct Grid {
   int dp = 1, tp = 1;
-  std::string name() const { return fmt::format("dp {} x tp {}", dp, tp); }
+  bool sequence = false;
+  std::string name() const { return fmt::format("dp {} x tp {}{}", dp, tp, sequence ? " with split rows" : ""); }
 };
 
 inline constexpr double kLossTolerance = 2e-6, kGradientTolerance = 2e-5;  // relative; a gradient's in its norm

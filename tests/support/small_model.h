@@ -119,13 +119,18 @@ inline std::map<std::string, std::vector<float>> gather(Context& ctx, const Para
 
 inline constexpr uint64_t kSmallModelSeed = 5;  // of the initial values below
 
+struct StepOptions {
+  DType storage = DType::f32;
+  bool sequence = false, recompute = false;
+};
+
 // Loss scale of a step in f16, so that its gradients are not subnormal.
 inline double loss_scale_of(DType storage) { return storage == DType::f16 ? 1024 : 1; }
 
 // One rank's part of a step; every rank gets the whole result.
 inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block>& blocks, const Mesh& mesh,
-                              double smoothing, DType storage = DType::f32) {
-  SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20, storage);
+                              double smoothing, const StepOptions& options = {}) {
+  SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20, options.storage);
   const DeviceGroup dp(m.ctx, mesh.dp());
   GradSync sync(m.ctx, *dp, m.params.grads(), Shard(m.params.matrix_numel(), 0, 1, /*bucket=*/256));
   sync.begin();
@@ -133,10 +138,11 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
   for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());
   const size_t share = blocks.size() / static_cast<size_t>(mesh.dp().size());
   const size_t first = share * static_cast<size_t>(mesh.dp().rank());
-  const double loss_scale = loss_scale_of(storage);
+  const double loss_scale = loss_scale_of(options.storage);
   const LossTotal total(m.ctx.device());
   for (size_t i = first; i < first + share; ++i) {
     Pass p = m.pass(blocks[i].index, /*training=*/true, loss_scale / tokens);
+    p.sequence = options.sequence, p.recompute = options.recompute;
     total.add(m.ctx, m.model->loss_and_gradients(p, load_batch(p, blocks[i]), smoothing,
                                                  i + 1 == first + share ? &sync : nullptr));
   }
@@ -151,12 +157,12 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
 
 // The same on thread ranks, each on one core.
 inline GridResult run_on_grid(const ModelConfig& config, const std::vector<Block>& blocks, int dp, int tp,
-                              double smoothing, DType storage = DType::f32) {
+                              double smoothing, const StepOptions& options = {}) {
   GridResult result;
   run_thread_ranks(dp * tp, [&](Communicator& world) {
     set_num_threads(1);
     const Mesh mesh(world, {.dp = dp, .tp = tp});
-    GridResult mine = run_on_mesh(config, blocks, mesh, smoothing, storage);
+    GridResult mine = run_on_mesh(config, blocks, mesh, smoothing, options);
     if (world.rank() == 0) result = std::move(mine);
   });
   return result;

@@ -44,6 +44,7 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   int64_t zero = 0;
   GradientType gradient_type = GradientType::f32;
   double clip_norm = 1;
+  bool sequence = false;
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -55,7 +56,11 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
   Trained result;
   run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
     RunConfig config = run_config(corpus);
-    config.parallel = {.dp = part.dp, .tp = part.tp, .zero = part.zero, .gradient_type = part.gradient_type};
+    config.parallel = {.dp = part.dp,
+                       .tp = part.tp,
+                       .zero = part.zero,
+                       .gradient_type = part.gradient_type,
+                       .sequence = part.sequence};
     config.optimizer.clip_norm = part.clip_norm;
     config.train.precision = part.precision;
     config = resolve(config, world.size());

@@ -16,9 +16,10 @@ struct Numbers {
   bool operator==(const Numbers&) const = default;
 };
 
-Numbers train(const TextCorpus& corpus, int tp, NormPosition norm, Precision precision, bool recompute) {
+Numbers train(const TextCorpus& corpus, const ParallelConfig& grid, NormPosition norm, Precision precision,
+              bool recompute) {
   Numbers result;
-  run_thread_ranks(tp, [&](Communicator& world) {
+  run_thread_ranks(static_cast<int>(grid.tp), [&](Communicator& world) {
     set_num_threads(1);
     RunConfig c;
     c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48;
@@ -26,7 +27,7 @@ Numbers train(const TextCorpus& corpus, int tp, NormPosition norm, Precision pre
     c.model.dropout = 0.1, c.model.norm = norm, c.model.final_norm = norm == NormPosition::pre;
     c.data.train = corpus.folder();
     c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
-    c.parallel.tp = tp;
+    c.parallel = grid;
     c.schedule.lr = 3e-3, c.schedule.warmup = 2;
     c.train.output = corpus.path() + "/run";
     c.train.precision = precision, c.train.recompute = recompute;
@@ -48,13 +49,14 @@ Numbers train(const TextCorpus& corpus, int tp, NormPosition norm, Precision pre
 
 TEST(Recompute, ChangesNoBitOfLossesGradientsAndParameters) {
   const TextCorpus corpus(/*num_pairs=*/200);
-  for (const int tp : {1, 2})
+  for (const ParallelConfig& grid : {ParallelConfig{}, {.tp = 2}, {.tp = 2, .sequence = true}})
     for (const NormPosition norm : {NormPosition::post, NormPosition::pre})
       for (const Precision precision : {Precision::f32, Precision::bf16}) {
-        const Numbers kept = train(corpus, tp, norm, precision, /*recompute=*/false);
+        const Numbers kept = train(corpus, grid, norm, precision, /*recompute=*/false);
         EXPECT_NE(kept.losses.front(), kept.losses.back());
-        EXPECT_EQ(train(corpus, tp, norm, precision, /*recompute=*/true), kept)
-            << "tp " << tp << (norm == NormPosition::pre ? ", pre-norm" : ", post-norm")
+        EXPECT_EQ(train(corpus, grid, norm, precision, /*recompute=*/true), kept)
+            << "tp " << grid.tp << (grid.sequence ? " with split rows" : "")
+            << (norm == NormPosition::pre ? ", pre-norm" : ", post-norm")
             << (precision == Precision::bf16 ? ", bf16" : ", f32");
       }
 }

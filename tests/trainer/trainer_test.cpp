@@ -31,6 +31,8 @@ TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
     expect_equal_to_rounding(train(corpus(), {.dp = dp, .tp = tp, .steps = some_steps()}), one);
   }
+  const Part split{.dp = 2, .tp = 2, .steps = some_steps(), .sequence = true};
+  expect_equal_to_rounding(train(corpus(), split), one);
 }
 
 // Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less for each
@@ -85,13 +87,39 @@ TEST_P(EveryPrecision, AResumedRunIsBitEqualToOneThatWasNotStopped) {
   }
 }
 
+// A norm's gradient is the same on every rank of tp, to the last bit: otherwise its parameters would drift apart.
+TEST(Training, RanksThatSplitRowsKeepTheSameNorms) {
+  run_thread_ranks(4, [&](Communicator& world) {
+    RunConfig config = run_config(corpus());
+    config.parallel = {.dp = 2, .tp = 2, .sequence = true};
+    config.train.check_replicas = 1;
+    config = resolve(config, world.size());
+    const Mesh mesh(world, config.parallel, test_rank(world));
+    Trainer trainer(config, mesh);
+    for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(trainer.step());
+  });
+}
+
+TEST(Training, RowsThatRanksCannotSplitAreRefusedWithTheOptions) {
+  RunConfig config = run_config(corpus());
+  config.batch.rows = 97;
+  config.parallel = {.tp = 2, .sequence = true};
+  const std::string message = refusal_of(ErrorKind::usage, [&] { resolve(config, 2); });
+  for (const char* part : {"parallel.sequence", "parallel.tp = 2", "batch.rows = 97", "batch.source_rows = "})
+    EXPECT_TRUE(holds(message, part)) << message;
+  config.parallel.tp = 1;
+  EXPECT_EQ(resolve(config, 2).parallel.dp, 2);  // nothing is split
+}
+
 TEST(Training, ARunOfTwoByOneResumesAsOneByTwo) {
   const TemporaryFolder folder;
   const int half = some_steps() / 2;
   const Trained whole = train(corpus(), {.steps = 2 * half});
   train(corpus(), {.dp = 2, .tp = 1, .steps = half, .to = folder.path()});
-  const Trained rest = train(corpus(), {.dp = 1, .tp = 2, .steps = half, .from = step_folder(folder, half)});
-  expect_equal_to_rounding(rest, whole, /*first=*/static_cast<size_t>(half));
+  for (const bool sequence : {false, true}) {
+    const Part rest{.dp = 1, .tp = 2, .steps = half, .from = step_folder(folder, half), .sequence = sequence};
+    expect_equal_to_rounding(train(corpus(), rest), whole, /*first=*/static_cast<size_t>(half));
+  }
 }
 
 TEST(Training, ResumesInAnotherPrecisionFromTheSameParametersAndMoments) {

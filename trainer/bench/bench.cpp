@@ -8,6 +8,7 @@
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/plan/precision.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/step_graphs.h"
 #include "trainer/trainer.h"
 
@@ -46,6 +47,7 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
          fmt::format("batch.rows = {} and batch.source_rows = {} must be at least 2, batch.look_ahead = {}, batch.page "
                      "= {} and batch.window = {} at least 1",
                      c.batch.rows, c.batch.source_rows, c.batch.look_ahead, c.batch.page, c.batch.window));
+  require_even_rows(c);
   c.batch.blocks = c.batch.blocks_of_step();
   if (c.batch.blocks < 1) fail(ErrorKind::usage, fmt::format("batch.blocks = {} must be at least 1", c.batch.blocks));
   c.train.precision =

@@ -2,6 +2,7 @@
 #include "trainer/plan/memory_fit.h"
 
 #include "tensor/error.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -20,6 +21,7 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
   if (!config.train.recompute && fits(with_recompute(config))) return "it fits with --train.recompute";
   for (RunConfig c = config; c.batch.rows / 2 >= kFewestRows && c.batch.source_rows / 2 >= kFewestRows;) {
     c.batch.rows /= 2, c.batch.source_rows /= 2, c.batch.blocks *= 2;
+    if (!splits_evenly(c)) break;
     const std::string options = fmt::format("--batch.rows={} --batch.source_rows={} --batch.blocks={}", c.batch.rows,
                                             c.batch.source_rows, c.batch.blocks);
     if (fits(c)) return "it fits with " + options;

@@ -38,8 +38,8 @@ bool translates(const RunConfig& c) {
 }
 
 // All gradient buckets may be in flight at once, each with the other ranks' parts of this rank's share.
-// All-reduces over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
-// host have a copy there too.
+// Collectives over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
+// host have a copy there too; gathers and scatters one of what is received, besides.
 size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
   const bool copied = stages(own, c.parallel.communication);
   if (own.device != Device::cpu && !copied) return 0;
@@ -49,7 +49,8 @@ size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own
   };
   const auto rows = static_cast<size_t>(std::max(c.batch.rows, c.batch.source_rows) * c.model.width) * sizeof(float);
   const size_t library = c.parallel.dp * c.parallel.tp > 1 ? kMessageBuffers : 0;
-  return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + library;
+  const size_t received = copied && c.parallel.sequence && c.parallel.tp > 1 ? rows : 0;
+  return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + received + library;
 }
 
 // A tokenizer holds its vocabulary as text, as a table and as a trie.

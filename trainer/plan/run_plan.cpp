@@ -193,12 +193,25 @@ RunConfig resolve(RunConfig c, int ranks) {
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
   resolve_blocks(c);
+  require_even_rows(c);
   require_positions(corpus, c.data.train, c);
   if (!c.data.valid.empty()) {
     Corpus valid(c.data.valid);
     require_positions(valid, c.data.valid, c);
   }
   return c;
+}
+
+bool splits_evenly(const RunConfig& c) {
+  return !c.parallel.sequence || (c.batch.rows % c.parallel.tp == 0 && c.batch.source_rows % c.parallel.tp == 0);
+}
+
+void require_even_rows(const RunConfig& c) {
+  if (splits_evenly(c)) return;
+  fail(ErrorKind::usage,
+       fmt::format("parallel.sequence splits rows, but parallel.tp = {} does not divide both batch.rows = {} and "
+                   "batch.source_rows = {}: use multiples of {}, or leave out parallel.sequence",
+                   c.parallel.tp, c.batch.rows, c.batch.source_rows, c.parallel.tp));
 }
 
 int64_t vocabulary_numel(const ParamStore& params) {
@@ -252,6 +265,9 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),
                         params.mixed() ? " and f32 weights" : ""));
+  if (c.parallel.sequence && c.parallel.tp > 1)
+    row("", fmt::format("activations between tensor-parallel layers: 1/{} of the rows each: parallel.sequence",
+                        c.parallel.tp));
   if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
   if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
   if (c.train.tune_gemm) row("", "matrix products are timed before the first step: train.tune_gemm");

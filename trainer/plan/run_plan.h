@@ -15,6 +15,11 @@ namespace weft {
 // train.precision may still be auto: it depends on every rank's processor (trainer/plan/precision.h).
 RunConfig resolve(RunConfig config, int ranks);
 
+// Whether the rows of its blocks can be split over tp, if parallel.sequence asks for it; an Error if they cannot.
+// Source rows are known.
+bool splits_evenly(const RunConfig& config);
+void require_even_rows(const RunConfig& config);
+
 // Elements of the vocabulary tables, [V, D] each; "without vocabulary tables" excludes them.
 int64_t vocabulary_numel(const ParamStore& params);
 

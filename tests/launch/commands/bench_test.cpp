@@ -94,6 +94,7 @@ TEST(Bench, SaysWhatItMeasured) {
                          {"tune_gemm", false},
                          {"dp", 1},
                          {"tp", 1},
+                         {"sequence", false},
                          {"parameters", config.at("parameters")}};
   EXPECT_EQ(config, expected);
   EXPECT_GT(config.at("parameters").get<int64_t>(), 50 * 16);

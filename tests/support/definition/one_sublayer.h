@@ -12,7 +12,7 @@ void through_sublayer(Pass& p, const ResidualConnection& connection, const Tenso
                       const Forward& forward, const Backward& backward) {
   const Dropout dropout = connection.dropout(p, x.rows());
   ops::dropout_add_forward(
-      p.ctx, {.residual = x, .x = forward(y).part(), .bias = connection.bias(), .y = y, .dropout = dropout});
+      p.ctx, {.residual = x, .x = forward(y).sum(), .bias = connection.bias(), .y = y, .dropout = dropout});
   const Tensor d_branch = p.arena.like(d);
   ops::dropout_backward(p.ctx, {.d_y = d, .d_x = d_branch, .dropout = dropout});
   if (!connection.d_bias().empty()) ops::column_sum(p.ctx, {.x = d_branch, .y = connection.d_bias()});
