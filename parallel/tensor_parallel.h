@@ -3,7 +3,8 @@
 //
 // A column-parallel layer takes a whole input: forward is the identity, backward all-reduces the input's
 // gradient. A row-parallel layer gives a partial output: forward all-reduces it, backward is the identity. In
-// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing.
+// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing, and its trace notes what
+// would be communicated (parallel/planned_group.h).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,103 @@
+// launch/commands/plan.cpp: `weft plan`: what a run would take on a cluster, grid by grid.
+#include <cstdio>
+
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/options.h"
+#include "launch/reports/plan_report.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr char kPlanUsage[] =
+    R"(plan --config FILE --machine FILE --ranks N [options]
+
+Predicts for each dp x tp grid of N ranks: memory of a rank, time of a step by part, target tokens a second,
+efficiency against N ranks that each train alone, hours of the run, and what costs most. The best grid comes
+first. It needs neither a GPU nor a corpus, and measures nothing.
+
+  weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64 --tokens 25000
+                                                   25,000 target tokens a step for each GPU
+  weft plan ... --variants                         gradients in f32 and bf16, optimizer whole and sharded
+  weft plan ... --network.bandwidth=25e9           any constant of the machine, or option of model, batch, train
+
+  weft launch -n 2 bench --machine > here.cfg      a CPU machine, measured
+
+Predictions are estimates (docs/plan.md): each constant says whether it was measured, given, assumed or fitted.)";
+
+enum class WireType : uint8_t { f32, bf16, f16 };
+constexpr EnumNames<WireType, 3> enum_names(WireType) {
+  return {{{"f32", WireType::f32}, {"bf16", WireType::bf16}, {"f16", WireType::f16}}};
+}
+
+struct PlanOptions {
+  PlanRequest request;
+  std::string config_file, machine_file;
+  int64_t vocabulary = 0, zero = 0;
+  WireType gradient_type = WireType::f32;
+  bool variants = false, json = false;
+};
+
+bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_files) {
+  Options options(kPlanUsage);
+  options.add("config", o.config_file, "a .cfg file of a run; options on the command line override it");
+  options.add("machine", o.machine_file, "a .cfg file of a machine, such as those in configs/machines");
+  options.add("ranks", o.request.ranks, "ranks in all: GPUs, or processes of CPU machines");
+  options.add("tokens", o.request.tokens,
+              "target tokens of a step for each rank, in whole blocks; 0 = the file's step, divided among the ranks");
+  options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
+  options.add("vocabulary", o.vocabulary, "entries of both vocabularies; 0 = those of the file, or 32768");
+  options.add("valid-sentences", o.request.valid_sentences, "sentences of the validation set, if the run has one");
+  options.add("zero", o.zero, "1: each dp rank updates its share of the parameters (ZeRO-1); 0: all of them");
+  options.add("gradient-type", o.gradient_type, "f32, bf16 or f16: gradients between the ranks");
+  options.add("variants", o.variants, "compare both values of zero, and f32 with 16 bits");
+  options.add("json", o.json, "print JSON");
+  options.section("model", o.request.config.model);
+  options.section("batch", o.request.config.batch);
+  options.section("train", o.request.config.train);
+  options.sections(o.request.machine);
+  if (!options.parse(args)) return false;
+  if (!require_files) return true;
+  options.require("machine");
+  options.require("ranks");
+  return true;
+}
+
+// The only place that decides how gradients are exchanged.
+std::vector<GradientExchange> exchanges_of(const PlanOptions& o) {
+  const DType wire = o.gradient_type == WireType::f32    ? DType::f32
+                     : o.gradient_type == WireType::bf16 ? DType::bf16
+                                                         : DType::f16;
+  if (!o.variants) return {{.sharded = o.zero == 1, .wire = wire}};
+  const DType half = wire == DType::f32 ? DType::bf16 : wire;
+  return {{.sharded = false, .wire = DType::f32},
+          {.sharded = true, .wire = DType::f32},
+          {.sharded = false, .wire = half},
+          {.sharded = true, .wire = half}};
+}
+
+void check(const PlanOptions& o) {
+  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  if (o.zero != 0 && o.zero != 1) fail(ErrorKind::usage, fmt::format("zero = {}: give 0 or 1", o.zero));
+}
+
+}  // namespace
+
+int run_plan(const CommandContext& context) {
+  PlanOptions found, options;
+  if (!parse(context.args, found, /*require_files=*/true)) return 0;
+  if (!found.config_file.empty()) apply_cfg_file(found.config_file, options.request.config);
+  std::vector<Field> fields = fields_of(options.request.machine);
+  apply_cfg_file(found.machine_file, fields, "plan");
+  parse(context.args, options, /*require_files=*/false);
+  check(options);
+  ModelConfig& model = options.request.config.model;
+  if (options.vocabulary > 0) model.source_vocabulary = model.target_vocabulary = options.vocabulary;
+  options.request.exchanges = exchanges_of(options);
+  const ClusterPlan plan = plan_cluster(options.request);
+  std::fputs((options.json ? plan_json(plan) : plan_text(plan)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace weft
