@@ -44,6 +44,7 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("config", o.config_file, "a .cfg file of a run; options on the command line override it");
   options.add("machine", o.machine_file, "a .cfg file of a machine, such as those in configs/machines");
   options.add("ranks", o.request.ranks, "ranks in all: GPUs, or processes of CPU machines");
+  options.add("tp", o.request.tp, "only grids with so many tensor-parallel ranks; 0 = all grids");
   options.add("tokens", o.request.tokens,
               "target tokens of a step for each rank, in whole blocks; 0 = the file's step, divided among the ranks");
   options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");

@@ -43,14 +43,17 @@ RunConfig grid_config(const PlanRequest& r, int64_t dp, int64_t tp) {
 std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of ranks and the model allow
   std::vector<int64_t> all;
   for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
-    if (r.ranks % tp != 0) continue;
+    if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
     try {
       grid_config(r, r.ranks / tp, tp);
       all.push_back(tp);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::usage || tp == 1) throw;
+      if (error.kind() != ErrorKind::usage || tp == 1 || r.tp != 0) throw;
     }
   }
+  if (all.empty())
+    fail(ErrorKind::usage,
+         fmt::format("tp = {}: {} ranks cannot form such a grid; leave it at 0 for all", r.tp, r.ranks));
   return all;
 }
 

@@ -13,6 +13,7 @@ struct PlanRequest {
   RunConfig config;  // as read from files and the command line
   Machine machine;
   int64_t ranks = 1;
+  int64_t tp = 0;      // only grids with this tp; 0: all
   int64_t tokens = 0;  // target rows of a step for each rank; 0: the configuration's step, divided among the ranks
   std::vector<GradientExchange> exchanges{{}};
   int64_t valid_sentences = 3000;

@@ -31,7 +31,7 @@ MemoryPlan plan_of_gpu(const RunConfig& c, const TensorParallel& tp) {
 MemoryPlan grid_memory(const Machine& machine, const RunConfig& c) {
   const auto group = make_planned_group(static_cast<int>(c.parallel.tp));
   const TensorParallel tp(*group);
-  return machine.processor.gpu == GpuKind::none ? plan_tensors(c, tp, Device::cpu) : plan_of_gpu(c, tp);
+  return machine.is_gpu() ? plan_of_gpu(c, tp) : plan_tensors(c, tp, Device::cpu);
 }
 
 }  // namespace weft

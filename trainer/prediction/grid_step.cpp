@@ -65,10 +65,11 @@ class RankTimes {
 
   double read_by_host() const { return on_gpu_ ? kHostReads * gpu_model(m_.processor.gpu).seconds_to_host : 0; }
 
-  // Gradients to their type on the wire, and back.
-  double casts(double parameters, DType wire) const {
-    if (wire == DType::f32 || dp_.ranks == 1) return 0;
-    const double bytes = 2 * parameters * static_cast<double>(sizeof(float) + size_of(wire));
+  // Gradients to their type on the wire, and back those that this rank updates.
+  double casts(double parameters, const GradientExchange& exchange) const {
+    if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
+    const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
+    const double bytes = (parameters + updated) * static_cast<double>(sizeof(float) + size_of(exchange.wire));
     return on_gpu_ ? bytes / gpu_model(m_.processor.gpu).bandwidth : sharing_ * bytes / m_.processor.update_bandwidth;
   }
 
@@ -204,7 +205,7 @@ struct GridPredictor::Work {
 
   double optimizer(const GradientExchange& exchange) const {
     const auto shares = static_cast<double>(exchange.sharded ? times.dp().ranks : 1);
-    double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange.wire);
+    double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange);
     for (size_t i = 0; i < update.size(); ++i) {
       const std::string_view name = ops.step[i].name;
       seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i];

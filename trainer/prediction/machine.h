@@ -39,7 +39,7 @@ struct ProcessorConfig {  // of a rank
     v("flops", flops, "operations a second of matrix products and attention in a pass; all else in it is included");
     v("block_seconds", block_seconds, "seconds that a block takes in addition");
     v("update_bandwidth", update_bandwidth, "bytes a second that zeroing, norm and Adam read and write");
-    v("memory", memory, "bytes of a GPU's memory; 0 = not compared");
+    v("memory", memory, "bytes of a GPU's memory; 0 = of a CPU, or not compared");
     v("copy_bandwidth", copy_bandwidth, "bytes a second from a GPU to its host; 0 = the same memory");
     v("lost_to_collectives", lost_to_collectives,
       "share of the computing speed that a collective takes from the computation beside it; 1 = all: no overlap");
@@ -89,6 +89,9 @@ struct Machine {
   NodeConfig node;
   NetworkConfig network;
   DiskConfig disk;
+
+  // A GPU has memory of its own, whether its kernels are predicted or a rate is given.
+  bool is_gpu() const { return processor.gpu != GpuKind::none || processor.memory > 0; }
 
   template <typename V>
   void sections(V& v) {

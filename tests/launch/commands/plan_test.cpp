@@ -107,10 +107,10 @@ TEST(Plan, OfMlperfsTransformerIsWithinFifteenPercent) {
                          {160, 198.5, 10.57, 4608, kFitted},
                          {480, 203.5, 5.86, 1536, kPredicted}}) {
     const std::string rows = std::to_string(run.rows);
-    const Json json = Json::parse(plan(
-        cluster("big", "a100-mlperf-v0.7", run.gpus,
-                {"--json", "--vocabulary=33712", "--model.norm=pre", "--gradient-type=f16", "--train.precision=f16",
-                 "--train.validate_every=0", "--train.save_every=0", "--tokens=" + rows, "--batch.rows=" + rows})));
+    const Json json = Json::parse(plan(cluster(
+        "big", "a100-mlperf-v0.7", run.gpus,
+        {"--json", "--tp=1", "--vocabulary=33712", "--model.norm=pre", "--gradient-type=f16", "--train.precision=f16",
+         "--train.validate_every=0", "--train.save_every=0", "--tokens=" + rows, "--batch.rows=" + rows})));
     const double step = json.at("grids").front().at("step_seconds");
     EXPECT_NEAR(run.updates * step / run.seconds, 1, run.within) << run.gpus << " GPUs";
   }

@@ -43,6 +43,14 @@ TEST(ClusterPlan, HasEveryGridThatTheModelAllows) {
   EXPECT_EQ(plan_cluster(r).grids.size(), 2u);  // two heads of keys cannot be split over 4 ranks
 }
 
+TEST(ClusterPlan, HasOneGridIfTpIsGiven) {
+  PlanRequest r = ideal_request(24);
+  r.tp = 2;
+  const ClusterPlan plan = plan_cluster(r);
+  ASSERT_EQ(plan.grids.size(), 1u);
+  EXPECT_EQ(plan.grids.front().step.config.parallel.dp, 12);
+}
+
 TEST(ClusterPlan, IsLinearWhereNothingIsLost) {
   const ClusterPlan plan = plan_cluster(ideal_request(64));
   EXPECT_NEAR(grid_of(plan, 1).efficiency, 1, 1e-6);
@@ -113,6 +121,8 @@ TEST(ClusterPlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal([](PlanRequest& r) { r.valid_sentences = -1; }), "valid-sentences = -1: give 0 or more");
   EXPECT_EQ(refusal([](PlanRequest& r) { r.target_tokens = -1; }), "target-tokens = -1: give 0 or more");
   EXPECT_TRUE(holds(refusal([](PlanRequest& r) { r.config.model.heads = 5; }), "model.heads"));
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.tp = 3; }),
+            "tp = 3: 4 ranks cannot form such a grid; leave it at 0 for all");
 }
 
 }  // namespace
