@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 constexpr char kPlanUsage[] =
-    R"(plan --config FILE --machine FILE --ranks N [options]
+    R"(plan [--config FILE] --machine FILE --ranks N [options]
 
 Predicts for each dp x tp grid of N ranks: memory of a rank, time of a step by part, target tokens a second,
 efficiency against N ranks that each train alone, hours of the run, and what costs most. The best grid comes

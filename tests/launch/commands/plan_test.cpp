@@ -70,6 +70,13 @@ TEST(Plan, WritesJsonWhosePartsAddUp) {
   EXPECT_EQ(json.at("constants").at("network.spread").at("origin"), "assumed");
 }
 
+// tests/census/base_tp2.txt: 64 ncclAllReduce and a ncclAllGather in a block.
+TEST(Plan, HasTheSumsOfTheCensus) {
+  const Json json = Json::parse(plan(cluster("base", "h200-400g", 2, {"--json", "--tp=2"})));
+  const Json& grid = json.at("grids").front();
+  EXPECT_EQ(grid.at("traffic").at("tp_collectives"), 65 * grid.at("blocks_of_rank").get<int>());
+}
+
 TEST(Plan, TakesConstantsAndOptionsFromTheCommandLine) {
   const auto step = [](const std::vector<std::string>& more) {
     std::vector<std::string> args = {"--json", "--tokens=4096"};
