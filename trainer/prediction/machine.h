@@ -1,6 +1,7 @@
 // trainer/prediction/machine.h: what `weft plan` knows of a machine: configs/machines/*.cfg.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,8 @@ struct Constant {
   Origin origin = Origin::assumed;
 
   operator double() const { return value; }
+  template <std::integral T>
+  operator T() const = delete;          // a share would become 0
   bool parse(const std::string& text);  // false, and unchanged, unless it is a finite number, 0 or more, and a word
   std::string text() const;
   static constexpr char kAllowed[] =
