@@ -16,11 +16,12 @@ Part* part_of(Saved* saved, Part Saved::*part) {  // nullptr stays nullptr: infe
 EncoderBlock::EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c,
                            const RotaryPositions* rotary)
     : name_(name),
-      first_offset_(params.numel()),
+      first_offset_(params.matrix_numel()),
       self_attention_(params, name + ".self_attention", c, /*causal=*/false, rotary),
       after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
       feed_forward_(params, name + ".feed_forward", c),
       after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
+      end_offset_(params.matrix_numel()),
       norm_position_(c.norm) {}
 
 void EncoderBlock::forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const {
@@ -44,13 +45,14 @@ void EncoderBlock::backward(Pass& p, const Tensor& d, const Sequences& source, c
 DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& c,
                            const RotaryPositions* rotary)
     : name_(name),
-      first_offset_(params.numel()),
+      first_offset_(params.matrix_numel()),
       self_attention_(params, name + ".self_attention", c, /*causal=*/true, rotary),
       after_self_attention_(params, name + ".self_attention", "out", c.bias_attention, c),
       cross_attention_(params, name + ".cross_attention", c),
       after_cross_attention_(params, name + ".cross_attention", "out", c.bias_attention, c),
       feed_forward_(params, name + ".feed_forward", c),
       after_feed_forward_(params, name + ".feed_forward", "down", c.bias_feed_forward, c),
+      end_offset_(params.matrix_numel()),
       norm_position_(c.norm) {}
 
 void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target,

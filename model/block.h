@@ -26,7 +26,8 @@ class EncoderBlock {
 
   void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
-  int64_t first_offset() const { return first_offset_; }  // start of its parameters in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // of its matrices in the flat buffers
+  int64_t end_offset() const { return end_offset_; }
 
  private:
   Residuals residuals() const { return {norm_position_, {&after_self_attention_, &after_feed_forward_}}; }
@@ -37,6 +38,7 @@ class EncoderBlock {
   ResidualConnection after_self_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
+  int64_t end_offset_;  // after the layers
   NormPosition norm_position_;
 };
 
@@ -67,6 +69,7 @@ class DecoderBlock {
   void backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& saved,
                 const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }
+  int64_t end_offset() const { return end_offset_; }
   const CrossAttention& cross_attention() const { return cross_attention_; }
 
   void fill_cross_cache(Pass& p, const Tensor& encoder_output, const Cache& cache) const;
@@ -86,6 +89,7 @@ class DecoderBlock {
   ResidualConnection after_cross_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
+  int64_t end_offset_;  // after the layers
   NormPosition norm_position_;
 };
 

@@ -23,6 +23,8 @@ struct Sequences {                    // one side of a block: R rows, B sentence
   ops::SortedIds by_id, by_position;  // for the gradients of look-ups; -1 in unused rows
 };
 
+class ParamGather;
+
 struct Pass {
   Context& ctx;
   Arena& arena;
@@ -35,6 +37,7 @@ struct Pass {
   // The work will be recorded and replayed (tensor/recorded_work.h): no shape may depend on a block's
   // sentences, so each block has the largest possible number of them.
   bool fixed_shapes = false;
+  ParamGather* gather = nullptr;  // weights that arrive during this forward pass
 
   // Dropout on a [rows, width] tensor; this rank holds its columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {

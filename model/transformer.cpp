@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/parameters/param_gather.h"
 #include "tensor/profiler_range.h"
 
 namespace weft {
@@ -38,6 +39,10 @@ Tensor normed(Pass& p, const std::optional<Norm>& norm, const Tensor& x, Norm::S
   const Tensor y = p.arena.like(x);
   norm->forward(p, x, y, saved);
   return y;
+}
+
+void need_weights(Pass& p, int64_t end) {
+  if (p.gather) p.gather->need(p.ctx, end);
 }
 
 void complete_from(GradSync* sync, int64_t offset) {
@@ -85,6 +90,7 @@ Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) con
   const Tensor encoder_output = encode(p, batch.source, saved);
   const Tensor decoder_output = decode(p, batch, encoder_output, saved);
   const Tensor logits = p.arena.tensor({decoder_output.rows(), output_.columns()}, dtype());
+  if (p.gather) p.gather->finish(p.ctx);
   output_.forward(p, decoder_output, logits);
   return logits;
 }
@@ -92,10 +98,12 @@ Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) con
 Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const {
   if (saved) saved->encoder.resize(encoder_.size());
   Tensor x = p.arena.tensor({source.ids.rows(), config_.width}, dtype());
+  need_weights(p, encoder_.front().first_offset());
   source_embedding_.forward(p, source.ids, source.positions, positions_.source(), x);
   for (size_t i = 0; i < encoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
+    need_weights(p, encoder_[i].end_offset());
     encoder_[i].forward(p, x, source, y, saved ? &saved->encoder[i] : nullptr);
     x = y;
   }
@@ -112,6 +120,7 @@ Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& enco
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
+    need_weights(p, decoder_[i].end_offset());
     decoder_[i].forward(p, x, encoder_output, target, batch.source, y, saved ? &saved->decoder[i] : nullptr);
     x = y;
   }

@@ -85,4 +85,12 @@ void check_gather(const Tensor& part, const Tensor& whole, int num_parts) {
   }
 }
 
+void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts) {
+  check_collective(x);
+  check_collective(y);
+  if (x.dtype == y.dtype && x.numel() == y.numel() && x.numel() % num_parts == 0) return;
+  fail(ErrorKind::internal, fmt::format("{} {} and {} {} are not {} equal parts each", x.shape.str(), name_of(x.dtype),
+                                        y.shape.str(), name_of(y.dtype), num_parts));
+}
+
 }  // namespace weft

@@ -31,5 +31,6 @@ void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const>
 
 void check_collective(const Tensor& x);                                     // contiguous host memory
 void check_gather(const Tensor& part, const Tensor& whole, int num_parts);  // whole = [num_parts, ...part]
+void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts);     // both [num_parts, ...]
 
 }  // namespace weft

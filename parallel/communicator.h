@@ -42,6 +42,12 @@ class Communicator {
   virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, asynchronous
   virtual void all_gather(const Tensor& x, const Tensor& y) = 0;               // y [size, ...x], rank order
   virtual void reduce_scatter(const Tensor& x, const Tensor& y) = 0;           // x [size, ...y], sum
+  // Asynchronous; the smaller tensor may be this rank's place in the other one. In place, x then is undefined
+  // elsewhere.
+  virtual std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) = 0;
+  virtual std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) = 0;
+  // Asynchronous: y[r] = the part of rank r's x for this rank; x and y [size, ...], without overlap.
+  virtual std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key

@@ -1,43 +1,53 @@
-// parallel/grad_sync.h: all-reduces gradients over the dp group in buckets, overlapped with the backward
-// pass.
+// parallel/grad_sync.h: sums gradients over the dp group in buckets, overlapped with the backward pass.
 //
-// The backward pass finishes parameters in reverse order of declaration. It calls ready(first) when all
-// gradients at flat offset >= first are complete, and whole buckets then start their all-reduce. wait()
-// starts the rest and finishes all. Only the last block of a step passes a GradSync, because gradients are
-// complete only then.
+// The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when all of their
+// gradients at flat offset >= first are complete, and whole buckets then start their sum. wait() starts the rest, with
+// the vectors, and finishes all. Only the last block of a step passes a GradSync, because gradients are complete only
+// then.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "parallel/communicator.h"
-#include "tensor/tensor.h"
+#include "parallel/shard.h"
+#include "tensor/memory.h"
 
 namespace weft {
 
-// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes:
-// buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less to overlap with
-// the backward pass.
-constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20, int64_t{ranks} << 16); }
-
 class GradSync {
  public:
-  GradSync(Communicator& dp, Tensor flat_grads) : GradSync(dp, flat_grads, bucket_elements(dp.size())) {}
-  GradSync(Communicator& dp, Tensor flat_grads, int64_t bucket_elements);
+  // `shard` divides the first elements of flat_grads, the matrices; behind them are the vectors. If it has one rank,
+  // they are all-reduced. Otherwise of the matrices each rank gets the sums of its own parts alone, in their places,
+  // and the rest is undefined. With `wire` bf16 they are rounded before they are sent, and added in f32.
+  GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire = DType::f32);
+  // Records the scratch memory of a dry run's `wire` bf16.
+  static void measure(Context& dry, int64_t num_matrices, int ranks);
   void begin();               // before a step's last backward pass
   void ready(int64_t first);  // offsets only fall within a step
   void wait();
 
  private:
-  void send(int64_t count);  // the last `count` gradients not yet sent
+  struct Sum {  // of a bucket, or of the vectors
+    std::unique_ptr<PendingWork> work;
+    const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
+  };
 
+  void send_last();  // bucket not yet sent
+  std::unique_ptr<PendingWork> send_rounded(const Chunk& bucket);
+  void add_received(const Chunk& bucket);
+  bool scatters() const { return shard_.ranks() > 1; }
+  Tensor of(const Chunk& chunk) const { return matrices_.slice_rows(chunk.begin, chunk.count); }
+  Tensor received(const Chunk& bucket) const;
+
+  Context& ctx_;
   Communicator& dp_;
-  Tensor grads_;
-  int64_t bucket_elements_;
-  int64_t unsent_end_ = 0;  // gradients from here on have been sent
-  std::vector<std::unique_ptr<PendingWork>> pending_;
+  Tensor matrices_, vectors_;
+  Shard shard_;
+  DType wire_;
+  Buffer rounded_;     // [matrices] of `wire`, if it is not f32
+  size_t unsent_ = 0;  // buckets from here on have been sent
+  std::vector<Sum> pending_;
 };
 
 }  // namespace weft

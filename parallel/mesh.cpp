@@ -21,6 +21,12 @@ void check_timeout(double seconds) {
 
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   check_timeout(wanted.timeout);
+  if (wanted.zero != 0 && wanted.zero != 1)
+    fail(ErrorKind::usage,
+         fmt::format("parallel.zero = {}: give 0, or 1 to divide the optimizer's state", wanted.zero));
+  if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
+    fail(ErrorKind::usage,
+         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would be rounded, too");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "

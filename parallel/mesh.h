@@ -19,10 +19,17 @@ constexpr EnumNames<Communication, 3> enum_names(Communication) {
   return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
 }
 
+enum class GradientType : uint8_t { f32, bf16 };
+constexpr EnumNames<GradientType, 2> enum_names(GradientType) {
+  return {{{"f32", GradientType::f32}, {"bf16", GradientType::bf16}}};
+}
+
 struct ParallelConfig {
   int64_t dp = 0;  // 0: number of ranks / tp
   int64_t tp = 1;
   Communication communication = Communication::automatic;
+  int64_t zero = 0;
+  GradientType gradient_type = GradientType::f32;
   bool share_gpu = false;
   double timeout = 600;
 
@@ -32,6 +39,12 @@ struct ParallelConfig {
     v("tp", tp, "tensor-parallel ranks: attention heads, feed-forward and vocabulary are split over them");
     v("communication", communication,
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU");
+    v("zero", zero,
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates its share of the moments and f32 weights alone, "
+      "and "
+      "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
+    v("gradient_type", gradient_type,
+      "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "

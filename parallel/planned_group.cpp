@@ -17,9 +17,15 @@ class PlannedGroup final : public Communicator {
   int size() const override { return size_; }
 
   void all_reduce(const Tensor& x, ReduceOp) override { note_collective(trace_, kDpAllReduce, x); }
-  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
-    note_collective(trace_, kDpAllReduce, x);
-    return std::make_unique<NothingPending>();
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override { return started(kDpAllReduce, x); }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor&) override {
+    return started(kDpAllGather, x);
+  }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor&) override {
+    return started(kDpReduceScatter, x);
+  }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor&) override {
+    return started(kDpAllToAll, x);
   }
   void all_gather(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpAllGather, x); }
   void reduce_scatter(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpReduceScatter, x); }
@@ -28,6 +34,11 @@ class PlannedGroup final : public Communicator {
   std::unique_ptr<Communicator> split(int, int) override { return make_planned_group(size_, trace_); }
 
  private:
+  std::unique_ptr<PendingWork> started(const char* name, const Tensor& x) {
+    note_collective(trace_, name, x);
+    return std::make_unique<NothingPending>();
+  }
+
   int size_;
   OpTrace* trace_;
 };

@@ -15,7 +15,8 @@ namespace weft {
 
 inline constexpr char kTpAllReduce[] = "tp all_reduce", kTpAllGather[] = "tp all_gather";
 inline constexpr char kDpAllReduce[] = "dp all_reduce", kDpAllGather[] = "dp all_gather",
-                      kDpReduceScatter[] = "dp reduce_scatter", kDpBroadcast[] = "dp broadcast";
+                      kDpReduceScatter[] = "dp reduce_scatter", kDpAllToAll[] = "dp all_to_all",
+                      kDpBroadcast[] = "dp broadcast";
 
 inline bool is_tp_collective(std::string_view op) { return op.starts_with("tp "); }
 inline bool is_dp_collective(std::string_view op) { return op.starts_with("dp "); }

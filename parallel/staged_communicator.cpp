@@ -24,15 +24,21 @@ using IdleCopies = std::vector<std::unique_ptr<HostCopy>>;
 
 class StagedWork final : public PendingWork {
  public:
-  StagedWork(Context& ctx, Communicator& inner, const Tensor& x, std::unique_ptr<HostCopy> copy, IdleCopies& idle)
-      : ctx_(ctx), x_(x), copy_(std::move(copy)), host_(copy_->of(x)), idle_(idle) {
-    download(ctx, x, host_.data);
-    inner_ = inner.start_all_reduce(host_);
+  // start(x, y) on the host, of copies of x and y. In one copy if they are one tensor.
+  template <typename Start>
+  StagedWork(Context& ctx, const Tensor& x, const Tensor& y, IdleCopies& idle, const Start& start)
+      : ctx_(ctx), y_(y), idle_(idle), from_(take(idle)) {
+    const Tensor host_x = from_->of(x);
+    download(ctx, x, host_x.data);
+    host_y_ = host_x;
+    if (y.data != x.data || y.numel() != x.numel()) to_ = take(idle), host_y_ = to_->of(y);
+    inner_ = start(host_x, host_y_);
   }
   ~StagedWork() override {
-    // Abandoned while an exception unwinds. The other communicator may still write to the copy, so it is
+    // Abandoned while an exception unwinds. The other communicator may still write to the copies, so they are
     // never freed.
-    if (copy_) static_cast<void>(copy_.release());
+    if (from_) static_cast<void>(from_.release());
+    if (to_) static_cast<void>(to_.release());
   }
   void poll() override {
     if (inner_) inner_->poll();
@@ -40,17 +46,25 @@ class StagedWork final : public PendingWork {
   void wait() override {
     if (!inner_) return;
     inner_->wait();
-    upload(ctx_, host_.data, x_);
+    upload(ctx_, host_y_.data, y_);
     inner_.reset();
-    idle_.push_back(std::move(copy_));
+    idle_.push_back(std::move(from_));
+    if (to_) idle_.push_back(std::move(to_));
   }
 
  private:
+  static std::unique_ptr<HostCopy> take(IdleCopies& idle) {
+    if (idle.empty()) return std::make_unique<HostCopy>();
+    std::unique_ptr<HostCopy> copy = std::move(idle.back());
+    idle.pop_back();
+    return copy;
+  }
+
   Context& ctx_;
-  Tensor x_;
-  std::unique_ptr<HostCopy> copy_;
-  Tensor host_;
+  Tensor y_;
   IdleCopies& idle_;
+  std::unique_ptr<HostCopy> from_, to_;
+  Tensor host_y_;
   std::unique_ptr<PendingWork> inner_;
 };
 
@@ -70,7 +84,18 @@ class StagedCommunicator final : public Communicator {
     upload(ctx_, host.data, x);
   }
   std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
-    return std::make_unique<StagedWork>(ctx_, inner_, x, take_copy(), idle_);
+    return std::make_unique<StagedWork>(
+        ctx_, x, x, idle_, [&](const Tensor& host, const Tensor&) { return inner_.start_all_reduce(host); });
+  }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    return std::make_unique<StagedWork>(ctx_, x, y, idle_, [&](const Tensor& host_x, const Tensor& host_y) {
+      return inner_.start_all_gather(host_x, host_y);
+    });
+  }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    return std::make_unique<StagedWork>(ctx_, x, y, idle_, [&](const Tensor& host_x, const Tensor& host_y) {
+      return inner_.start_reduce_scatter(host_x, host_y);
+    });
   }
   void all_gather(const Tensor& x, const Tensor& y) override {
     const Tensor all = to_.of(y);
@@ -81,6 +106,11 @@ class StagedCommunicator final : public Communicator {
     const Tensor mine = to_.of(y);
     inner_.reduce_scatter(to_host(x, from_), mine);
     upload(ctx_, mine.data, y);
+  }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    return std::make_unique<StagedWork>(ctx_, x, y, idle_, [&](const Tensor& host_x, const Tensor& host_y) {
+      return inner_.start_all_to_all(host_x, host_y);
+    });
   }
   void broadcast(const Tensor& x, int root) override {
     const bool sends = rank() == root;
@@ -104,12 +134,6 @@ class StagedCommunicator final : public Communicator {
     const Tensor host = copy.of(x);
     download(ctx_, x, host.data);
     return host;
-  }
-  std::unique_ptr<HostCopy> take_copy() {
-    if (idle_.empty()) return std::make_unique<HostCopy>();
-    std::unique_ptr<HostCopy> copy = std::move(idle_.back());
-    idle_.pop_back();
-    return copy;
   }
 
   std::unique_ptr<Communicator> owned_;  // for a group made by split()

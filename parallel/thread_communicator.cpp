@@ -3,11 +3,10 @@
 // Every collective is one round: each rank deposits a copy of its contribution, waits for all deposits, and
 // computes its own result from them. No rank touches another's memory, so a rank may leave or fail at any
 // time.
-// computes its own result from them. Nobody touches another rank's memory, so a rank may leave or fail at any
-// time.
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -122,17 +121,23 @@ void reduce(const Deposits& deposits, ReduceOp op, const Tensor& x, size_t byte_
   reduce_in_rank_order(op, x.dtype, parts, x.numel(), x.data);
 }
 
+void concatenate(const Deposits& deposits, const Tensor& y) {
+  auto* to = static_cast<std::byte*>(y.data);
+  for (const auto& d : deposits) to = std::copy(d->bytes.begin(), d->bytes.end(), to);
+}
+
 class ThreadWork : public PendingWork {
  public:
-  ThreadWork(std::shared_ptr<ThreadGroup> group, int64_t round, const Tensor& x)
-      : group_(std::move(group)), round_(round), x_(x) {}
+  // finish(deposits) computes this rank's result.
+  ThreadWork(std::shared_ptr<ThreadGroup> group, int64_t round, std::function<void(const Deposits&)> finish)
+      : group_(std::move(group)), round_(round), finish_(std::move(finish)) {}
   void poll() override {}
-  void wait() override { reduce(group_->collect(round_), ReduceOp::sum, x_); }
+  void wait() override { finish_(group_->collect(round_)); }
 
  private:
   std::shared_ptr<ThreadGroup> group_;
   int64_t round_;
-  Tensor x_;
+  std::function<void(const Deposits&)> finish_;
 };
 
 class ThreadCommunicator : public Communicator {
@@ -148,21 +153,37 @@ class ThreadCommunicator : public Communicator {
 
   std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
     check_collective(x);
-    group_->deposit(rank_, round_, "start_all_reduce", x.data, x.bytes());
-    return std::make_unique<ThreadWork>(group_, round_++, x);
+    return start("start_all_reduce", x, [x](const Deposits& deposits) { reduce(deposits, ReduceOp::sum, x); });
   }
 
   void all_gather(const Tensor& x, const Tensor& y) override {
     check_gather(x, y, size());
-    auto* to = static_cast<std::byte*>(y.data);
-    for (const auto& d : exchange("all_gather", x.data, x.bytes())) {
-      to = std::copy(d->bytes.begin(), d->bytes.end(), to);
-    }
+    concatenate(exchange("all_gather", x.data, x.bytes()), y);
+  }
+
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    check_gather(x, y, size());
+    return start("start_all_gather", x, [y](const Deposits& deposits) { concatenate(deposits, y); });
+  }
+
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    check_gather(y, x, size());
+    return start("start_reduce_scatter", x, [y, offset = static_cast<size_t>(rank_) * y.bytes()](const Deposits& all) {
+      reduce(all, ReduceOp::sum, y, offset);
+    });
   }
 
   void reduce_scatter(const Tensor& x, const Tensor& y) override {
     check_gather(y, x, size());
     reduce(exchange("reduce_scatter", x.data, x.bytes()), ReduceOp::sum, y, static_cast<size_t>(rank_) * y.bytes());
+  }
+
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    check_all_to_all(x, y, size());
+    return start("start_all_to_all", x, [y, part = y.bytes() / static_cast<size_t>(size()), this](const Deposits& all) {
+      auto* to = static_cast<std::byte*>(y.data);
+      for (const auto& d : all) to = std::copy_n(d->bytes.data() + static_cast<size_t>(rank_) * part, part, to);
+    });
   }
 
   void broadcast(const Tensor& x, int root) override {
@@ -192,6 +213,12 @@ class ThreadCommunicator : public Communicator {
   }
 
  private:
+  template <typename Finish>
+  std::unique_ptr<PendingWork> start(const char* call, const Tensor& x, Finish finish) {
+    group_->deposit(rank_, round_, call, x.data, x.bytes());
+    return std::make_unique<ThreadWork>(group_, round_++, std::move(finish));
+  }
+
   Deposits exchange(const char* call, const void* data, size_t bytes) {
     group_->deposit(rank_, round_, call, data, bytes);
     return group_->collect(round_++);

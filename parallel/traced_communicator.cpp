@@ -46,6 +46,18 @@ class TracedCommunicator final : public Communicator {
     const TracedCall call(&trace_, kCollective);
     inner_.reduce_scatter(x, y);
   }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    const TracedCall call(&trace_, kCollective);
+    return std::make_unique<TracedWork>(inner_.start_all_gather(x, y), trace_);
+  }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    const TracedCall call(&trace_, kCollective);
+    return std::make_unique<TracedWork>(inner_.start_reduce_scatter(x, y), trace_);
+  }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    const TracedCall call(&trace_, kCollective);
+    return std::make_unique<TracedWork>(inner_.start_all_to_all(x, y), trace_);
+  }
   void broadcast(const Tensor& x, int root) override {
     const TracedCall call(&trace_, kCollective);
     inner_.broadcast(x, root);

@@ -28,11 +28,12 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
   same("/target.model", data.target_tokenizer_sha256);
 }
 
-void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params) {
+void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params,
+          const FlatState& values) {
   const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // reads no tensors
   require_same_tokenizers(folder, config.data.train);
   require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
-  load_checkpoint(ctx, folder, params, {{"model", "", params.values()}});
+  load_checkpoint(ctx, folder, params, {values});
 }
 
 // Errors of the checkpoint are reported as errors of the option that named it.
@@ -45,7 +46,8 @@ auto for_the_option(Action&& action) try {
 
 }  // namespace
 
-std::string initial_values_from(Replica& replica, const std::string& path, const RunConfig& config) {
+std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
+                                const RunConfig& config) {
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
@@ -53,8 +55,8 @@ std::string initial_values_from(Replica& replica, const std::string& path, const
     return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);
-  all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params); }); });
-  params.round_values(ctx);
+  all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params, values); }); });
+  if (!values.take) params.round_values(ctx);
   return folder;
 }
 

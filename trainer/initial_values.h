@@ -4,13 +4,15 @@
 
 #include <string>
 
+#include "trainer/checkpoint/file_layout.h"
 #include "trainer/replica.h"
 
 namespace weft {
 
-// Fills each rank's slices; all ranks call it. Returns the checkpoint's folder, which rank 0 resolves from
-// `path` (resolve_checkpoint). A damaged checkpoint, another model, or a tokenizer other than that of the
-// training data is an Error that names train.init.
-std::string initial_values_from(Replica& replica, const std::string& path, const RunConfig& config);
+// Fills `values`, the first of flat_states(), with each rank's slices; all ranks call it. Returns the checkpoint's
+// folder, which rank 0 resolves from `path` (resolve_checkpoint). A damaged checkpoint, another model, or a tokenizer
+// other than that of the training data is an Error that names train.init.
+std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
+                                const RunConfig& config);
 
 }  // namespace weft

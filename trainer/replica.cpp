@@ -9,7 +9,7 @@ Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64
       tp_(device_mesh_.tp()),
       params_(tp_.rank(), tp_.size(), compute, mesh.device()),
       model_(config.model, params_, num_positions) {
-  params_.allocate();
+  params_.allocate(config.parallel.zero > 0 ? mesh.dp().size() : 1);
 }
 
 }  // namespace weft

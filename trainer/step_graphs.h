@@ -1,10 +1,13 @@
-// trainer/step_graphs.h: train.cuda_graph: replays parts of a step as CUDA graphs: a block, the last block of
-// a step (which all-reduces gradients over dp), and the optimizer's update.
+// trainer/step_graphs.h: train.cuda_graph: replays parts of a step as CUDA graphs: a block (the first one of a step may
+// gather weights over dp, the last one sums gradients), and the optimizer's update.
 //
 // Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped.
 // Values that change from step to step are read from StepScalars
 // (tensor/step_scalars.h).
 #pragma once
+
+#include <algorithm>
+#include <array>
 
 #include "parallel/mesh.h"
 #include "tensor/recorded_work.h"
@@ -22,11 +25,13 @@ class StepGraphs {
   StepGraphs(const RunConfig& config, const Mesh& mesh);
 
   bool enabled() const { return enabled_; }
-  bool recorded() const { return last_block_.recorded(); }
+  bool recorded() const {
+    return std::ranges::any_of(blocks_, [](const auto& b) { return b.recorded(); });
+  }
 
   template <typename Work>
-  void block(Context& ctx, bool last, const Work& work) {
-    run(ctx, last ? last_block_ : block_, work);
+  void block(Context& ctx, bool gathers, bool last, const Work& work) {
+    run(ctx, blocks_[(gathers ? 2 : 0) + (last ? 1 : 0)], work);
   }
   template <typename Work>
   void update(Context& ctx, const Work& work) {
@@ -41,7 +46,8 @@ class StepGraphs {
   }
 
   bool enabled_;
-  RecordedWork block_, last_block_, update_;
+  std::array<RecordedWork, 4> blocks_;
+  RecordedWork update_;
 };
 
 }  // namespace weft

@@ -7,10 +7,11 @@
 namespace weft {
 
 // Each number is summed over the ranks that hold different parts of it; the other ranks add 0. Losses and tokens
-// differ between dp ranks, squares of split parameters between tp ranks; whole parameters are the same everywhere.
+// differ between dp ranks, squares of split parameters between tp ranks; whole parameters are the same everywhere,
+// unless each dp rank squares those of its shard.
 // Each rank also reports whether its own sums are finite: they should agree within a dp group, but a rank
 // with faulty memory must not take another branch than the others.
-StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& own, const Mesh& mesh) {
+StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& own, const Mesh& mesh, bool sharded) {
   enum : size_t {
     kLoss,
     kNll,
@@ -33,8 +34,9 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
     mine[kDropped] = static_cast<double>(own.dropped);
   }
-  if (mesh.dp().is_main_rank()) mine[kSplit] = sums[2];
-  if (world.is_main_rank()) mine[kWhole] = sums[3];
+  const bool squares_count = sharded || mesh.dp().is_main_rank();
+  if (squares_count) mine[kSplit] = sums[2];
+  if (squares_count && mesh.tp().is_main_rank()) mine[kWhole] = sums[3];
   mine[kNotFinite] = std::isfinite(sums[2] + sums[3]) ? 0 : 1;
   mine[kSaveNotReady] = own.save_is_ready ? 0 : 1;
   mine[kRequests + static_cast<size_t>(own.request)] = 1;

@@ -45,7 +45,9 @@ struct StepTotals {  // the same on every rank
   std::vector<double> busy;                 // seconds that each rank worked
 };
 
-// Sums over all ranks of the mesh, in rank order. `sums`: StepSums::read().
-StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& own, const Mesh& mesh);
+// Sums over all ranks of the mesh, in rank order. `sums`: StepSums::read(). `sharded`: the ranks of dp have squared
+// different gradients, not all of them the same.
+StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& own, const Mesh& mesh,
+                           bool sharded = false);
 
 }  // namespace weft

@@ -35,10 +35,15 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
 
 Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }
 
-std::vector<FlatState> flat_states(const ParamStore& params, const Optimizer& optimizer) {
-  return {{"model", "", params.values()},
-          {"optimizer", "adam.m.", optimizer.first_moment()},
-          {"optimizer", "adam.v.", optimizer.second_moment()}};
+DType wire_of(const RunConfig& config, const Mesh& mesh) {
+  const bool rounds = config.parallel.gradient_type == GradientType::bf16 && mesh.dp().size() > 1;
+  return rounds ? DType::bf16 : DType::f32;
+}
+
+// This rank's part of the matrices: all of them, unless the optimizer is sharded.
+Shard shard_of(const ParamStore& params, const RunConfig& config, const Mesh& mesh) {
+  return config.parallel.zero > 0 ? Shard(params.matrix_numel(), mesh.dp().rank(), mesh.dp().size())
+                                  : Shard(params.matrix_numel(), 0, 1, bucket_elements(mesh.dp().size()));
 }
 
 }  // namespace
@@ -48,17 +53,20 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       mesh_(mesh),
       replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
       ctx_(replica_.context()),
-      optimizer_(replica_.params(), config.optimizer),
+      optimizer_(replica_.params(), config.optimizer, shard_of(replica_.params(), config, mesh)),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
-      grad_sync_(replica_.device_mesh().dp(), replica_.params().grads()),
+      grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
+                 wire_of(config, mesh)),
       sums_(mesh.device()),
       scalars_(mesh.device()),
       graphs_(config, mesh),
       order_(data_order(config)),
       architecture_(Architecture::of(config.model)),
       saver_(mesh) {
+  if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
+  if (const FlatState values = states().front(); values.take) values.take();
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
@@ -113,7 +121,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   ops::fill(ctx_, {.x = replica_.params().grads()});
   sums_.clear(ctx_);
   grad_sync_.begin();
-  for (const Block& block : step.blocks) add_block(block, /*last=*/&block == &step.blocks.back(), scalars);
+  for (const Block& block : step.blocks)
+    add_block(block, /*gathers=*/!weights_are_whole_, /*last=*/&block == &step.blocks.back(), scalars);
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
   const std::vector<double> sums = sums_.read(ctx_);  // waits for the device, once per step
@@ -123,7 +132,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
                        .request = request,
                        .save_is_ready = saver_.is_ready(),
                        .busy = busy_.take()};
-  const StepTotals totals = exchange_totals(sums, own, mesh_);
+  const StepTotals totals = exchange_totals(sums, own, mesh_, optimizer_.sharded());
   const double per_token = 1.0 / static_cast<double>(totals.target_tokens), to_mean = rows * per_token / loss_scale;
   const double norm = std::sqrt(totals.gradient_square) * to_mean;
   const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
@@ -155,14 +164,16 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
 }
 
 // Adds the block's losses and gradients to those of the step. In the last block gradients become complete;
-// their all-reduce over dp overlaps with the backward pass.
-void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
+// their sum over dp overlaps with the backward pass, as the all-gather of new weights does with a forward pass.
+void Trainer::add_block(const Block& block, bool gathers, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   Pass p = pass(/*training=*/true);
   const DeviceBatch batch = load_batch(p, block);
   scalars.block = block.index;
   scalars_.set(ctx_, scalars);
-  graphs_.block(ctx_, last, [&] {
+  p.gather = gathers ? &*gather_ : nullptr;
+  graphs_.block(ctx_, gathers, last, [&] {
+    if (gathers) gather_->begin();
     const RowLoss rows =
         replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
     ops::sum(ctx_, {.x = rows.loss, .y = sums_.loss()});
@@ -171,6 +182,14 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
     const ProfilerRange wait(ctx_, "dp all_reduce");
     grad_sync_.wait();
   });
+  if (gathers) weights_are_whole_ = true;
+}
+
+void Trainer::gather_weights() {
+  if (weights_are_whole_) return;
+  gather_->begin();
+  gather_->finish(ctx_);
+  weights_are_whole_ = true;
 }
 
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
@@ -179,6 +198,7 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
+  weights_are_whole_ = !optimizer_.sharded();
 }
 
 // After a step whose gradients, the sums over all blocks, are not finite: computes the gradients of each block
@@ -189,7 +209,7 @@ std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
   std::string in_block;
   for (const Block& block : step.blocks) {
     ops::fill(ctx_, {.x = params.grads()});
-    add_block(block, /*last=*/false, scalars);
+    add_block(block, /*gathers=*/false, /*last=*/false, scalars);
     if (const std::string found = first_gradient_not_finite(ctx_, params); in_block.empty() && !found.empty())
       in_block = fmt::format("block {} on rank {}: the gradient of {}", block.index, mesh_.world().rank(), found);
   }
@@ -203,11 +223,19 @@ std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
 void Trainer::check_replicas() {
   const int64_t every = config_.train.check_replicas;
   if (every == 0 || step_ % every != 0) return;
-  require_equal_replicas(ctx_, replica_.params(),
-                         {{"", replica_.params().values()},
-                          {"the first moment of ", optimizer_.first_moment()},
-                          {"the second moment of ", optimizer_.second_moment()}},
-                         mesh_);
+  const ParamStore& params = replica_.params();
+  std::vector<ReplicatedState> states{{"", params.value_buffer()}};
+  if (optimizer_.sharded()) {
+    gather_weights();
+    if (params.divided()) {  // what all ranks hold are rounded weights
+      const int64_t n = params.matrix_numel();
+      ops::cast(ctx_, {.x = params.rounded().slice_rows(0, n), .y = params.grads().slice_rows(0, n)});
+    }
+  } else {
+    states.push_back({"the first moment of ", optimizer_.first_moment()});
+    states.push_back({"the second moment of ", optimizer_.second_moment()});
+  }
+  require_equal_replicas(ctx_, params, states, mesh_);
 }
 
 void Trainer::snapshot(TrainState& state) const {
@@ -236,7 +264,8 @@ void Trainer::start_save(const std::string& root, const TrainState& state, const
   const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
   TrainState whole = state;
   whole.cursor = cursor_of_all_ranks(state.cursor);
-  saver_.start(ctx_, root, state.step, replica_.params(), flat_states(replica_.params(), optimizer_), whole.to_json(),
+  if (!replica_.params().divided()) gather_weights();
+  saver_.start(ctx_, root, state.step, replica_.params(), states(), whole.to_json(),
                {.config = config_text, .files = tokenizers_}, std::move(after_commit), yields);
 }
 
@@ -259,11 +288,12 @@ void Trainer::go_back_to(const std::string& checkpoint) { load_parameters(checkp
 void Trainer::load_parameters(const std::string& checkpoint, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
   const TrainState then = all_or_none(mesh_.world(), [&] {
-    const std::vector<FlatState> buffers = flat_states(replica_.params(), optimizer_);
+    const std::vector<FlatState> buffers = states();
     return TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), buffers, *host, verified),
                                  checkpoint);
   });
-  replica_.params().round_values(ctx_);
+  if (!replica_.params().divided()) replica_.params().round_values(ctx_);
+  weights_are_whole_ = true;
   optimizer_.set_steps(then.optimizer_steps);
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
@@ -286,6 +316,8 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
       model.loss_and_gradients(p, load_batch(p, empty_block(config.batch)), config.train.label_smoothing, nullptr);
   ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
+  if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)
+    GradSync::measure(dry, params.matrix_numel(), static_cast<int>(config.parallel.dp));
   return arena.high_water();
 }
 

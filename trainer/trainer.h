@@ -8,11 +8,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "data/loader.h"
+#include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/flat_states.h"
 #include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
@@ -65,6 +68,13 @@ class Trainer {
   void snapshot(TrainState& state) const;
   int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
 
+  // With a sharded optimizer: brings the weights of the last update from all shards, if the next step has not done so.
+  // All ranks call it before they read weights outside of steps.
+  void gather_weights();
+  std::vector<FlatState> states() {
+    return flat_states(ctx_, replica_.device_mesh().dp(), replica_.params(), optimizer_);
+  }
+
   Pass pass(bool training);  // uses the arena of training
   Replica& replica() { return replica_; }
   const StepGraphs& graphs() const { return graphs_; }
@@ -73,7 +83,7 @@ class Trainer {
   void load_parameters(const std::string& checkpoint, bool verified);  // and moments, and loss scale
   void start_loader(const StepCursor& cursor);
   StepCursor cursor_of_all_ranks(const StepCursor& own) const;
-  void add_block(const Block& block, bool last, StepScalars& scalars);
+  void add_block(const Block& block, bool gathers, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);
   std::string trace_not_finite(const Step& step, StepScalars scalars);
   void check_replicas();
@@ -86,6 +96,8 @@ class Trainer {
   LossScaler scaler_;
   BusyTime busy_;
   GradSync grad_sync_;
+  std::optional<ParamGather> gather_;  // of a sharded optimizer
+  bool weights_are_whole_ = true;
   StepSums sums_;
   DeviceScalars scalars_;
   Arena arena_;

@@ -110,6 +110,7 @@ int run_import(const CommandContext& context) {
   const RunConfig config = read_config(request);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets; the values come from the file
   const Transformer model(config.model, params, /*num_positions=*/1);
+  params.lay_out();
   const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
 
   fmt::print("{}: {} parameters of {}\n", folder, with_commas(params.global_numel()), request.weights);

@@ -26,16 +26,10 @@ first. It needs neither a GPU nor a corpus, and measures nothing.
 
 Predictions are estimates (docs/plan.md): each constant says whether it was measured, given, assumed or fitted.)";
 
-enum class WireType : uint8_t { f32, bf16, f16 };
-constexpr EnumNames<WireType, 3> enum_names(WireType) {
-  return {{{"f32", WireType::f32}, {"bf16", WireType::bf16}, {"f16", WireType::f16}}};
-}
-
 struct PlanOptions {
   PlanRequest request;
   std::string config_file, machine_file;
-  int64_t vocabulary = 0, zero = 0;
-  WireType gradient_type = WireType::f32;
+  int64_t vocabulary = 0;
   bool variants = false, json = false;
 };
 
@@ -50,12 +44,14 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
   options.add("vocabulary", o.vocabulary, "entries of both vocabularies; 0 = those of the file, or 32768");
   options.add("valid-sentences", o.request.valid_sentences, "sentences of the validation set, if the run has one");
-  options.add("zero", o.zero, "1: each dp rank updates its share of the parameters (ZeRO-1); 0: all of them");
-  options.add("gradient-type", o.gradient_type, "f32, bf16 or f16: gradients between the ranks");
-  options.add("variants", o.variants, "compare both values of zero, and f32 with 16 bits");
+  options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
   options.add("json", o.json, "print JSON");
   options.section("model", o.request.config.model);
   options.section("batch", o.request.config.batch);
+  ParallelConfig& parallel = o.request.config.parallel;
+  options.add("parallel.zero", parallel.zero, "1: each dp rank updates its share of the parameters (ZeRO); 0: all");
+  options.add("parallel.gradient_type", parallel.gradient_type,
+              "gradients between the ranks: f32 or bf16; training needs parallel.zero = 1 for bf16, a plan does not");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
   if (!options.parse(args)) return false;
@@ -65,22 +61,18 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   return true;
 }
 
-// The only place that decides how gradients are exchanged.
 std::vector<GradientExchange> exchanges_of(const PlanOptions& o) {
-  const DType wire = o.gradient_type == WireType::f32    ? DType::f32
-                     : o.gradient_type == WireType::bf16 ? DType::bf16
-                                                         : DType::f16;
-  if (!o.variants) return {{.sharded = o.zero == 1, .wire = wire}};
-  const DType half = wire == DType::f32 ? DType::bf16 : wire;
+  if (!o.variants) return {exchange_of(o.request.config.parallel)};
   return {{.sharded = false, .wire = DType::f32},
           {.sharded = true, .wire = DType::f32},
-          {.sharded = false, .wire = half},
-          {.sharded = true, .wire = half}};
+          {.sharded = false, .wire = DType::bf16},
+          {.sharded = true, .wire = DType::bf16}};
 }
 
 void check(const PlanOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
-  if (o.zero != 0 && o.zero != 1) fail(ErrorKind::usage, fmt::format("zero = {}: give 0 or 1", o.zero));
+  const int64_t zero = o.request.config.parallel.zero;
+  if (zero != 0 && zero != 1) fail(ErrorKind::usage, fmt::format("parallel.zero = {}: give 0 or 1", zero));
 }
 
 }  // namespace

@@ -136,12 +136,13 @@ std::string bars(const PlannedGrid& best) {
     if (seconds < kShown * total) continue;
     std::string bar;
     for (int i = std::max(1, static_cast<int>(std::lround(kBar * seconds / total))); i > 0; --i) bar += "█";
-    s += fmt::format("  {:<11} {:>9.3f} ms {:>5.1f} %  {}{:{}} {}\n", name, kMillisecond * seconds, 100 * seconds / total,
-                     bar, "", std::max(0, kBar - static_cast<int>(bar.size() / 3)), explanation(name));
+    s += fmt::format("  {:<11} {:>9.3f} ms {:>5.1f} %  {}{:{}} {}\n", name, kMillisecond * seconds,
+                     100 * seconds / total, bar, "", std::max(0, kBar - static_cast<int>(bar.size() / 3)),
+                     explanation(name));
   }
   const Traffic& t = best.step.traffic;
   if (t.dp_collectives > 0)
-    s += fmt::format("  {} collectives of gradients, {} sent by a rank, {:.2f} ms in all\n", t.dp_collectives,
+    s += fmt::format("  {} collectives of dp, {} sent by a rank, {:.2f} ms in all\n", t.dp_collectives,
                      format_bytes(static_cast<size_t>(t.sent_bytes)), kMillisecond * best.step.exchange_seconds);
   if (t.tp_sums > 0)
     s += fmt::format("  {} sums and gathers of tp, {}\n", t.tp_sums, format_bytes(static_cast<size_t>(t.tp_bytes)));
@@ -191,6 +192,7 @@ Json grid_json(const PlannedGrid& p, const Machine& machine) {
           {"traffic",
            {{"dp_collectives", g.traffic.dp_collectives},
             {"gradient_bytes", g.traffic.gradient_bytes},
+            {"weight_bytes", g.traffic.weight_bytes},
             {"sent_bytes", g.traffic.sent_bytes},
             {"tp_collectives", g.traffic.tp_sums},
             {"tp_bytes", g.traffic.tp_bytes},

@@ -16,8 +16,13 @@ InitSpec normal_init(int64_t width) { return InitSpec::normal(1.0f / std::sqrt(s
 const Param* declare_table(ParamStore& params, const std::string& name, int64_t vocabulary, const ModelConfig& c) {
   const InitSpec init =
       c.embedding_init == EmbeddingInit::normal ? normal_init(c.width) : InitSpec::xavier(vocabulary, c.width);
-  return params.declare(
-      {.name = name, .shape = {vocabulary, c.width}, .tp_dim = 0, .pad = true, .init = init, .decay = true});
+  return params.declare({.name = name,
+                         .shape = {vocabulary, c.width},
+                         .tp_dim = 0,
+                         .pad = true,
+                         .init = init,
+                         .decay = true,
+                         .matrix = true});
 }
 
 Embedding::Embedding(const std::string& name, const Param* table, const ModelConfig& c)

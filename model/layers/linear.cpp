@@ -24,7 +24,8 @@ ColumnParallelLinear::ColumnParallelLinear(ParamStore& params, const std::string
                             .shape = joined(out, {in}),
                             .tp_dim = split,
                             .init = InitSpec::xavier(in, fan_out),
-                            .decay = true});
+                            .decay = true,
+                            .matrix = true});
   params.use_as_matrix(weight_, this->out());
   if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out, .tp_dim = split});
 }
@@ -62,7 +63,8 @@ RowParallelLinear::RowParallelLinear(ParamStore& params, const std::string& name
                             .shape = joined({out}, in),
                             .tp_dim = 1,
                             .init = InitSpec::xavier(in.numel(), out),
-                            .decay = true});
+                            .decay = true,
+                            .matrix = true});
   params.use_as_matrix(weight_, out);
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kAlignment = 16;  // elements; 64 bytes, a cache line
 
+int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
 void check(const ParamSpec& spec, int tp_size) {
   if (spec.tp_dim < -1 || spec.tp_dim >= spec.shape.rank() || spec.shape.numel() <= 0) {
     fail(ErrorKind::internal,
@@ -59,7 +61,7 @@ InitSpec InitSpec::xavier(int64_t fan_in, int64_t fan_out) {
 }
 
 const Param* ParamStore::declare(ParamSpec spec) {
-  require(values_.data() == nullptr, ErrorKind::internal, "parameters are declared before they are allocated");
+  require(!laid_out_, ErrorKind::internal, "parameters are declared before they are laid out");
   if (find(spec.name)) fail(ErrorKind::internal, fmt::format("parameter {} is declared twice", spec.name));
   check(spec, tp_size_);
 
@@ -70,9 +72,10 @@ const Param* ParamStore::declare(ParamSpec spec) {
   p.spec = std::move(spec);
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
-  p.offset = numel_;
+  int64_t& end = p.spec.matrix ? matrix_numel_ : vector_numel_;
+  p.offset = end;  // of vectors: until lay_out() knows where the matrices end
   p.begin = tp_rank_ * dim;
-  numel_ += (p.numel() + kAlignment - 1) / kAlignment * kAlignment;
+  end += round_up(p.numel(), kAlignment);
   return &p;
 }
 
@@ -97,33 +100,41 @@ size_t ParamStore::copies_bytes() const {
   const auto bytes = [&](int64_t numel) {
     return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
   };
-  return bytes(numel_) + bytes(packed_numel_);
+  return bytes(numel()) + bytes(packed_numel_);
 }
 
 // Otherwise the kernel would kill the process while it zeroes the memory, without a message.
 void ParamStore::require_memory() const {
-  const size_t bytes = 2 * static_cast<size_t>(numel_) * sizeof(float), limit = memory_limit();
+  const size_t bytes = 2 * static_cast<size_t>(numel()) * sizeof(float), limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
     fail(ErrorKind::usage,
          fmt::format("{} parameters need {:.1f} GiB with their gradients, but this machine or its control group allows "
                      "{:.1f}: use a smaller model (model.width), or more machines and a higher parallel.tp",
-                     numel_, gib(bytes), gib(limit)));
+                     numel(), gib(bytes), gib(limit)));
 }
 
-void ParamStore::allocate() {
-  require(values_.data() == nullptr, ErrorKind::internal, "parameters are allocated once");
+void ParamStore::lay_out(int shards) {
+  require(!laid_out_, ErrorKind::internal, "parameters are laid out once");
+  laid_out_ = true;
+  divided_ = shards > 1 && mixed();
+  matrix_numel_ = round_up(matrix_numel_, shards * kAlignment);
+  for (Param& p : params_)
+    if (!p.spec.matrix) p.offset += matrix_numel_;
+}
+
+void ParamStore::allocate(int shards) {
   require_memory();
-  const size_t bytes = static_cast<size_t>(numel_) * sizeof(float);
-  values_ = Buffer(bytes, device_);
-  grads_ = Buffer(bytes, device_);
-  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel_) * size_of(compute_), device_);
+  lay_out(shards);
+  const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
+  values_ = Buffer(floats(divided_ ? vector_numel_ : numel()), device_);
+  grads_ = Buffer(floats(numel()), device_);
+  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel()) * size_of(compute_), device_);
   for (Param& p : params_) {
-    const size_t offset = static_cast<size_t>(p.offset) * sizeof(float);
-    p.value = values_.tensor(p.value.shape, DType::f32, offset);
-    p.grad = grads_.tensor(p.grad.shape, DType::f32, offset);
-    p.compute =
-        mixed() ? rounded_.tensor(p.value.shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
+    const Shape shape = p.value.shape;
+    p.grad = grads_.tensor(shape, DType::f32, floats(p.offset));
+    p.value = value_buffer().of(p).with_shape(shape);
+    p.compute = mixed() ? rounded_.tensor(shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
   }
   allocate_packed();
 }
@@ -163,7 +174,10 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
 
 void ParamStore::round_values(Context& ctx) const {
   if (!mixed()) return;
-  ops::cast(ctx, {.x = values(), .y = rounded()});
+  const ParamBuffer values = value_buffer();
+  const int64_t first = values.matrices.numel();
+  ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
+  if (divided_) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, vector_numel_)});
   refresh(ctx, {.first_param = 0, .last_param = params_.size()});
 }
 

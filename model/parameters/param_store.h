@@ -4,10 +4,16 @@
 // A declaration has name, global shape, the dimension that tensor parallelism splits, initial value and
 // weight decay. The rest of the program does not know how a parameter is split. Fused tensors keep their full
 // rank, so that a slice is always a plain slice of one dimension. Values and gradients are two flat f32
-// buffers in order of declaration. GEMMs read copies: rounded in mixed precision, and packed where that is
-// faster on the device. Code that writes values must update the copies with round_values() or refresh().
+// buffers: first the matrices, then the vectors (biases and norms), each in order of declaration. GEMMs read copies:
+// rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
+// copies with round_values() or refresh().
+//
+// With a sharded optimizer (trainer/optimizer/shard.h) a rank keeps the f32 values of its own shard of the matrices
+// only. In mixed precision layers then read the rounded copies alone, and `value` of a matrix is the memory of its
+// gradient, which is free between steps: whoever reads values there has gathered them before.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -33,7 +39,8 @@ struct ParamSpec {
   int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
   bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
   InitSpec init = {};
-  bool decay = false;  // whether weight decay applies (matrices yes; biases and norms no)
+  bool decay = false;   // whether weight decay applies (matrices yes; biases and norms no)
+  bool matrix = false;  // a matrix or vocabulary table, of which layers read copies; all others are read in f32
 };
 
 struct Param {  // a layer's handle
@@ -55,6 +62,20 @@ struct ParamRange {
   bool has_property = false;               // their common property
 };
 
+// A flat f32 buffer laid out like the parameters, as one tensor [numel] or as two.
+struct ParamBuffer {
+  ParamBuffer(const Tensor& flat) : matrices(flat) {}  // NOLINT(google-explicit-constructor): both in one
+  ParamBuffer(const Tensor& matrices, const Tensor& vectors) : matrices(matrices), vectors(vectors) {}
+  int64_t numel() const { return matrices.numel() + vectors.numel(); }
+  Tensor part(int64_t begin, int64_t count) const {
+    const int64_t first = matrices.numel();
+    return begin < first ? matrices.slice_rows(begin, count) : vectors.slice_rows(begin - first, count);
+  }
+  Tensor of(const Param& p) const { return part(p.offset, p.numel()); }
+
+  Tensor matrices, vectors;
+};
+
 class ParamStore {
  public:
   // `compute`: f32, or bf16 or f16 for mixed precision.
@@ -64,7 +85,10 @@ class ParamStore {
   const Param* declare(ParamSpec spec);  // before allocate(); an Error for a duplicate name or an indivisible split
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
   void require_memory() const;                       // an Error if the host cannot hold values and gradients
-  void allocate();                                   // makes the flat buffers; call once, after all declarations
+  // Fixes the offsets, once, after all declarations. The matrices are padded so that each of `shards` ranks can own an
+  // equal part.
+  void lay_out(int shards = 1);
+  void allocate(int shards = 1);  // lays out, and makes the flat buffers
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                        // updates all copies after values were written
   void refresh(Context& ctx, const ParamRange& written) const;  // after the rounded copies were written, too
@@ -73,17 +97,27 @@ class ParamStore {
   const Param* find(const std::string& name) const;  // nullptr if there is none
   template <typename Property>
   std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
-  Tensor values() const { return values_.tensor({numel_}); }
-  Tensor grads() const { return grads_.tensor({numel_}); }
+  Tensor values() const {                                              // where they are not divided
+    assert(!divided_);
+    return values_.tensor({numel()});
+  }
+  ParamBuffer value_buffer() const {
+    return divided_ ? ParamBuffer(grads().slice_rows(0, matrix_numel_), values_.tensor({vector_numel_}))
+                    : ParamBuffer(values());
+  }
+  Tensor grads() const { return grads_.tensor({numel()}); }
   Tensor rounded() const {  // the flat rounded copy, or empty
-    return mixed() ? rounded_.tensor({numel_}, compute_) : Tensor{};
+    return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
   }
   DType compute_dtype() const { return compute_; }
   bool mixed() const { return compute_ != DType::f32; }
   Device device() const { return device_; }
-  size_t copies_bytes() const;              // memory of the rounded and packed copies
-  int64_t numel() const { return numel_; }  // of this rank, padding included; the offset of the next declaration
-  int64_t global_numel() const;             // of the whole model, each parameter once
+  bool divided() const { return divided_; }  // whether f32 values of matrices are in the gradients' memory
+  size_t copies_bytes() const;               // memory of the rounded and packed copies
+  int64_t numel() const { return matrix_numel_ + vector_numel_; }  // of this rank, padding included
+  int64_t matrix_numel() const { return matrix_numel_; }           // of the matrices: the offset of the next one
+  int64_t vector_numel() const { return vector_numel_; }
+  int64_t global_numel() const;  // of the whole model, each parameter once
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
@@ -96,19 +130,23 @@ class ParamStore {
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_;
-  int64_t numel_ = 0, packed_numel_ = 0;
+  int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0;
+  bool laid_out_ = false, divided_ = false;
 };
 
 template <typename Property>
 std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   std::vector<ParamRange> all;
-  for (size_t i = 0; i < params_.size(); ++i) {
-    const Param& p = params_[i];
-    const bool has = has_property(p);
-    if (all.empty() || all.back().has_property != has || device_ == Device::cpu)
-      all.push_back({.begin = p.offset, .first_param = i, .has_property = has});
-    all.back().end = p.offset + p.numel();
-    all.back().last_param = i + 1;
+  for (const bool matrices : {true, false}) {  // in the order of their memory
+    for (size_t i = 0; i < params_.size(); ++i) {
+      const Param& p = params_[i];
+      if (p.spec.matrix != matrices) continue;
+      const bool has = has_property(p);
+      if (all.empty() || all.back().has_property != has || device_ == Device::cpu)
+        all.push_back({.begin = p.offset, .first_param = i, .has_property = has});
+      all.back().end = p.offset + p.numel();
+      all.back().last_param = i + 1;
+    }
   }
   return all;
 }

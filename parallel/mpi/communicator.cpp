@@ -2,14 +2,15 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "parallel/collective.h"
 #include "parallel/mpi/check.h"
+#include "parallel/mpi/gathering.h"
 #include "parallel/mpi/reduction.h"
 #include "parallel/mpi/session.h"
 #include "tensor/error.h"
@@ -17,30 +18,32 @@
 namespace weft {
 namespace {
 
-using Reductions = std::vector<std::unique_ptr<Reduction>>;
+template <typename Operation>
+using Idle = std::vector<std::unique_ptr<Operation>>;
 
+template <typename Operation>  // Reduction or Gathering
 class MpiWork : public PendingWork {
  public:
-  MpiWork(const Group& group, std::unique_ptr<Reduction> reduction, Reductions& idle)
-      : group_(group), reduction_(std::move(reduction)), idle_(idle) {}
+  MpiWork(const Group& group, std::unique_ptr<Operation> operation, Idle<Operation>& idle)
+      : group_(group), operation_(std::move(operation)), idle_(idle) {}
   ~MpiWork() override {
     // Abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
-    if (reduction_) static_cast<void>(reduction_.release());
+    if (operation_) static_cast<void>(operation_.release());
   }
   void poll() override {
-    if (reduction_ && reduction_->advance(/*block=*/false)) idle_.push_back(std::move(reduction_));
+    if (operation_ && operation_->advance(/*block=*/false)) idle_.push_back(std::move(operation_));
   }
   void wait() override {
-    if (!reduction_) return;
-    const auto waiting = group_.wait(reduction_->name(), reduction_->bytes());
-    reduction_->advance(/*block=*/true);
-    idle_.push_back(std::move(reduction_));
+    if (!operation_) return;
+    const auto waiting = group_.wait(operation_->name(), operation_->bytes());
+    operation_->advance(/*block=*/true);
+    idle_.push_back(std::move(operation_));
   }
 
  private:
   const Group& group_;
-  std::unique_ptr<Reduction> reduction_;  // empty when done
-  Reductions& idle_;
+  std::unique_ptr<Operation> operation_;  // empty when done
+  Idle<Operation>& idle_;
 };
 
 class MpiCommunicator : public Communicator {
@@ -60,26 +63,36 @@ class MpiCommunicator : public Communicator {
     return started_all_reduce(x, ReduceOp::sum);
   }
 
-  void reduce_scatter(const Tensor& x, const Tensor& y) override {
+  void reduce_scatter(const Tensor& x, const Tensor& y) override { start_reduce_scatter(x, y)->wait(); }
+
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
     check_gather(y, x, size());
-    std::unique_ptr<Reduction> reduction = take(idle_, [&] { return std::make_unique<Reduction>(group_); });
-    reduction->start_reduce_scatter(x, y);
-    MpiWork(group_, std::move(reduction), idle_).wait();
+    return start(sums_in_levels(x), [&](Reduction& reduction) { reduction.start_reduce_scatter(x, y); });
   }
 
   void all_gather(const Tensor& x, const Tensor& y) override {
     check_gather(x, y, size());
     if (y.numel() <= group_.limits.message) return gather_at_once(x, y.data);
-    const auto waiting = group_.wait("all_gather", y.bytes());
-    Transfers transfers;
-    const int tag = group_.next_tag();
-    std::memcpy(at(y, rank() * x.numel()), x.data, x.bytes());
-    for (int i = 1; i < size(); ++i) {
-      const int peer = (rank() + i) % size();
-      transfers.receive(group_, at(y, peer * x.numel()), x.numel(), x.dtype, peer, tag);
-    }
-    for (int i = 1; i < size(); ++i) transfers.send(group_, x.data, x.numel(), x.dtype, (rank() + i) % size(), tag);
-    transfers.finished(true);
+    start_all_gather(x, y)->wait();
+  }
+
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    check_gather(x, y, size());
+    find_hosts();
+    Idle<Gathering>& idle = hosts_ ? hosts_->gatherings : gatherings_;
+    std::unique_ptr<Gathering> gathering = take(idle, [&] {
+      return hosts_ ? std::make_unique<Gathering>(hosts_->own, hosts_->across, hosts_->order)
+                    : std::make_unique<Gathering>(group_);
+    });
+    gathering->start(x, y);
+    return std::make_unique<MpiWork<Gathering>>(group_, std::move(gathering), idle);
+  }
+
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    check_all_to_all(x, y, size());
+    std::unique_ptr<Gathering> exchange = take(gatherings_, [&] { return std::make_unique<Gathering>(group_); });
+    exchange->start_all_to_all(x, y);
+    return std::make_unique<MpiWork<Gathering>>(group_, std::move(exchange), gatherings_);
   }
 
   void broadcast(const Tensor& x, int root) override {
@@ -134,27 +147,35 @@ class MpiCommunicator : public Communicator {
     reduce_in_rank_order(op, x.dtype, parts_, x.numel(), x.data);
   }
 
-  // 16-bit values are rounded once, so they are summed at once.
   std::unique_ptr<PendingWork> started_all_reduce(const Tensor& x, ReduceOp op) {
+    return start(sums_in_levels(x), [&](Reduction& reduction) { reduction.start_all_reduce(x, op); });
+  }
+
+  bool sums_in_levels(const Tensor& x) {
     find_hosts();
-    const bool in_levels = hosts_ && size_of(x.dtype) > sizeof(uint16_t);
-    Reductions& idle = in_levels ? hosts_->idle : idle_;
+    return hosts_ && size_of(x.dtype) > sizeof(uint16_t);  // 16-bit values are rounded once, so they are summed at once
+  }
+
+  template <typename Begin>
+  std::unique_ptr<PendingWork> start(bool in_levels, const Begin& begin) {
+    Idle<Reduction>& idle = in_levels ? hosts_->reductions : reductions_;
     std::unique_ptr<Reduction> reduction = take(idle, [&] {
-      return in_levels ? std::make_unique<Reduction>(hosts_->own, hosts_->across) : std::make_unique<Reduction>(group_);
+      return in_levels ? std::make_unique<Reduction>(hosts_->own, hosts_->across, hosts_->order)
+                       : std::make_unique<Reduction>(group_);
     });
-    reduction->start_all_reduce(x, op);
-    return std::make_unique<MpiWork>(group_, std::move(reduction), idle);
+    begin(*reduction);
+    return std::make_unique<MpiWork<Reduction>>(group_, std::move(reduction), idle);
   }
 
-  template <typename Make>
-  static std::unique_ptr<Reduction> take(Reductions& idle, Make make) {
+  template <typename Operation, typename Make>
+  static std::unique_ptr<Operation> take(Idle<Operation>& idle, const Make& make) {
     if (idle.empty()) return make();
-    std::unique_ptr<Reduction> reduction = std::move(idle.back());
+    std::unique_ptr<Operation> operation = std::move(idle.back());
     idle.pop_back();
-    return reduction;
+    return operation;
   }
 
-  // At the first large all-reduce. Two levels need several hosts with equally many ranks, more than one.
+  // At the first large collective. Two levels need several hosts with equally many ranks, more than one.
   void find_hosts() {
     if (looked_for_hosts_) return;
     looked_for_hosts_ = true;
@@ -177,19 +198,30 @@ class MpiCommunicator : public Communicator {
     }
     check_mpi(MPI_Comm_split(group_.comm, place, rank(), &across), "MPI_Comm_split");
     hosts_.emplace(own, across, group_);
+    const std::array<int, 2> mine = {place, hosts_->across.rank};
+    std::vector<std::array<int, 2>> all(static_cast<size_t>(size()));
+    check_mpi(MPI_Allgather(mine.data(), 2, MPI_INT, all.data(), 2, MPI_INT, group_.comm), "MPI_Allgather");
+    hosts_->order.resize(all.size());
+    for (int r = 0; r < size(); ++r) {
+      const auto [at_place, host] = all[static_cast<size_t>(r)];
+      hosts_->order[static_cast<size_t>(at_place * hosts_->across.size + host)] = r;
+    }
   }
 
   struct Hosts {
     Hosts(MPI_Comm own, MPI_Comm across, const Group& all)
         : own(own, all.limits, all.watchdog), across(across, all.limits, all.watchdog) {}
-    Group own, across;  // the ranks of this host; those at this rank's place in each host
-    Reductions idle;
+    Group own, across;       // the ranks of this host; those at this rank's place in each host
+    std::vector<int> order;  // the ranks, by place and then by host
+    Idle<Reduction> reductions;
+    Idle<Gathering> gatherings;
   };
 
   Group group_;
   bool looked_for_hosts_ = false;
   std::optional<Hosts> hosts_;
-  Reductions idle_;
+  Idle<Reduction> reductions_;
+  Idle<Gathering> gatherings_;
   std::vector<std::byte> gathered_;
   std::vector<const void*> parts_;
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "parallel/mpi/group.h"
@@ -17,27 +18,32 @@ namespace weft {
 class Reduction {  // reusable, with its scratch memory
  public:
   explicit Reduction(Group& group) : group_(group) {}
-  // An all-reduce in two levels: among the ranks of a host, then, each rank with its chunk, across the hosts. A host
-  // then sends 2 (H - 1) / H times the tensor, whatever its number of ranks. Sums are added in the order of hosts.
-  Reduction(Group& of_host, Group& across) : group_(of_host), across_(std::make_unique<Reduction>(across)) {}
+  // In two levels: among the ranks of a host, then, each rank with its chunk, across the hosts. In an all-reduce a host
+  // then sends 2 (H - 1) / H times the tensor, whatever its number of ranks, and half of that in a reduce-scatter. Sums
+  // are added in the order of hosts. `order`: Hosts::order (communicator.cpp).
+  Reduction(Group& of_host, Group& across, std::span<const int> order)
+      : group_(of_host), across_(std::make_unique<Reduction>(across)), order_(order) {}
 
   void start_all_reduce(const Tensor& x, ReduceOp op) { start_all_reduce(x, op, group_.next_tag()); }
-  void start_reduce_scatter(const Tensor& x, const Tensor& y);
-  bool advance(bool block);  // whether it is finished
+  void start_reduce_scatter(const Tensor& x, const Tensor& y);  // y may be this rank's place in x
+  bool advance(bool block);                                     // whether it is finished
   const char* name() const { return gathers_ ? "all_reduce" : "reduce_scatter"; }
   size_t bytes() const { return x_.bytes(); }
 
  private:
   // Both levels have the tag of the start: ranks come to the second one in different orders.
   void start_all_reduce(const Tensor& x, ReduceOp op, int tag);
+  void start_reduce_scatter(const Tensor& x, const Tensor& y, int tag);
+  void exchange_in_host();
   template <typename ChunkOf>
   void exchange(const Tensor& x, ReduceOp op, int tag, ChunkOf chunk);
   void hand_round();
 
   Group& group_;
   std::unique_ptr<Reduction> across_;
+  std::span<const int> order_;
   Transfers transfers_;
-  Tensor x_;
+  Tensor x_, y_;  // y_: of a reduce-scatter
   ReduceOp op_ = ReduceOp::sum;
   void* out_ = nullptr;  // destination of my chunk's sum
   int64_t own_count_ = 0;

@@ -84,6 +84,36 @@ auto reduction(const Tensor& x, ncclRedOp_t op, ncclComm_t comm) {
   };
 }
 
+auto gathering(const Tensor& x, const Tensor& y, ncclComm_t comm) {
+  return [x, y, comm](cudaStream_t stream) {
+    return ncclAllGather(x.data, y.data, static_cast<size_t>(x.numel()), nccl_type(x.dtype), comm, stream);
+  };
+}
+
+auto scattering(const Tensor& x, const Tensor& y, ncclComm_t comm) {
+  return [x, y, comm](cudaStream_t stream) {
+    const auto count = static_cast<size_t>(y.numel());
+    return ncclReduceScatter(x.data, y.data, count, nccl_type(x.dtype), ncclSum, comm, stream);
+  };
+}
+
+// NCCL has a call of its own for it only since 2.28.
+auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
+  return [x, y, size, comm](cudaStream_t stream) {
+    const auto count = static_cast<size_t>(x.numel() / size);
+    const size_t bytes = count * size_of(x.dtype);
+    ncclResult_t result = ncclGroupStart();
+    for (int peer = 0; peer < size && result == ncclSuccess; ++peer) {
+      const size_t at = static_cast<size_t>(peer) * bytes;
+      result = ncclSend(static_cast<const std::byte*>(x.data) + at, count, nccl_type(x.dtype), peer, comm, stream);
+      if (result == ncclSuccess)
+        result = ncclRecv(static_cast<std::byte*>(y.data) + at, count, nccl_type(y.dtype), peer, comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess ? ended : result;
+  };
+}
+
 class DoneWork final : public PendingWork {
  public:
   void poll() override {}
@@ -140,9 +170,7 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.start_all_reduce(x);
     check_tensor(x, Device::cuda);
     if (!travels(x)) return std::make_unique<DoneWork>();
-    auto work = std::make_unique<NcclWork>(stream_);
-    stream_->run(collective("start_all_reduce", x), comm_, reduction(x, ncclSum, comm_), work->done());
-    return work;
+    return start("start_all_reduce", x, reduction(x, ncclSum, comm_));
   }
 
   void all_gather(const Tensor& x, const Tensor& y) override {
@@ -150,9 +178,21 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.all_gather(x, y);
     check_parts(x, y, size());
     if (!travels(x)) return copy(x, y);
-    run("all_gather", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
-      return ncclAllGather(x.data, y.data, static_cast<size_t>(x.numel()), type, comm_, stream);
-    });
+    run("all_gather", x, gathering(x, y, comm_));
+  }
+
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.start_all_gather(x, y);
+    check_parts(x, y, size());
+    return travels(x) ? start("start_all_gather", x, gathering(x, y, comm_)) : copied(x, y);
+  }
+
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.start_reduce_scatter(x, y);
+    check_parts(y, x, size());
+    return travels(y) ? start("start_reduce_scatter", x, scattering(x, y, comm_)) : copied(x, y);
   }
 
   void reduce_scatter(const Tensor& x, const Tensor& y) override {
@@ -160,9 +200,15 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.reduce_scatter(x, y);
     check_parts(y, x, size());
     if (!travels(y)) return copy(x, y);
-    run("reduce_scatter", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
-      return ncclReduceScatter(x.data, y.data, static_cast<size_t>(y.numel()), type, ncclSum, comm_, stream);
-    });
+    run("reduce_scatter", x, scattering(x, y, comm_));
+  }
+
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    stream_->check();
+    if (x.device == Device::cpu) return host_.start_all_to_all(x, y);
+    check_parts(x, y, 1);
+    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all has equal parts");
+    return travels(x) ? start("start_all_to_all", x, exchange(x, y, size(), comm_)) : copied(x, y);
   }
 
   void broadcast(const Tensor& x, int root) override {
@@ -200,6 +246,13 @@ class NcclCommunicator final : public Communicator {
   }
 
   template <typename Enqueue>
+  std::unique_ptr<PendingWork> start(const char* name, const Tensor& x, const Enqueue& enqueue) {
+    auto work = std::make_unique<NcclWork>(stream_);
+    stream_->run(collective(name, x), comm_, enqueue, work->done());
+    return work;
+  }
+
+  template <typename Enqueue>
   void run(const char* name, const Tensor& x, const Enqueue& enqueue) {
     stream_->run(collective(name, x), comm_, enqueue, done_);
     stream_->join(done_);
@@ -209,6 +262,11 @@ class NcclCommunicator final : public Communicator {
     if (from.numel() == 0 || from.data == to.data) return;
     check(cudaMemcpyAsync(to.data, from.data, from.bytes(), cudaMemcpyDeviceToDevice, stream_->computation()),
           "cudaMemcpyAsync");
+  }
+
+  std::unique_ptr<PendingWork> copied(const Tensor& from, const Tensor& to) const {
+    copy(from, to);
+    return std::make_unique<DoneWork>();
   }
 
   std::shared_ptr<CommunicationStream> stream_;

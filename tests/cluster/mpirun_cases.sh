@@ -1,6 +1,6 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_bytes mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
+cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_latencies mpirun_slow_network mpirun_network_lost mpirun_network_back
   mpirun_stopped_rank mpirun_killed_rank)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -16,14 +16,17 @@ train() {
 train_four() { train node1:2,node2:2 run --parallel.tp=2 "$@"; }
 
 mpirun_equal() {
-  local grid ranks tp
+  local grid ranks tp zero
   for grid in 2x1 1x2 2x2; do
     tp=${grid#*x} ranks=$((${grid%x*} * tp))
-    expect 0 train node1:$ranks "one-$grid" --parallel.tp="$tp"
-    expect 0 train "node1:$((ranks / 2)),node2:$((ranks / 2))" "two-$grid" --parallel.tp="$tp"
-    check "$grid" same "$(model "one-$grid")" "$(model "two-$grid")"
+    for zero in 0 1; do
+      expect 0 train node1:$ranks "one-$grid-$zero" --parallel.tp="$tp" --parallel.zero=$zero
+      expect 0 train "node1:$((ranks / 2)),node2:$((ranks / 2))" "two-$grid-$zero" --parallel.tp="$tp" \
+        --parallel.zero=$zero
+      check "$grid" same "$(model "one-$grid-$zero")" "$(model "two-$grid-$zero")"
+    done
   done
-  seen "2x1, 1x2, 2x2: weights bit-equal to those of one host"
+  seen "2x1, 1x2, 2x2, with parallel.zero 0 and 1: weights bit-equal to those of one host"
 }
 
 sent() { on node1 awk '$1 == "eth0:" { print $10 }' /proc/net/dev; }
@@ -33,15 +36,20 @@ mpirun_bytes() {
   for ranks in 1 2 4; do
     for steps in 20 60; do
       start=$(sent)
-      expect 0 train "node1:$ranks,node2:$ranks" "bytes-$ranks-$steps" --train.steps=$steps
+      expect 0 train "node1:$ranks,node2:$ranks" "bytes-$ranks-$steps" --train.steps=$steps "$@"
       before=$bytes bytes=$(($(sent) - start))
     done
     ratios+=" $(awk -v bytes=$((bytes - before)) -v gradients="$(stat -c %s "$(model "bytes-$ranks-60")")" \
       'BEGIN { printf "%.2f", bytes / 40 / gradients }')"
   done
-  seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step"
+  seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step${1:+ ($*)}"
   check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' \
     <<<"$ratios"
+}
+# Gradients are reduce-scattered, and the weights come back.
+mpirun_bytes_zero() {
+  local options=("${options[@]/width=16/width=64}")
+  mpirun_bytes --parallel.zero=1
 }
 
 # How many latencies of the network a step waits for, with gradients of 1.2 MB.

@@ -51,7 +51,7 @@ TEST(DeviceMesh, SumsGradientsInBuckets) {
     Context& ctx = mesh.context();
     const Buffer buffer(kNumel * sizeof(float), ctx.device());
     const Tensor grads = buffer.tensor({kNumel});
-    GradSync sync(mesh.dp(), grads, /*bucket_elements=*/100);
+    GradSync sync(ctx, mesh.dp(), grads, Shard(kNumel, 0, 1, /*bucket=*/100));
     for (int step = 0; step < 2; ++step) {
       put<float>(ctx, inputs<float>(mesh.dp().rank(), kNumel, step), grads);
       sync.begin();

@@ -224,6 +224,56 @@ inline void started_all_reduces_overlap(Communicator& group) {
   }
 }
 
+// As a sharded optimizer does: sums of the own part, in place, and then all parts, all in progress at once.
+inline void started_scatters_and_gathers_work_in_place(Communicator& group) {
+  const int64_t size = group.size();
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    std::vector<std::vector<float>> x;
+    std::vector<std::unique_ptr<PendingWork>> pending;
+    const auto whole = [&](std::vector<float>& one) {
+      return Tensor(one.data(), {size, static_cast<int64_t>(one.size()) / size});
+    };
+    const auto own = [&](std::vector<float>& one) {
+      return whole(one).slice_rows(group.rank(), 1).with_shape({static_cast<int64_t>(one.size()) / size});
+    };
+    const auto finish = [&] {
+      for (const auto& work : pending) work->poll();
+      for (const auto& work : pending) work->wait();
+      pending.clear();
+    };
+    for (const int64_t n : kLengths) x.push_back(inputs<float>(group.rank(), n * size));
+    for (std::vector<float>& one : x) pending.push_back(group.start_reduce_scatter(whole(one), own(one)));
+    finish();
+    for (std::vector<float>& one : x) {
+      const Tensor sum = own(one);
+      const auto* begin = static_cast<const float*>(sum.data);
+      expect_sum(std::vector<float>(begin, begin + sum.numel()), group.size(), group.rank() * sum.numel(),
+                 "start_reduce_scatter");
+    }
+    for (std::vector<float>& one : x) pending.push_back(group.start_all_gather(own(one), whole(one)));
+    finish();
+    for (const std::vector<float>& one : x) expect_sum(one, group.size(), 0, "start_all_gather");
+  }
+}
+
+inline void all_to_all_transposes_the_parts(Communicator& group) {
+  const int64_t size = group.size();
+  std::vector<std::vector<float>> x, y;
+  std::vector<std::unique_ptr<PendingWork>> pending;
+  for (const int64_t n : kLengths) x.push_back(inputs<float>(group.rank(), n * size)), y.emplace_back(n * size);
+  for (size_t i = 0; i < x.size(); ++i) pending.push_back(group.start_all_to_all(view(x[i]), view(y[i])));
+  for (const auto& work : pending) work->poll();
+  for (const auto& work : pending) work->wait();
+  for (size_t i = 0; i < x.size(); ++i) {
+    std::vector<float> wanted;
+    for (int r = 0; r < group.size(); ++r) {
+      const std::vector<float> part = inputs<float>(r, kLengths[i], group.rank() * kLengths[i]);
+      wanted.insert(wanted.end(), part.begin(), part.end());
+    }
+    expect_bits(y[i], wanted, fmt::format("all_to_all of {}", kLengths[i]));
+  }
+}
+
 inline void split_orders_by_key(Communicator& group) {
   const int rank = group.rank(), size = group.size();
   const auto reversed = group.split(0, -rank);
@@ -316,6 +366,8 @@ inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"ReduceScatterSumsEachRanksPart", reduce_scatter_sums_each_ranks_part},
     {"BroadcastReachesAllFromAnyRoot", broadcast_reaches_all_from_any_root},
     {"StartedAllReducesOverlap", started_all_reduces_overlap},
+    {"StartedScattersAndGathersWorkInPlace", started_scatters_and_gathers_work_in_place},
+    {"AllToAllTransposesTheParts", all_to_all_transposes_the_parts},
     {"SplitOrdersByKey", split_orders_by_key},
     {"RanksOfOneHostStayTogether", ranks_of_one_host_stay_together},
     {"HostValuesAndStrings", host_values_and_strings},

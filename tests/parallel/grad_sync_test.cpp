@@ -15,43 +15,88 @@ using testing::view;
 
 constexpr int64_t kNumel = 1003;
 
+Shard whole(int64_t numel, int64_t bucket) { return Shard(numel, 0, 1, bucket); }
+
 class GradSyncBuckets : public ::testing::TestWithParam<int64_t> {};
 
+// The backward pass completes gradients from the last matrix to the first; vectors, behind them, with wait().
+void complete_in_backward_order(GradSync& sync, std::vector<float>& grads, const std::vector<float>& complete,
+                                int64_t num_matrices) {
+  std::copy(complete.begin() + num_matrices, complete.end(), grads.begin() + num_matrices);
+  int64_t last = num_matrices;
+  for (const int64_t first : {950, 500, 496, 0}) {
+    std::copy(complete.begin() + first, complete.begin() + last, grads.begin() + first);
+    sync.ready(first);
+    last = first;
+  }
+  sync.wait();
+}
+
 TEST_P(GradSyncBuckets, EqualThePlainSumInEveryStep) {
-  run_thread_ranks(3, [](Communicator& dp) {
+  for (const int64_t num_matrices : {kNumel, kNumel - 3})
+    run_thread_ranks(3, [&](Communicator& dp) {
+      Context ctx(Device::cpu);
+      std::vector<float> grads(kNumel);
+      GradSync sync(ctx, dp, view(grads), whole(num_matrices, GetParam()));
+      for (int step = 0; step < 2; ++step) {
+        sync.begin();
+        std::fill(grads.begin(), grads.end(), -1.0f);
+        complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel, step), num_matrices);
+        testing::expect_bits(grads, rank_order_sum<float>(dp.size(), kNumel, step), "gradients");
+      }
+    });
+}
+
+TEST_P(GradSyncBuckets, ScatterTheSumsOfTheMatricesToTheirOwners) {
+  constexpr int64_t kMatrices = 960, kRanks = 3;
+  run_thread_ranks(kRanks, [](Communicator& dp) {
+    Context ctx(Device::cpu);
     std::vector<float> grads(kNumel);
-    GradSync sync(dp, view(grads), GetParam());
+    const std::vector<float> sum = rank_order_sum<float>(kRanks, kNumel);
+    const Shard shard(kMatrices, dp.rank(), kRanks, GetParam());
+    GradSync sync(ctx, dp, view(grads), shard);
+    sync.begin();
+    complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel), kMatrices);
+    const auto expect_sums = [&](const Chunk& c) {
+      testing::expect_bits(std::vector<float>(&grads[c.begin], &grads[c.begin] + c.count),
+                           std::vector<float>(&sum[c.begin], &sum[c.begin] + c.count), "gradients");
+    };
+    for (const Chunk& bucket : shard.buckets()) expect_sums(shard.own(bucket));
+    expect_sums({kMatrices, kNumel - kMatrices});
+  });
+}
+
+// Of each part the values that bf16 has, added in f32 and in rank order.
+TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
+  constexpr int64_t kMatrices = 960;
+  constexpr int kRanks = 3;
+  run_thread_ranks(kRanks, [](Communicator& dp) {
+    Context ctx(Device::cpu);
+    std::vector<float> grads(kNumel), sum(kMatrices);
+    for (int rank = 0; rank < kRanks; ++rank)
+      for (int64_t i = 0; i < kMatrices; ++i)
+        sum[static_cast<size_t>(i)] += to_float(from_float<BFloat16>(testing::input<float>(rank, i)));
+    const Shard shard(kMatrices, dp.rank(), kRanks, GetParam());
+    GradSync sync(ctx, dp, view(grads), shard, DType::bf16);
     for (int step = 0; step < 2; ++step) {
       sync.begin();
-      std::fill(grads.begin(), grads.end(), -1.0f);
-      const std::vector<float> complete = inputs<float>(dp.rank(), kNumel, step);
-      for (const int64_t first : {1000, 990, 500, 496, 0}) {  // the backward pass, from the last parameter to the first
-        const int64_t last = first == 1000  ? kNumel
-                             : first == 990 ? 1000
-                             : first == 500 ? 990
-                             : first == 496 ? 500
-                                            : 496;
-        std::copy(complete.begin() + first, complete.begin() + last, grads.begin() + first);
-        sync.ready(first);
+      complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel), kMatrices);
+      for (const Chunk& bucket : shard.buckets()) {
+        const Chunk own = shard.own(bucket);
+        testing::expect_bits(std::vector<float>(&grads[own.begin], &grads[own.begin] + own.count),
+                             std::vector<float>(&sum[own.begin], &sum[own.begin] + own.count), "gradients");
       }
-      sync.wait();
-      testing::expect_bits(grads, rank_order_sum<float>(dp.size(), kNumel, step), "gradients");
     }
   });
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GradSyncBuckets, ::testing::Values(1, 7, 100, 1002, 1003, 4096));
 
-TEST(GradSync, BucketsKeepEachRanksPartFromShrinking) {
-  EXPECT_EQ(bucket_elements(2), 4 << 20);
-  EXPECT_EQ(bucket_elements(64), 4 << 20);
-  EXPECT_EQ(bucket_elements(1024), 1024 * (256 << 10) / 4);
-}
-
 TEST(GradSync, WaitSendsWhatWasNeverReported) {
   run_thread_ranks(2, [](Communicator& dp) {
+    Context ctx(Device::cpu);
     std::vector<float> grads = inputs<float>(dp.rank(), kNumel);
-    GradSync sync(dp, view(grads), 64);
+    GradSync sync(ctx, dp, view(grads), whole(kNumel, 64));
     sync.begin();
     sync.ready(900);
     sync.wait();
@@ -61,8 +106,9 @@ TEST(GradSync, WaitSendsWhatWasNeverReported) {
 
 TEST(GradSync, AGroupOfOneKeepsItsGradients) {
   const auto dp = make_single_communicator();
+  Context ctx(Device::cpu);
   std::vector<float> grads = inputs<float>(0, kNumel);
-  GradSync sync(*dp, view(grads), 64);
+  GradSync sync(ctx, *dp, view(grads), whole(kNumel, 64));
   sync.begin();
   sync.ready(0);
   sync.wait();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,26 @@ class OnDevice final : public Communicator {
     copy.copy_back();
   }
   std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
-    return std::make_unique<Work>(inner_, std::make_unique<DeviceCopy>(ctx_, x));
+    auto work = std::make_unique<Work>();
+    work->x.emplace(ctx_, x);
+    work->inner = inner_.start_all_reduce(work->x->tensor());
+    return work;
+  }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    auto work = std::make_unique<Work>();
+    work->x.emplace(ctx_, y);
+    const Tensor to = work->x->tensor();
+    if (!is_place(x, y)) work->y.emplace(ctx_, x);
+    work->inner = inner_.start_all_gather(work->y ? work->y->tensor() : place_of(x, to), to);
+    return work;
+  }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    auto work = std::make_unique<Work>();
+    work->x.emplace(ctx_, x);
+    const Tensor from = work->x->tensor();
+    if (!is_place(y, x)) work->y.emplace(ctx_, y);
+    work->inner = inner_.start_reduce_scatter(from, work->y ? work->y->tensor() : place_of(y, from));
+    return work;
   }
   void all_gather(const Tensor& x, const Tensor& y) override {
     const DeviceCopy from(ctx_, x), to(ctx_, y);
@@ -58,6 +78,12 @@ class OnDevice final : public Communicator {
     from.copy_back();
     to.copy_back();
   }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    auto work = std::make_unique<Work>();
+    work->x.emplace(ctx_, x), work->y.emplace(ctx_, y);
+    work->inner = inner_.start_all_to_all(work->x->tensor(), work->y->tensor());
+    return work;
+  }
   void broadcast(const Tensor& x, int root) override {
     const DeviceCopy copy(ctx_, x);
     inner_.broadcast(copy.tensor(), root);
@@ -69,20 +95,25 @@ class OnDevice final : public Communicator {
   }
 
  private:
-  class Work final : public PendingWork {
-   public:
-    Work(Communicator& inner, std::unique_ptr<DeviceCopy> copy)
-        : copy_(std::move(copy)), inner_(inner.start_all_reduce(copy_->tensor())) {}
-    void poll() override { inner_->poll(); }
+  struct Work final : PendingWork {
+    void poll() override { inner->poll(); }
     void wait() override {
-      inner_->wait();
-      copy_->copy_back();
+      inner->wait();
+      x->copy_back();
+      if (y) y->copy_back();
     }
 
-   private:
-    std::unique_ptr<DeviceCopy> copy_;
-    std::unique_ptr<PendingWork> inner_;
+    std::optional<DeviceCopy> x, y;
+    std::unique_ptr<PendingWork> inner;
   };
+
+  // This rank's place in the whole tensor.
+  bool is_place(const Tensor& part, const Tensor& whole) const {
+    return part.data == static_cast<std::byte*>(whole.data) + static_cast<size_t>(rank()) * part.bytes();
+  }
+  Tensor place_of(const Tensor& part, const Tensor& whole) const {
+    return whole.slice_rows(rank(), 1).with_shape(part.shape);
+  }
 
   Context& ctx_;
   std::unique_ptr<Communicator> owned_;  // of a split group

@@ -14,17 +14,18 @@ OpTrace keeping_trace() { return {.calls = {}, .keeps_ops = true, .ops = {}}; }
 TEST(PlannedGroup, NotesTheBucketsOfGradients) {
   OpTrace trace = keeping_trace();
   const auto group = make_planned_group(4, &trace);
-  GradSync sync(*group, Tensor(nullptr, {1000}), /*bucket_elements=*/300);
+  Context dry(Device::cpu, /*dry_run=*/true);
+  GradSync sync(dry, *group, Tensor(nullptr, {1000}), Shard(900, 0, 1, /*bucket=*/300));
   sync.begin();
   sync.ready(500);
-  EXPECT_EQ(trace.ops.size(), 1u);  // 500 are ready, of which one bucket is full
+  EXPECT_EQ(trace.ops.size(), 1u);  // 400 matrix elements are ready, of which one bucket is full
   sync.wait();
   std::vector<double> bytes;
   for (const OpTrace::Op& op : trace.ops) {
     EXPECT_STREQ(op.name, kDpAllReduce);
     bytes.push_back(op.cost.bytes);
   }
-  EXPECT_EQ(bytes, (std::vector<double>{1200, 1200, 1200, 400}));
+  EXPECT_EQ(bytes, (std::vector<double>{1200, 400, 1200, 1200}));
 }
 
 TEST(PlannedGroup, IsRankZeroOfItsSize) {

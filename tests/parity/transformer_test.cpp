@@ -25,7 +25,7 @@ GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp) {
     SmallModel m(config, mesh.tp(), /*seed=*/1);
     put(m.ctx, weights, m.params);
     const DeviceGroup data_parallel(m.ctx, mesh.dp());
-    GradSync sync(*data_parallel, m.params.grads(), /*bucket_elements=*/256);
+    GradSync sync(m.ctx, *data_parallel, m.params.grads(), Shard(m.params.matrix_numel(), 0, 1, /*bucket=*/256));
     sync.begin();
     const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp));
     Pass p = m.pass(block.index, /*training=*/true, /*loss_scale=*/1 / tokens);

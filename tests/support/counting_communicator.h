@@ -33,6 +33,18 @@ class CountingCommunicator final : public Communicator {
   void reduce_scatter(const Tensor& x, const Tensor& y) override {
     count("reduce_scatter", x), inner_.reduce_scatter(x, y);
   }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
+    count("all_gather", x);
+    return inner_.start_all_gather(x, y);
+  }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) override {
+    count("reduce_scatter", x);
+    return inner_.start_reduce_scatter(x, y);
+  }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
+    count("all_to_all", x);
+    return inner_.start_all_to_all(x, y);
+  }
   void broadcast(const Tensor& x, int root) override { count("broadcast", x), inner_.broadcast(x, root); }
   void barrier() override { inner_.barrier(); }
   std::unique_ptr<Communicator> split(int color, int key) override {

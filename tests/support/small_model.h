@@ -127,7 +127,7 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
                               double smoothing, DType storage = DType::f32) {
   SmallModel m(config, mesh.tp(), kSmallModelSeed, /*arena_bytes=*/8 << 20, storage);
   const DeviceGroup dp(m.ctx, mesh.dp());
-  GradSync sync(*dp, m.params.grads(), /*bucket_elements=*/256);
+  GradSync sync(m.ctx, *dp, m.params.grads(), Shard(m.params.matrix_numel(), 0, 1, /*bucket=*/256));
   sync.begin();
   double tokens = 0;
   for (const Block& b : blocks) tokens += static_cast<double>(b.target_tokens());

@@ -41,6 +41,9 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   std::string from = "", to = "";
   Precision precision = Precision::f32;
   Device device = test_device();
+  int64_t zero = 0;
+  GradientType gradient_type = GradientType::f32;
+  double clip_norm = 1;
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -52,7 +55,8 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
   Trained result;
   run_thread_ranks(part.dp * part.tp, [&](Communicator& world) {
     RunConfig config = run_config(corpus);
-    config.parallel = {.dp = part.dp, .tp = part.tp};
+    config.parallel = {.dp = part.dp, .tp = part.tp, .zero = part.zero, .gradient_type = part.gradient_type};
+    config.optimizer.clip_norm = part.clip_norm;
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
@@ -63,6 +67,8 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
     trainer.snapshot(state);
     if (!part.to.empty()) save(trainer, part.to, state);
+    trainer.gather_weights();
+    if (const FlatState values = trainer.states().front(); values.gather) values.gather();
     auto params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = {std::move(losses), std::move(params)};
   });

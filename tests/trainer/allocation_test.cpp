@@ -5,6 +5,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/memory_plan.h"
+#include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/run/validation.h"
 #include "trainer/trainer.h"
@@ -62,6 +63,29 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   trainer.step();
   validation.run(1, [] { return false; });
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
+}
+
+TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
+  const TextCorpus corpus(/*num_pairs=*/40);
+  constexpr int kRanks = 3;
+  RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
+  c.parallel = {.dp = kRanks, .zero = 1};
+  run_thread_ranks(kRanks, [&](Communicator& world) {
+    const Mesh mesh(world, c.parallel, test_rank(world));
+    const MemoryPlan plan = plan_tensors(c, TensorParallel(mesh.tp()), mesh.device());
+    const Replica replica(c, mesh, storage_of(GetParam()), longest_row(c.batch));
+    const ParamStore& params = replica.params();
+    const Optimizer optimizer(params, c.optimizer, Shard(params.matrix_numel(), world.rank(), kRanks));
+    const auto bytes = [&](int64_t n) {
+      return Buffer::footprint(static_cast<size_t>(n) * sizeof(float), mesh.device());
+    };
+    const size_t whole = bytes(params.numel());
+    const size_t values = params.divided() ? bytes(optimizer.master().numel()) + bytes(params.vector_numel()) : whole;
+    EXPECT_EQ(plan.moments, 2 * bytes(optimizer.first_moment().numel()));
+    EXPECT_EQ(plan.parameters, values + replica.model().positions_bytes());
+    EXPECT_EQ(plan.less_by_shards, 3 * whole - values - plan.moments);
+    EXPECT_GT(plan.less_by_shards, whole);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPrecision, Allocations,

@@ -120,6 +120,10 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
   state_text = readers.broadcast_string(state_text, /*root=*/0);
 
   std::vector<float> global;
+  const FlatState* unfinished = nullptr;
+  const auto take = [](const FlatState& state) {
+    if (state.take) state.take();
+  };
   std::exception_ptr error;  // thrown at the end: the other ranks take part until then
   for (const auto& [kind, wanted] : layout)
     for (const auto& [name, source] : wanted) {
@@ -130,8 +134,11 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
         error = std::current_exception();
       }
       readers.broadcast(Tensor(global.data(), {source.param->spec.shape.numel()}), /*root=*/0);
+      if (unfinished != nullptr && unfinished != source.state) take(*unfinished);
+      unfinished = source.state;
       put_slice(ctx, source, global.data());
     }
+  if (unfinished != nullptr) take(*unfinished);
   agree(readers, error);
   return parse_strict_json(state_text, folder + "/" + kStateFile, ErrorKind::checkpoint);
 }

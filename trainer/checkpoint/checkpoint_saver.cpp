@@ -76,7 +76,7 @@ void CheckpointSaver::start(Context& ctx, const std::string& root, int64_t step,
   std::vector<CheckpointFile> group_files;  // of this tp group, whose ranks gather them
   for (const CheckpointFile& file : files)
     if (file.writer / mesh_.tp().size() == mesh_.dp().rank()) group_files.push_back(file);
-  auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files);
+  auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files, buffers);
   all_or_none(world, [&] {
     if (!world.is_main_rank()) return;
     add_small_files(*own, state, extras);

@@ -39,11 +39,11 @@ std::vector<CheckpointFile> cut(const TensorSources& tensors, int64_t load, int6
 FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers) {
   FileLayout layout;
   for (const FlatState& buffer : buffers) {
-    const bool fits = buffer.flat.numel() == params.numel() && buffer.flat.device == ctx.device();
+    const bool fits = buffer.flat.numel() == params.numel() && buffer.flat.matrices.device == ctx.device();
     require(fits, ErrorKind::internal,
             "a checkpoint's buffer is laid out like the parameters, on the context's device");
     for (const Param& param : params.params()) {
-      const TensorSource source{&param, buffer.flat.slice_rows(param.offset, param.numel())};
+      const TensorSource source{&param, buffer.flat.of(param), &buffer};
       const bool added = layout[buffer.kind].emplace(buffer.prefix + param.spec.name, source).second;
       require(added, ErrorKind::internal, "two tensors of one name in a checkpoint");
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,22 +13,26 @@
 namespace weft {
 
 // A flat buffer laid out like ParamStore's values, on any device. In its file each tensor is called
-// prefix + parameter name.
+// prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(), and until
+// the next state's: all ranks of the dp group call it together. What is written there counts after take().
 struct FlatState {
   std::string kind;    // "model" or "optimizer"
   std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
-  Tensor flat;
+  ParamBuffer flat;
+  std::function<void()> gather = {}, take = {};  // empty: not sharded
 };
 
 struct TensorSource {  // where this rank has its slice of a stored tensor
   const Param* param;
   Tensor local;  // [n] of the buffer
+  const FlatState* state;
 };
 
 using TensorSources = std::map<std::string, TensorSource>;  // by name, which is their order in a file
 using FileLayout = std::map<std::string, TensorSources>;    // by kind
 
-// An Error of kind internal if a buffer is not laid out like the parameters, or two tensors have one name.
+// `buffers` outlive it. An Error of kind internal if one is not laid out like the parameters, or two tensors have one
+// name.
 FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers);
 
 std::vector<int64_t> dims_of(const Shape& shape);

@@ -15,7 +15,7 @@ namespace weft {
 // Writes atomically; an existing file is replaced.
 void write_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
-// The values of `params`, which need not be allocated, laid out like their flat buffer.
+// The values of `params`, laid out like their flat buffer, which need not be allocated.
 //
 // A file that does not hold exactly this model (a tensor missing, too many, of another shape or type, not
 // finite; tied names with different values; a bias that the model lacks and that is not zero) is an Error of

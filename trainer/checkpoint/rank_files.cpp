@@ -48,23 +48,29 @@ class SliceGatherer {
 
 }  // namespace
 
-RankFiles::RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files) {
+RankFiles::RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files,
+                     const std::vector<FlatState>& states) {
   SliceGatherer gatherer(ctx, tp);
-  for (const CheckpointFile& file : files) {
-    const bool is_own = file.writer == own_rank;
-    if (is_own) files_.push_back({.name = file.name});
-    for (const auto& [name, source] : file.tensors) {
-      Staged staged{.name = name, .shape = source.param->spec.shape};
-      if (is_split(source, tp)) {
-        gatherer.gather(source, is_own ? &staged.values : nullptr);
-      } else if (is_own && ctx.device() == Device::cpu) {
-        staged.live = source.local.ptr<float>();
-      } else if (is_own) {
-        staged.values = to_host<float>(ctx, source.local);
+  std::map<std::string, File> own;
+  for (const FlatState& state : states) {  // in the order of names in each file
+    if (state.gather) state.gather();
+    for (const CheckpointFile& file : files) {
+      const bool is_own = file.writer == own_rank;
+      for (const auto& [name, source] : file.tensors) {
+        if (source.state != &state) continue;
+        Staged staged{.name = name, .shape = source.param->spec.shape};
+        if (is_split(source, tp)) {
+          gatherer.gather(source, is_own ? &staged.values : nullptr);
+        } else if (is_own && ctx.device() == Device::cpu && !state.gather) {
+          staged.live = source.local.ptr<float>();
+        } else if (is_own) {
+          staged.values = to_host<float>(ctx, source.local);
+        }
+        if (is_own) own[file.name].tensors.push_back(std::move(staged));
       }
-      if (is_own) files_.back().tensors.push_back(std::move(staged));
     }
   }
+  for (auto& [name, file] : own) files_.push_back({name, std::move(file.tensors)});
 }
 
 void RankFiles::copy() {

@@ -14,9 +14,11 @@ namespace weft {
 
 class RankFiles {
  public:
-  // All ranks of `tp` call it for the same files: it gathers the slices of each tensor, and copies them if this rank
-  // writes the file. On a CPU, tensors that every rank holds whole are left where they are until copy().
-  RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files);
+  // All ranks of `tp` call it for the same files, and all ranks of dp with the same `states`, which hold the tensors.
+  // It gathers each tensor, and copies it if this rank writes its file. On a CPU, tensors that every rank holds whole
+  // are left where they are until copy().
+  RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files,
+            const std::vector<FlatState>& states);
 
   void add_text(const std::string& file, const std::string& text) { texts_[file] = text; }
 

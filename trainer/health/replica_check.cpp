@@ -39,7 +39,7 @@ class Hashes {  // of the parameters' tensors in each state
     std::vector<float> copy;
     for (const ReplicatedState& state : states) {
       for (const Param& p : params.params()) {
-        const Tensor x = state.flat.slice_rows(p.offset, p.numel());
+        const Tensor x = state.flat.of(p);
         hashes_.push_back(hash_of(on_host(ctx, x, copy), x.numel()));
       }
     }

@@ -2,7 +2,8 @@
 //
 // Ranks of a dp group hold equal parameters and moments, and ranks of a tp group hold equal parameters where
 // these are not split. A bit that flips in memory, or a device that computes wrongly, makes them differ for
-// good, and nothing else would notice.
+// good, and nothing else would notice. A sharded optimizer has one copy of each moment and of each matrix in f32: there
+// only the weights that were gathered, and biases and norms, can be compared.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ namespace weft {
 
 struct ReplicatedState {
   const char* what;  // "", "first moment of "
-  Tensor flat;       // laid out like ParamStore's values, on ctx's device
+  ParamBuffer flat;  // on ctx's device
 };
 
 // All ranks call it. An Error of kind diverged names the first tensor that differs, and the ranks. It reads each

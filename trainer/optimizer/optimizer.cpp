@@ -7,29 +7,53 @@
 
 namespace weft {
 
-namespace {
-
-Tensor part(const Tensor& flat, const ParamRange& range) {
-  return flat.slice_rows(range.begin, range.end - range.begin);
-}
-
-}  // namespace
-
 double clip_scale(double norm, double clip_norm) {
   return clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
 }
 
-Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config)
+Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard)
     : params_(params),
       config_(config),
-      by_decay_(params.ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; })),
-      by_split_(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; })),
-      m_(static_cast<size_t>(params.numel()) * sizeof(float), params.device()),
-      v_(static_cast<size_t>(params.numel()) * sizeof(float), params.device()) {}
+      shard_(shard),
+      by_decay_(own_pieces(params.ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; }))),
+      by_split_(own_pieces(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; }))) {
+  const auto allocate = [&](int64_t n) { return Buffer(static_cast<size_t>(n) * sizeof(float), params.device()); };
+  m_ = allocate(shard_.numel() + params.vector_numel());
+  v_ = allocate(shard_.numel() + params.vector_numel());
+  if (params.divided()) master_ = allocate(shard_.numel());
+}
+
+// On the devices where it counts, ranges are long: a shard has few pieces more than buckets.
+std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange>& ranges) const {
+  const int64_t num_matrices = params_.matrix_numel();
+  std::vector<Piece> pieces;
+  const auto add = [&](const ParamRange& range, const Chunk& own, int64_t place) {
+    ParamRange part = range;
+    part.begin = std::max(range.begin, own.begin), part.end = std::min(range.end, own.begin + own.count);
+    if (part.begin < part.end) pieces.push_back({part, place + part.begin - own.begin});
+  };
+  for (const ParamRange& range : ranges) {
+    if (!sharded()) {
+      pieces.push_back({range, range.begin});
+      continue;
+    }
+    for (const Chunk& bucket : shard_.buckets()) add(range, shard_.own(bucket), shard_.place(bucket));
+    add(range, {num_matrices, params_.vector_numel()}, shard_.numel());
+  }
+  return pieces;
+}
+
+ParamBuffer Optimizer::buffer_of(const Buffer& buffer) const {
+  const Tensor all = buffer.tensor({shard_.numel() + params_.vector_numel()});
+  return {all.slice_rows(0, shard_.numel()), all.slice_rows(shard_.numel(), params_.vector_numel())};
+}
 
 void Optimizer::add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const {
-  for (const ParamRange& range : by_split_)
-    ops::sum_squares(ctx, {.x = part(params_.grads(), range), .y = range.has_property ? split : whole});
+  for (const auto& [range, place] : by_split_) {
+    if (range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // all ranks have the vectors
+    const Tensor grads = params_.grads().slice_rows(range.begin, range.end - range.begin);
+    ops::sum_squares(ctx, {.x = grads, .y = range.has_property ? split : whole});
+  }
 }
 
 void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
@@ -39,18 +63,21 @@ void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
 }
 
 void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
-  for (const ParamRange& range : by_decay_) {
-    ops::adam(ctx, {.param = part(params_.values(), range),
-                    .grad = part(params_.grads(), range),
-                    .m = part(first_moment(), range),
-                    .v = part(second_moment(), range),
-                    .copy = params_.mixed() ? part(params_.rounded(), range) : Tensor(),
+  const ParamBuffer values = params_.value_buffer(), m = first_moment(), v = second_moment();
+  for (const auto& [range, place] : by_decay_) {
+    const int64_t first = range.begin, count = range.end - first;
+    const bool in_master = params_.divided() && first < params_.matrix_numel();
+    ops::adam(ctx, {.param = in_master ? master().slice_rows(place, count) : values.part(first, count),
+                    .grad = params_.grads().slice_rows(first, count),
+                    .m = m.part(place, count),
+                    .v = v.part(place, count),
+                    .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
                     .beta1 = static_cast<float>(config_.beta1),
                     .beta2 = static_cast<float>(config_.beta2),
                     .eps = static_cast<float>(config_.eps),
                     .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
                     .scalars = scalars});
-    params_.refresh(ctx, range);
+    if (!sharded()) params_.refresh(ctx, range);
   }
 }
 

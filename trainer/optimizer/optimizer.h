@@ -1,9 +1,13 @@
 // trainer/optimizer/optimizer.h: Adam over the flat parameters, and the norm of their gradient.
+//
+// With a shard (parallel/shard.h) of the matrices it keeps and updates that one alone, and all of the vectors, which
+// are few. ParamGather then brings the other shards' weights.
 #pragma once
 
 #include <cstdint>
 
 #include "model/parameters/param_store.h"
+#include "parallel/shard.h"
 
 namespace weft {
 
@@ -27,9 +31,13 @@ double clip_scale(double norm, double clip_norm);
 
 class Optimizer {
  public:
-  Optimizer(const ParamStore& params, const OptimizerConfig& config);
+  // `shard` divides the matrices of `params`; by default it is all of them.
+  Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard);
+  Optimizer(const ParamStore& params, const OptimizerConfig& config)
+      : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1)) {}
 
-  // Adds the sums of squared gradients, separately for parameters split over tp and for whole ones.
+  // Adds the sums of squared gradients, separately for parameters split over tp and for whole ones. Of a sharded
+  // optimizer the squares of all ranks of dp add up to those of the whole gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
   // Counts a step and sets Adam's step scalars. grad_scale multiplies the gradients: clipping factor / loss
@@ -40,14 +48,30 @@ class Optimizer {
 
   int64_t steps() const { return steps_; }
   void set_steps(int64_t n) { steps_ = n; }
-  Tensor first_moment() const { return m_.tensor({params_.numel()}); }
-  Tensor second_moment() const { return v_.tensor({params_.numel()}); }
+
+  bool sharded() const { return shard_.ranks() > 1; }
+  const Shard& shard() const { return shard_; }
+  // The moments: of the matrices [shard().numel()], and of the vectors.
+  ParamBuffer first_moment() const { return buffer_of(m_); }
+  ParamBuffer second_moment() const { return buffer_of(v_); }
+  // Where ParamStore::divided(): the f32 values of this rank's matrices.
+  Tensor master() const { return master_.tensor({shard_.numel()}); }
 
  private:
+  // Adjacent elements with one property, all of this rank.
+  struct Piece {
+    ParamRange range;
+    int64_t place = 0;  // of range.begin in the moments
+  };
+
+  std::vector<Piece> own_pieces(const std::vector<ParamRange>& ranges) const;
+  ParamBuffer buffer_of(const Buffer& buffer) const;
+
   const ParamStore& params_;
   OptimizerConfig config_;
-  std::vector<ParamRange> by_decay_, by_split_;
-  Buffer m_, v_;
+  Shard shard_;
+  std::vector<Piece> by_decay_, by_split_;
+  Buffer m_, v_, master_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };
 

@@ -64,8 +64,8 @@ size_t tokenizer_bytes(const Corpus& corpus) {
 
 size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks) {
   const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params,
-                                        {{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}});
+  const std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
   const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
   int64_t largest = 0;
   for (int rank = 0; rank < ranks; ++rank) largest = std::max(largest, stored_bytes(files, rank));
@@ -88,11 +88,19 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision), device);
   const Transformer model(c.model, params, longest_row(c.batch));
   Context dry(device, /*dry_run=*/true);
-  const auto numel = static_cast<size_t>(params.numel());
-  plan.gradients = Buffer::footprint(numel * sizeof(float), device);
-  plan.parameters = plan.gradients + model.positions_bytes();
+  const auto shards = static_cast<int>(c.parallel.zero > 0 ? std::max<int64_t>(c.parallel.dp, 1) : 1);
+  params.lay_out(shards);
+  const auto bytes = [&](int64_t numel) {
+    return Buffer::footprint(static_cast<size_t>(numel) * sizeof(float), device);
+  };
+  const int64_t own = params.matrix_numel() / shards;
+  plan.gradients = bytes(params.numel());
+  if (c.parallel.gradient_type != GradientType::f32 && shards > 1) plan.gradients += bytes(params.matrix_numel()) / 2;
+  plan.parameters =
+      model.positions_bytes() + (params.divided() ? bytes(own) + bytes(params.vector_numel()) : bytes(params.numel()));
   plan.copies = params.copies_bytes();
-  plan.moments = 2 * plan.gradients;
+  plan.moments = 2 * bytes(own + params.vector_numel());
+  plan.less_by_shards = model.positions_bytes() + 3 * bytes(params.numel()) - plan.parameters - plan.moments;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
   plan.scratch = dry.scratch_bytes();

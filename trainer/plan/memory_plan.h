@@ -27,6 +27,8 @@ struct MemoryPlan {  // bytes
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
+  size_t less_by_shards = 0;  // than without parallel.zero: of parameters and moments
+
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + activations + scratch + translation;
   }

@@ -246,6 +246,9 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
                               c.schedule.warmup));
   row("memory", describe(memory, storage));
+  if (c.parallel.zero > 0 && c.parallel.dp > 1)
+    row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),
+                        params.mixed() ? " and f32 weights" : ""));
   if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
   if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
   if (c.train.tune_gemm) row("", "matrix products are timed before the first step: train.tune_gemm");

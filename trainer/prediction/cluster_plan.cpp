@@ -36,8 +36,12 @@ RunConfig with_tokens(RunConfig c, int64_t tokens, int64_t dp, int64_t tp) {
   return c;
 }
 
-RunConfig grid_config(const PlanRequest& r, int64_t dp, int64_t tp) {
-  return resolve_grid_config(with_tokens(r.config, r.tokens, dp, tp), r.machine, dp, tp);
+RunConfig grid_config(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExchange& exchange) {
+  return resolve_grid_config(with_tokens(r.config, r.tokens, dp, tp), r.machine, dp, tp, exchange);
+}
+
+GridStep predict(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExchange& exchange) {
+  return predict_grid(r.machine, grid_config(r, dp, tp, exchange), exchange, r.valid_sentences);
 }
 
 std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of ranks and the model allow
@@ -45,7 +49,7 @@ std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of
   for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
     if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
     try {
-      grid_config(r, r.ranks / tp, tp);
+      grid_config(r, r.ranks / tp, tp, {});
       all.push_back(tp);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::usage || tp == 1 || r.tp != 0) throw;
@@ -95,13 +99,12 @@ PlannedGrid compared(const PlanRequest& r, GridStep grid, const GridStep& alone)
 ClusterPlan plan_cluster(const PlanRequest& r) {
   check(r);
   ClusterPlan plan{.request = r};
-  plan.alone = GridPredictor(r.machine, grid_config(r, 1, 1), r.valid_sentences).predict({});
+  plan.alone = predict(r, 1, 1, {});
   for (const int64_t tp : widths_of_tp(r)) {
     const int64_t dp = r.ranks / tp;
-    const GridPredictor grid(r.machine, grid_config(r, dp, tp), r.valid_sentences);
     const std::vector<GradientExchange> nothing_to_exchange{{}};
     for (const GradientExchange& exchange : dp > 1 ? r.exchanges : nothing_to_exchange)
-      plan.grids.push_back(compared(r, grid.predict(exchange), plan.alone));
+      plan.grids.push_back(compared(r, predict(r, dp, tp, exchange), plan.alone));
   }
   std::stable_sort(plan.grids.begin(), plan.grids.end(), [&](const PlannedGrid& a, const PlannedGrid& b) {
     const bool fits = a.step.fits(r.machine);

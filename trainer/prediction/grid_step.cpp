@@ -99,10 +99,6 @@ Timeline gather_beside(double forward, double gather, int64_t buckets, double lo
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
-double wire_bytes(const Op& op, DType wire) {
-  return op.cost.bytes / sizeof(float) * static_cast<double>(size_of(wire));
-}
-
 // A save reads its part from a GPU while training waits; files are written beside it, until the next save begins.
 double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
   if (c.train.save_every == 0) return 0;
@@ -129,30 +125,11 @@ int64_t whole_parameters(const RunConfig& c) {
   return params.global_numel();
 }
 
-}  // namespace
-
-bool GridStep::fits(const Machine& machine) const {
-  return machine.processor.memory == 0 || static_cast<double>(memory) <= machine.processor.memory;
-}
-
-RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, int64_t tp) {
-  c.parallel.dp = dp, c.parallel.tp = tp;
-  const bool on_gpu = machine.processor.gpu != GpuKind::none;
-  if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
-  if (on_gpu && c.train.precision == Precision::f32)
-    fail(ErrorKind::usage, "train.precision = f32: the rates of a GPU are known for bf16 and f16; give one of them");
-  if (c.train.cuda_graph == CudaGraph::automatic) c.train.cuda_graph = on_gpu ? CudaGraph::on : CudaGraph::off;
-  for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
-    if (*vocabulary == 0) *vocabulary = kPredictionVocabulary;
-  const DataConfig data = c.data;
-  RunConfig resolved = resolve_bench(c, *make_planned_group(static_cast<int>(dp * tp)));
-  resolved.data = data;
-  return resolved;
-}
-
-struct GridPredictor::Work {
+// The ops of a rank and how long they take.
+struct Work {
   const Machine& machine;
   RunConfig config;
+  GradientExchange exchange;
   int64_t sentences, blocks;  // of the validation set; the most of a rank
   Step data;                  // of one block
   StepOps ops;
@@ -163,9 +140,10 @@ struct GridPredictor::Work {
   MemoryPlan memory;
   int64_t parameters;  // of the whole model
 
-  Work(const Machine& m, const RunConfig& c, int64_t valid_sentences)
+  Work(const Machine& m, const RunConfig& c, const GradientExchange& e, int64_t valid_sentences)
       : machine(m),
         config(c),
+        exchange(e),
         sentences(valid_sentences),
         blocks(blocks_of_rank(c.batch.blocks, 0, static_cast<int>(c.parallel.dp)).count),
         data(one_block(c)),
@@ -189,13 +167,19 @@ struct GridPredictor::Work {
     return synthetic_step(c, 0, 1);
   }
 
-  std::vector<TimedOp> last_block(const GradientExchange& exchange) const {
+  // Vectors of a sharded optimizer's model stay f32 and whole on each rank.
+  double wire_bytes(const Op& op) const {
+    const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
+    return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
+  }
+
+  std::vector<TimedOp> timed_last_block() const {
     std::vector<TimedOp> timed{block.front()};
     size_t next = 1;
     for (const Op& op : ops.last_block) {
       if (is_dp_collective(op.name)) {
-        timed.push_back(
-            {.kind = TimedKind::dp, .seconds = times.gradients(wire_bytes(op, exchange.wire), exchange.sharded)});
+        const bool scatters = op.name == std::string_view(kDpReduceScatter);
+        timed.push_back({.kind = TimedKind::dp, .seconds = times.gradients(wire_bytes(op), scatters)});
       } else {
         timed.push_back(block[next++]);
       }
@@ -203,7 +187,16 @@ struct GridPredictor::Work {
     return timed;
   }
 
-  double optimizer(const GradientExchange& exchange) const {
+  // Bytes of the rounded weights of each bucket, which a sharded optimizer gathers.
+  std::vector<double> gathers() const {
+    std::vector<double> bytes;
+    const auto copy = static_cast<double>(config.train.precision == Precision::f32 ? sizeof(float) : 2);
+    for (const Op& op : ops.last_block)
+      if (op.name == std::string_view(kDpReduceScatter)) bytes.push_back(op.cost.bytes / sizeof(float) * copy);
+    return bytes;
+  }
+
+  double optimizer() const {
     const auto shares = static_cast<double>(exchange.sharded ? times.dp().ranks : 1);
     double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange);
     for (size_t i = 0; i < update.size(); ++i) {
@@ -213,61 +206,86 @@ struct GridPredictor::Work {
     return seconds;
   }
 
-  Traffic traffic(const GradientExchange& exchange) const {
+  Traffic traffic() const {
     Traffic t;
     for (const Op& op : ops.last_block) {
       if (!is_dp_collective(op.name)) continue;
+      const double rounds = op.name == std::string_view(kDpReduceScatter) ? 0.5 : 1;
       ++t.dp_collectives;
-      t.gradient_bytes += wire_bytes(op, exchange.wire);
+      t.gradient_bytes += wire_bytes(op);
+      t.sent_bytes += rounds * sent_bytes(times.dp(), wire_bytes(op));
+    }
+    for (const double bytes : gathers()) {
+      ++t.dp_collectives;
+      t.weight_bytes += bytes;
+      t.sent_bytes += 0.5 * sent_bytes(times.dp(), bytes);
     }
     for (const Op& op : ops.block) {
       if (!is_tp_collective(op.name)) continue;
       t.tp_sums += blocks;
       t.tp_bytes += static_cast<double>(blocks) * op.cost.bytes;
     }
-    t.sent_bytes = (exchange.sharded ? 0.5 : 1) * sent_bytes(times.dp(), t.gradient_bytes);
     t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp) * kTotalsBytes;
     return t;
   }
 };
 
-GridPredictor::GridPredictor(const Machine& machine, const RunConfig& config, int64_t valid_sentences)
-    : work_(std::make_unique<Work>(machine, config, valid_sentences)) {}
-GridPredictor::~GridPredictor() = default;
+int64_t whole_nodes(int64_t ranks, const Machine& m) { return (ranks + m.node.ranks - 1) / m.node.ranks; }
 
-GridStep GridPredictor::predict(const GradientExchange& exchange) const {
-  const Work& w = *work_;
-  const Machine& m = w.machine;
-  const RunConfig& c = w.config;
-  const int64_t ranks = c.parallel.dp * c.parallel.tp, nodes = (ranks + m.node.ranks - 1) / m.node.ranks;
+}  // namespace
+
+GradientExchange exchange_of(const ParallelConfig& parallel) {
+  return {.sharded = parallel.zero > 0, .wire = parallel.gradient_type == GradientType::f32 ? DType::f32 : DType::bf16};
+}
+
+bool GridStep::fits(const Machine& machine) const {
+  return machine.processor.memory == 0 || static_cast<double>(memory) <= machine.processor.memory;
+}
+
+RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, int64_t tp,
+                              const GradientExchange& exchange) {
+  c.parallel.zero = exchange.sharded ? 1 : 0;
+  c.parallel.gradient_type = exchange.sharded && exchange.wire != DType::f32 ? GradientType::bf16 : GradientType::f32;
+  c.parallel.dp = dp, c.parallel.tp = tp;
+  const bool on_gpu = machine.processor.gpu != GpuKind::none;
+  if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
+  if (on_gpu && c.train.precision == Precision::f32)
+    fail(ErrorKind::usage, "train.precision = f32: the rates of a GPU are known for bf16 and f16; give one of them");
+  if (c.train.cuda_graph == CudaGraph::automatic) c.train.cuda_graph = on_gpu ? CudaGraph::on : CudaGraph::off;
+  for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
+    if (*vocabulary == 0) *vocabulary = kPredictionVocabulary;
+  const DataConfig data = c.data;
+  RunConfig resolved = resolve_bench(c, *make_planned_group(static_cast<int>(dp * tp)));
+  resolved.data = data;
+  return resolved;
+}
+
+GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchange& exchange, int64_t sentences) {
+  const Work w(m, c, exchange, sentences);
+  const int64_t ranks = c.parallel.dp * c.parallel.tp;
   const auto blocks = static_cast<double>(w.blocks);
   GridStep grid{.config = c,
                 .exchange = exchange,
                 .blocks_of_rank = w.blocks,
                 .source_tokens = c.batch.blocks * w.data.source_tokens(),
                 .target_tokens = c.batch.blocks * w.data.target_tokens(),
-                .traffic = w.traffic(exchange),
+                .traffic = w.traffic(),
+                .memory = w.memory.tensors(),
                 .parameters = w.parameters};
-  MemoryPlan memory = w.memory;
-  if (exchange.sharded) memory.moments /= static_cast<size_t>(c.parallel.dp);
-  grid.memory = memory.tensors();
-
   const double lost = c.parallel.dp > 1 ? m.processor.lost_to_collectives.value : 0;
-  const Timeline usual = timeline_of(w.block, lost), last = timeline_of(w.last_block(exchange), lost);
+  const Timeline usual = timeline_of(w.block, lost), last = timeline_of(w.timed_last_block(), lost);
+  double gather_seconds = 0;
+  for (const double bytes : w.gathers()) gather_seconds += w.times.weights(bytes);
+  const auto buckets = static_cast<int64_t>(w.gathers().size());
+  const Timeline gather = gather_beside(w.forward, gather_seconds, buckets, lost);
   StepSeconds& s = grid.seconds;
   s.compute = blocks * usual.compute;
   s.tp = (blocks - 1) * usual.tp + last.tp;
-  s.exposed = last.exposed, s.slowed = last.slowed;
-  grid.exchange_seconds = last.dp;
-  if (exchange.sharded) {
-    const double copies = static_cast<double>(w.ops.parameters) * (c.train.precision == Precision::f32 ? 4 : 2);
-    const Timeline gather = gather_beside(w.forward, w.times.weights(copies), grid.traffic.dp_collectives, lost);
-    s.exposed += gather.exposed, s.slowed += gather.slowed;
-    grid.exchange_seconds += gather.dp;
-  }
-  s.optimizer = w.optimizer(exchange);
+  s.exposed = last.exposed + gather.exposed, s.slowed = last.slowed + gather.slowed;
+  grid.exchange_seconds = last.dp + gather.dp;
+  s.optimizer = w.optimizer();
   s.host = host_exchange_seconds(m, ranks, kTotalsBytes);
-  s.spread = m.network.spread * std::log2(static_cast<double>(nodes));
+  s.spread = m.network.spread * std::log2(static_cast<double>(whole_nodes(ranks, m)));
   s.planner = blocks * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
   s.saves = save_seconds(m, c, static_cast<double>(grid.parameters), s.step());
   s.validations = validation_seconds(m, c, w.forward, w.sentences, static_cast<double>(w.data.target_tokens()));

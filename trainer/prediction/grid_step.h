@@ -3,25 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "trainer/prediction/machine.h"
 #include "trainer/run_config.h"
 
 namespace weft {
 
-// How gradients are exchanged over dp.
+// How gradients are exchanged over dp: parallel.zero and parallel.gradient_type. Training has 16 bits only with a
+// sharded optimizer; here they are also possible without.
 struct GradientExchange {
   bool sharded = false;  // reduce-scatter, an optimizer for a share of the parameters, all-gather of rounded weights
   DType wire = DType::f32;
   bool operator==(const GradientExchange&) const = default;
 };
+GradientExchange exchange_of(const ParallelConfig& parallel);
 
-struct Traffic {                            // of a rank, in a step
-  int64_t dp_collectives = 0, tp_sums = 0;  // all-reduces of gradients; sums and gathers of tensor parallelism
-  double gradient_bytes = 0, tp_bytes = 0;  // of the tensors of these collectives, gradients in their wire type
-  double sent_bytes = 0;                    // over dp: what a ring sends
-  double exchanged_bytes = 0;               // of numbers between the hosts' processes
+struct Traffic {               // of a rank, in a step
+  int64_t dp_collectives = 0;  // of gradients and, with a sharded optimizer, of weights
+  int64_t tp_sums = 0;         // sums and gathers of tensor parallelism
+  double gradient_bytes = 0;   // of their tensors, in the type that is sent
+  double weight_bytes = 0;     // of gathered weights
+  double tp_bytes = 0;
+  double sent_bytes = 0;       // over dp: what a ring sends
+  double exchanged_bytes = 0;  // of numbers between the hosts' processes
   bool operator==(const Traffic&) const = default;
 };
 
@@ -55,22 +59,12 @@ struct GridStep {
 };
 
 // Fills in what data would, as resolve_prediction does, for this grid. Errors of kind usage as in training.
-RunConfig resolve_grid_config(RunConfig config, const Machine& machine, int64_t dp, int64_t tp);
+RunConfig resolve_grid_config(RunConfig config, const Machine& machine, int64_t dp, int64_t tp,
+                              const GradientExchange& exchange);
 
-// Predicts a grid for any exchange of its gradients. `machine` outlives it; `config` comes from resolve_grid_config;
-// `valid_sentences` are those of the validation set, if the run has one.
-class GridPredictor {
- public:
-  GridPredictor(const Machine& machine, const RunConfig& config, int64_t valid_sentences);
-  ~GridPredictor();
-  GridPredictor(const GridPredictor&) = delete;
-  GridPredictor& operator=(const GridPredictor&) = delete;
-
-  GridStep predict(const GradientExchange& exchange) const;
-
- private:
-  struct Work;  // the ops of a rank and how long they take
-  std::unique_ptr<Work> work_;
-};
+// `config` comes from resolve_grid_config, for the same exchange; `valid_sentences` are those of the validation set, if
+// the run has one.
+GridStep predict_grid(const Machine& machine, const RunConfig& config, const GradientExchange& exchange,
+                      int64_t valid_sentences);
 
 }  // namespace weft

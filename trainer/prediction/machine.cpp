@@ -20,14 +20,14 @@ void require_positive(double value, const char* key, const char* when) {
 bool Constant::parse(const std::string& text) {
   const size_t space = text.find(' ');
   const std::string number = text.substr(0, space);
-  Constant parsed{.value = 0, .origin = Origin::given};
+  Constant parsed{.value = 0, .origin = ConstantOrigin::given};
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed.value);
   if (error != std::errc() || end != number.data() + number.size()) return false;
   if (!std::isfinite(parsed.value) || parsed.value < 0) return false;
   if (space != std::string::npos) {
     const std::string word = text.substr(std::min(text.find_first_not_of(' ', space), text.size()));
     bool known = false;
-    for (const auto& [name, origin] : enum_names(Origin{}))
+    for (const auto& [name, origin] : enum_names(ConstantOrigin{}))
       if (word == name) parsed.origin = origin, known = true;
     if (!known) return false;
   }

@@ -9,18 +9,18 @@
 
 namespace weft {
 
-enum class Origin : uint8_t { assumed, given, measured, fitted };
-constexpr EnumNames<Origin, 4> enum_names(Origin) {
-  return {{{"assumed", Origin::assumed},
-           {"given", Origin::given},  // by a data sheet, a source, or the user
-           {"measured", Origin::measured},
-           {"fitted", Origin::fitted}}};  // to measurements of whole steps
+enum class ConstantOrigin : uint8_t { assumed, given, measured, fitted };
+constexpr EnumNames<ConstantOrigin, 4> enum_names(ConstantOrigin) {
+  return {{{"assumed", ConstantOrigin::assumed},
+           {"given", ConstantOrigin::given},  // by a data sheet, a source, or the user
+           {"measured", ConstantOrigin::measured},
+           {"fitted", ConstantOrigin::fitted}}};  // to measurements of whole steps
 }
 
 // A number and where it comes from, as text "45e9 assumed". Without a word it is given.
 struct Constant {
   double value = 0;
-  Origin origin = Origin::assumed;
+  ConstantOrigin origin = ConstantOrigin::assumed;
 
   operator double() const { return value; }
   template <std::integral T>

@@ -22,7 +22,7 @@ double seconds_of(const NamedSeconds& all, std::string_view name) {
 
 Constant measured(double value) {  // to four digits: more mean nothing
   const double unit = value > 0 ? std::pow(10, std::floor(std::log10(value)) - 3) : 1;
-  return {.value = std::round(value / unit) * unit, .origin = Origin::measured};
+  return {.value = std::round(value / unit) * unit, .origin = ConstantOrigin::measured};
 }
 
 void measure_processor(const BenchReport& report, ProcessorConfig& into) {
@@ -61,7 +61,7 @@ Machine measured_machine(const BenchReport& report) {
   if (report.own.device == Device::cpu) {
     const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
     machine.node.cores = std::max<int64_t>(1, cores / report.threads);
-    machine.processor.lost_to_collectives = {.value = 1, .origin = Origin::assumed};  // the same cores add
+    machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // the same cores add
   }
   measure_processor(report, machine.processor);
   measure_links(report, machine);

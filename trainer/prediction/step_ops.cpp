@@ -34,13 +34,13 @@ class TracedDryRun {
 
 // Adjacent parameters that are all split over tp or all whole: a sum of squares each, as a GPU's optimizer has.
 std::vector<int64_t> runs_of_split(const ParamStore& params) {
+  const auto ranges = params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; });
   std::vector<int64_t> lengths;
   bool before = false;
-  for (const Param& p : params.params()) {
-    const bool split = params.tp_size() > 1 && p.spec.tp_dim >= 0;
-    if (lengths.empty() || split != before) lengths.push_back(0);
-    lengths.back() += p.numel();
-    before = split;
+  for (const ParamRange& range : ranges) {  // one for each parameter on a CPU
+    if (lengths.empty() || range.has_property != before) lengths.push_back(0);
+    lengths.back() += range.end - range.begin;
+    before = range.has_property;
   }
   return lengths;
 }
@@ -53,6 +53,11 @@ StepOps step_ops(const RunConfig& c, Block& block) {
   const TensorParallel tp(*tp_group);
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, longest_row(c.batch));
+  const auto dp = static_cast<int>(std::max<int64_t>(c.parallel.dp, 1));
+  const bool sharded = c.parallel.zero > 0 && dp > 1;
+  params.lay_out(sharded ? dp : 1);
+  const Shard shard =
+      sharded ? Shard(params.matrix_numel(), 0, dp) : Shard(params.matrix_numel(), 0, 1, bucket_elements(dp));
   Arena arena(dry.device());
   Pass p{.ctx = dry,
          .arena = arena,
@@ -71,8 +76,8 @@ StepOps step_ops(const RunConfig& c, Block& block) {
   const Tensor flat(nullptr, {params.numel()}, DType::f32, dry.device());
   {
     TracedDryRun run(dry);
-    const auto dp_group = make_planned_group(static_cast<int>(std::max<int64_t>(c.parallel.dp, 1)), &run.trace());
-    GradSync sync(*dp_group, flat);
+    const auto dp_group = make_planned_group(dp, &run.trace());
+    GradSync sync(dry, *dp_group, flat, shard);
     sync.begin();
     const RowLoss rows = model.loss_and_gradients(p, batch, c.train.label_smoothing, &sync);
     ops::sum(dry, {.x = rows.loss, .y = sums.loss()});

@@ -17,8 +17,9 @@ struct StepOps {
 };
 
 // The ops that a GPU is given, rank 0 of the grid config.parallel.dp x tp (0: 1), by a dry run. A collective stands
-// where it starts. `config` is resolved, except for its data. Operands have null data, except for the sentences'
-// ranges, which last as long as `block`.
+// where it starts; gradients are f32, and the gather of a sharded optimizer's weights is left out. `config` is
+// resolved, except for its data. Operands have null data, except for the sentences' ranges, which last as long as
+// `block`.
 StepOps step_ops(const RunConfig& config, Block& block);
 
 }  // namespace weft

@@ -97,7 +97,8 @@ void Run::open_folder() {
 
 void Run::take_initial_values() {
   if (config_.train.init.empty()) return;
-  const std::string from = initial_values_from(trainer_->replica(), config_.train.init, config_);
+  const std::string from =
+      initial_values_from(trainer_->replica(), trainer_->states().front(), config_.train.init, config_);
   log_.message(fmt::format("starting with the parameters of {}", from));
 }
 

@@ -38,7 +38,8 @@ size_t size_of(ncclDataType_t type) {
 }
 
 const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast"};
+  constexpr const char* kNames[] = {"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast",
+                                    "all-to-all"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -80,20 +81,21 @@ bool Collective::poll() {
   }
 }
 
+uint64_t Collective::num_parts() const {
+  const bool several = call_.kind == Kind::reduce_scatter || call_.kind == Kind::all_to_all;
+  return several ? static_cast<uint64_t>(member_->size()) : 1;
+}
+
 uint64_t Collective::piece() const {
-  const uint64_t parts = call_.kind == Kind::reduce_scatter ? static_cast<uint64_t>(member_->size()) : 1;
-  return std::min<uint64_t>(kDepositBytes / element_ / parts, call_.count - first_);
+  return std::min<uint64_t>(kDepositBytes / element_ / num_parts(), call_.count - first_);
 }
 
 void Collective::deposit() {
   const int rank = member_->rank();
   member_->shared(rank).call = call_;
   const size_t bytes = piece() * element_;
-  const int parts = call_.kind == Kind::reduce_scatter ? member_->size() : 1;
-  for (int part = 0; part < parts; ++part) {
-    const uint64_t from = static_cast<uint64_t>(part) * call_.count + first_;
-    std::memcpy(member_->deposit(rank) + static_cast<size_t>(part) * bytes, from_ + from * element_, bytes);
-  }
+  for (uint64_t part = 0; part < num_parts(); ++part)
+    std::memcpy(member_->deposit(rank) + part * bytes, from_ + (part * call_.count + first_) * element_, bytes);
 }
 
 void Collective::collect() {
@@ -101,9 +103,10 @@ void Collective::collect() {
   const size_t bytes = piece() * element_;
   if (call_.kind == Kind::broadcast) {
     std::memcpy(to, member_->deposit(call_.root), bytes);
-  } else if (call_.kind == Kind::all_gather) {
+  } else if (call_.kind == Kind::all_gather || call_.kind == Kind::all_to_all) {
+    const size_t part = call_.kind == Kind::all_to_all ? static_cast<size_t>(member_->rank()) * bytes : 0;
     for (int r = 0; r < member_->size(); ++r)
-      std::memcpy(to + static_cast<uint64_t>(r) * call_.count * element_, member_->deposit(r), bytes);
+      std::memcpy(to + static_cast<uint64_t>(r) * call_.count * element_, member_->deposit(r) + part, bytes);
   } else if (call_.type == ncclFloat32) {
     reduce(reinterpret_cast<float*>(to));
   } else if (call_.type == ncclFloat64) {

@@ -27,7 +27,8 @@ class Collective {
   void deposit();
   void collect();
   bool is_the_same_call();
-  uint64_t piece() const;  // elements of this piece
+  uint64_t num_parts() const;  // that a rank deposits
+  uint64_t piece() const;      // elements of this piece
   template <typename T>
   void reduce(T* out);
 

@@ -146,6 +146,45 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
   });
 }
 
+struct Message {  // of an open group
+  bool sends = false;
+  void* data = nullptr;
+  size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  int peer = 0;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+};
+thread_local std::vector<Message> open_messages;
+
+ncclResult_t note(const Message& message) {
+  if (open_groups == 0) return refuse(ncclInvalidUsage, "the emulated NCCL sends and receives in groups only");
+  open_messages.push_back(message);
+  return ncclSuccess;
+}
+
+// The messages of a group: parts of one tensor to all ranks, and parts of another one from all, in rank order.
+ncclResult_t submit_exchange(const std::vector<Message>& messages) {
+  if (messages.empty()) return ncclSuccess;
+  const Message& first = messages.front();
+  const auto ranks = static_cast<size_t>(first.comm->member->size());
+  const size_t bytes = first.count * size_of(first.type);
+  std::byte* base[2] = {};
+  size_t next[2] = {};
+  for (const Message& m : messages) {
+    size_t& i = next[m.sends ? 0 : 1];
+    std::byte*& begin = base[m.sends ? 0 : 1];
+    if (i == 0) begin = static_cast<std::byte*>(m.data);
+    const bool fits = m.comm == first.comm && m.stream == first.stream && m.count == first.count &&
+                      m.type == first.type && m.peer == static_cast<int>(i) && m.data == begin + i * bytes;
+    if (!fits) return refuse(ncclInvalidUsage, "the emulated NCCL groups the messages of one all-to-all only");
+    ++i;
+  }
+  if (next[0] != ranks || next[1] != ranks) return refuse(ncclInvalidUsage, "a group lacks messages of an all-to-all");
+  const Call call{.kind = Kind::all_to_all, .type = first.type, .count = first.count};
+  return submit(first.comm, call, base[0], ranks, base[1], ranks, first.stream);
+}
+
 }  // namespace
 }  // namespace weft::emulation
 
@@ -229,8 +268,24 @@ ncclResult_t ncclGroupStart() {
 }
 
 ncclResult_t ncclGroupEnd() {
-  if (--open_groups == 0) destroy_aborted();
-  return ncclSuccess;
+  if (--open_groups > 0) return ncclSuccess;
+  destroy_aborted();
+  return submit_exchange(std::exchange(open_messages, {}));
+}
+
+ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return note({.sends = true,
+               .data = const_cast<void*>(from),
+               .count = count,
+               .type = type,
+               .peer = peer,
+               .comm = comm,
+               .stream = stream});
+}
+
+ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return note({.data = to, .count = count, .type = type, .peer = peer, .comm = comm, .stream = stream});
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,

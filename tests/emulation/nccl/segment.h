@@ -16,7 +16,7 @@ namespace weft::emulation {
 inline constexpr int kMaxRanks = 16;
 inline constexpr size_t kDepositBytes = 64 << 10;
 
-enum class Kind : int { all_reduce, all_gather, reduce_scatter, broadcast };
+enum class Kind : int { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all };
 
 struct Call {  // a rank's collective call; must be the same on all ranks
   Kind kind = Kind::all_reduce;

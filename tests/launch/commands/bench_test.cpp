@@ -241,7 +241,7 @@ TEST(Bench, PrintsAMachineThatPlanReads) {
   std::vector<Field> fields = fields_of(machine);
   apply_cfg_file(file, fields, "plan");
   EXPECT_GT(machine.processor.flops, 0);
-  EXPECT_EQ(machine.processor.flops.origin, Origin::measured);
+  EXPECT_EQ(machine.processor.flops.origin, ConstantOrigin::measured);
   EXPECT_EQ(machine.node.ranks, 1);
   check_machine(machine, 1);
 }

@@ -87,8 +87,8 @@ TEST(Plan, TakesConstantsAndOptionsFromTheCommandLine) {
   const double usual = step({});
   EXPECT_GT(step({"--network.bandwidth=1e9"}), 2 * usual);
   EXPECT_LT(step({"--model.encoder_layers=1"}), usual);
-  EXPECT_LT(step({"--gradient-type=bf16"}), usual);
-  EXPECT_NE(step({"--zero=1"}), usual);
+  EXPECT_LT(step({"--parallel.gradient_type=bf16"}), usual);
+  EXPECT_NE(step({"--parallel.zero=1"}), usual);
 }
 
 // The file's 4 blocks of a step are too few for 64 ranks.
@@ -114,10 +114,11 @@ TEST(Plan, OfMlperfsTransformerIsWithinFifteenPercent) {
                          {160, 198.5, 10.57, 4608, kFitted},
                          {480, 203.5, 5.86, 1536, kPredicted}}) {
     const std::string rows = std::to_string(run.rows);
-    const Json json = Json::parse(plan(cluster(
-        "big", "a100-mlperf-v0.7", run.gpus,
-        {"--json", "--tp=1", "--vocabulary=33712", "--model.norm=pre", "--gradient-type=f16", "--train.precision=f16",
-         "--train.validate_every=0", "--train.save_every=0", "--tokens=" + rows, "--batch.rows=" + rows})));
+    const Json json =
+        Json::parse(plan(cluster("big", "a100-mlperf-v0.7", run.gpus,
+                                 {"--json", "--tp=1", "--vocabulary=33712", "--model.norm=pre",
+                                  "--parallel.gradient_type=bf16", "--train.precision=f16", "--train.validate_every=0",
+                                  "--train.save_every=0", "--tokens=" + rows, "--batch.rows=" + rows})));
     const double step = json.at("grids").front().at("step_seconds");
     EXPECT_NEAR(run.updates * step / run.seconds, 1, run.within) << run.gpus << " GPUs";
   }
@@ -140,7 +141,7 @@ TEST(Plan, RefusesWhatItCannotRead) {
   EXPECT_TRUE(holds(refusal({"--ranks=4"}), "--machine is missing"));
   EXPECT_TRUE(holds(refusal({"--machine=x.cfg"}), "--ranks is missing"));
   EXPECT_EQ(refusal({"--ranks=4", "--machine=no-such.cfg"}), "cannot read the configuration 'no-such.cfg'");
-  EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--zero=2"})), "zero = 2: give 0 or 1"));
+  EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--parallel.zero=2"})), "parallel.zero = 2: give 0 or 1"));
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--network.hop=2 guessed"})),
                     "network.hop = '2 guessed': give a number, 0 or more"));
   const TemporaryFolder folder;

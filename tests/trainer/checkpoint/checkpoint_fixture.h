@@ -68,7 +68,7 @@ struct Model {
         seed += 1;
         std::vector<float> global(static_cast<size_t>(p.spec.shape.numel()));
         for (size_t i = 0; i < global.size(); ++i) global[i] = std::sin(seed + 0.37f * static_cast<float>(i));
-        slice_from_global(p, global.data(), buffer.flat.ptr<float>() + p.offset);
+        slice_from_global(p, global.data(), buffer.flat.matrices.ptr<float>() + p.offset);
       }
     return *this;
   }
@@ -76,7 +76,7 @@ struct Model {
   std::vector<float> content() {
     std::vector<float> all;
     for (const FlatState& b : buffers())
-      all.insert(all.end(), b.flat.ptr<float>(), b.flat.ptr<float>() + b.flat.numel());
+      all.insert(all.end(), b.flat.matrices.ptr<float>(), b.flat.matrices.ptr<float>() + b.flat.numel());
     return all;
   }
 

@@ -12,6 +12,9 @@ class WaitingRank : public Communicator {  // has waited for so many seconds
   int size() const override { return 1; }
   void all_reduce(const Tensor&, ReduceOp) override {}
   std::unique_ptr<PendingWork> start_all_reduce(const Tensor&) override { return nullptr; }
+  std::unique_ptr<PendingWork> start_all_gather(const Tensor&, const Tensor&) override { return nullptr; }
+  std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor&, const Tensor&) override { return nullptr; }
+  std::unique_ptr<PendingWork> start_all_to_all(const Tensor&, const Tensor&) override { return nullptr; }
   void all_gather(const Tensor&, const Tensor&) override {}
   void reduce_scatter(const Tensor&, const Tensor&) override {}
   void broadcast(const Tensor&, int) override {}

@@ -71,8 +71,8 @@ bool finds_after_a_step(Place place, int bit) {
         weight->grad.ptr<float>()[i] = std::sin(static_cast<float>(i + 7 * step));
       const Tensor at = place == Place::weight         ? weight->value
                         : place == Place::gradient     ? weight->grad
-                        : place == Place::first_moment ? optimizer.first_moment()
-                                                       : optimizer.second_moment();
+                        : place == Place::first_moment ? optimizer.first_moment().of(*weight)
+                                                       : optimizer.second_moment().of(*weight);
       if (step == 1 && world.rank() == 1) flip(at.ptr<float>()[13], bit);
       StepScalars scalars;
       optimizer.next_step(scalars, /*lr=*/0.01, /*grad_scale=*/1);

@@ -12,15 +12,15 @@ TEST(Constant, IsANumberAndAWord) {
   Constant c;
   EXPECT_TRUE(c.parse("45e9 assumed"));
   EXPECT_EQ(c.value, 45e9);
-  EXPECT_EQ(c.origin, Origin::assumed);
+  EXPECT_EQ(c.origin, ConstantOrigin::assumed);
   EXPECT_TRUE(c.parse("0.5  fitted"));
-  EXPECT_EQ(c.origin, Origin::fitted);
+  EXPECT_EQ(c.origin, ConstantOrigin::fitted);
   EXPECT_TRUE(c.parse("3"));
-  EXPECT_EQ(c.origin, Origin::given);
+  EXPECT_EQ(c.origin, ConstantOrigin::given);
 }
 
 TEST(Constant, ReadsBackWhatItPrints) {
-  const Constant before{.value = 1.25e-6, .origin = Origin::measured};
+  const Constant before{.value = 1.25e-6, .origin = ConstantOrigin::measured};
   Constant after;
   EXPECT_TRUE(after.parse(before.text()));
   EXPECT_EQ(after.value, before.value);

@@ -26,8 +26,8 @@ TEST(MeasuredMachine, RepeatsTheMeasuredStep) {
   const StepSeconds s = plan_cluster(request).alone.seconds;
   EXPECT_NEAR(s.compute, 3, 0.002);  // constants have four digits
   EXPECT_NEAR(s.optimizer, 0.5, 0.0005);
-  EXPECT_EQ(request.machine.processor.flops.origin, Origin::measured);
-  EXPECT_EQ(request.machine.processor.planner.origin, Origin::assumed);
+  EXPECT_EQ(request.machine.processor.flops.origin, ConstantOrigin::measured);
+  EXPECT_EQ(request.machine.processor.planner.origin, ConstantOrigin::assumed);
 }
 
 TEST(MeasuredMachine, HasTheLinksOfItsAllReduces) {

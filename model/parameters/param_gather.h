@@ -1,0 +1,33 @@
+// model/parameters/param_gather.h: the updated weights of all shards (parallel/shard.h), gathered while the next
+// forward pass goes on.
+//
+// After an update each rank has new weights in its own shard alone. The forward pass of the next block calls need(end)
+// before it reads matrices at flat offsets < end. Buckets arrive in this order.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/parameters/param_store.h"
+#include "parallel/shard.h"
+
+namespace weft {
+
+class ParamGather {
+ public:
+  ParamGather(Communicator& dp, const ParamStore& params, Shard shard);
+
+  void begin();                             // starts all buckets; all ranks of dp call it together
+  void need(Context& ctx, int64_t offset);  // waits for them, and updates the packed copies
+  void finish(Context& ctx) { need(ctx, weights_.numel()); }
+
+ private:
+  Communicator& dp_;
+  const ParamStore& params_;
+  Shard shard_;
+  Tensor weights_;                                     // what layers read: the rounded matrices or, in f32, the values
+  std::vector<std::unique_ptr<PendingWork>> pending_;  // of the buckets that have not arrived, the last one first
+  size_t refreshed_ = 0;                               // parameters whose packed copies are up to date
+};
+
+}  // namespace weft

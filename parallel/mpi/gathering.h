@@ -1,0 +1,43 @@
+// parallel/mpi/gathering.h: an all-gather or all-to-all over a group, in progress. Everything is point-to-point and
+// non-blocking.
+#pragma once
+
+#include <span>
+
+#include "parallel/mpi/group.h"
+#include "tensor/tensor.h"
+
+namespace weft {
+
+class Gathering {  // reusable
+ public:
+  explicit Gathering(Group& group) : host_(group) {}
+  // In two levels: first across the hosts, among the ranks at one place of each, then within the hosts. A host then
+  // sends each of its ranks' parts once to every other host. `order`: Hosts::order (communicator.cpp).
+  Gathering(Group& of_host, Group& across, std::span<const int> order)
+      : host_(of_host), across_(&across), order_(order) {}
+
+  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be its place there
+  void start_all_to_all(const Tensor& x, const Tensor& y);  // in one level
+  bool advance(bool block);                                 // whether it is finished
+  const char* name() const { return name_; }
+  size_t bytes() const { return y_.bytes(); }
+
+ private:
+  int hosts() const { return across_ != nullptr ? across_->size : 1; }
+  int rank_at(int place, int host) const { return order_.empty() ? place : order_[place * hosts() + host]; }
+  std::byte* part_of(int place, int host) const { return at(y_, rank_at(place, host) * part_); }
+  void hand_round();
+
+  Group& host_;
+  Group* across_ = nullptr;
+  std::span<const int> order_;
+  Transfers transfers_;
+  Tensor y_;
+  int64_t part_ = 0;  // elements of a rank
+  int tag_ = 0;
+  bool in_host_ = false;  // the last stage
+  const char* name_ = "";
+};
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// parallel/shard.h: the division of a flat buffer into buckets, and of each bucket among the ranks of a dp group.
+//
+// Gradients are summed bucket by bucket while the backward pass goes on. With ZeRO stage 1 (Rajbhandari et al. 2020,
+// section 5.1) rank r owns the r-th equal part of each bucket: it gets the sum of its parts alone, keeps Adam's moments
+// for them alone, and updates them alone. A shard, the own parts one after the other, has 1 / ranks of the elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "parallel/collective.h"
+#include "tensor/context.h"
+
+namespace weft {
+
+// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes:
+// buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less to overlap with
+// the backward pass.
+constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20, int64_t{ranks} << 16); }
+
+class Shard {
+ public:
+  static constexpr int64_t kAlignment = 16;  // elements: own parts begin on cache lines
+
+  Shard() = default;
+  // Of a buffer of `numel` elements, a multiple of ranks * kAlignment if there are several ranks. Buckets have at most
+  // `bucket` elements, rounded up likewise; the first one has what is left over.
+  Shard(int64_t numel, int rank, int ranks, int64_t bucket);
+  Shard(int64_t numel, int rank, int ranks) : Shard(numel, rank, ranks, bucket_elements(ranks)) {}
+
+  const std::vector<Chunk>& buckets() const { return buckets_; }  // in the order of their elements
+  Chunk own(const Chunk& bucket) const {
+    return {bucket.begin + rank_ * (bucket.count / ranks_), bucket.count / ranks_};
+  }
+  int64_t place(const Chunk& bucket) const { return bucket.begin / ranks_; }  // of its own part, in the shard
+  int64_t numel() const { return numel_ / ranks_; }                           // of the shard
+  int ranks() const { return ranks_; }
+  bool is_first() const { return rank_ == 0; }
+
+  // Both with all ranks of `group`, whose order is that of the shards. whole [numel], shard [numel()].
+  void gather(Communicator& group, const Tensor& shard, const Tensor& whole) const;
+  void take(Context& ctx, const Tensor& whole, const Tensor& shard) const;  // the own parts
+
+ private:
+  int64_t numel_ = 0;
+  int rank_ = 0, ranks_ = 1;
+  std::vector<Chunk> buckets_;
+};
+
+}  // namespace weft
