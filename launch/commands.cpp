@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
     {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
+    {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},
     {"export", "write a checkpoint's weights to a file for PyTorch", run_export, false},
     {"import", "make a checkpoint of weights from PyTorch", run_import, false},
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "parallel/planned_group.h"
 #include "tensor/profiler_range.h"
 
 namespace weft {
@@ -13,22 +14,23 @@ VocabularyRange VocabularyRange::of(int64_t size, int rank, int ranks) {
 }
 
 void TensorParallel::all_reduce(Context& ctx, const Tensor& x) const {
-  if (size() == 1 || ctx.dry_run()) return;
-  const ProfilerRange range(ctx, "tp all_reduce");
+  if (size() == 1) return;
+  if (ctx.dry_run()) return note_collective(ctx.trace(), kTpAllReduce, x);
+  const ProfilerRange range(ctx, kTpAllReduce);
   group_.all_reduce(x);
 }
 
 void TensorParallel::reduce_scatter(Context& ctx, const Tensor& x, const Tensor& mine) const {
-  if (ctx.dry_run()) return;
-  const ProfilerRange range(ctx, "tp reduce_scatter");
+  if (ctx.dry_run()) return note_collective(ctx.trace(), kTpReduceScatter, x);
+  const ProfilerRange range(ctx, kTpReduceScatter);
   group_.reduce_scatter(x, mine);
 }
 
 void TensorParallel::gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const { gather(ctx, mine, all); }
 
 void TensorParallel::gather(Context& ctx, const Tensor& mine, const Tensor& all) const {
-  if (ctx.dry_run()) return;
-  const ProfilerRange range(ctx, "tp all_gather");
+  if (ctx.dry_run()) return note_collective(ctx.trace(), kTpAllGather, mine);
+  const ProfilerRange range(ctx, kTpAllGather);
   group_.all_gather(mine, all);
 }
 

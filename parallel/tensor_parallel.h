@@ -3,7 +3,8 @@
 //
 // A column-parallel layer takes a whole input: forward is the identity, backward all-reduces the input's
 // gradient. A row-parallel layer gives a partial output: forward all-reduces it, backward is the identity. In
-// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing.
+// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing, and its trace notes what
+// would be communicated (parallel/planned_group.h).
 //
 // With sequence parallelism (Korthikanti et al. 2022, section 4.2.2) activations between these layers are split by
 // rows. A column-parallel layer then all-gathers its input and reduce-scatters the input's gradient; a row-parallel

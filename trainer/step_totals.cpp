@@ -26,6 +26,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kBusy = kRequests + 4,
     kCount
   };
+  static_assert(kCount == kStepTotals);
   Communicator& world = mesh.world();
   std::array<double, kCount> mine{}, total{};
   if (mesh.tp().is_main_rank()) {

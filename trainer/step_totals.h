@@ -33,6 +33,8 @@ struct RankReport {
   double busy = 0;  // seconds that it worked
 };
 
+inline constexpr size_t kStepTotals = 14;  // numbers of each rank in the exchange
+
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0;
   int64_t source_tokens = 0, target_tokens = 0, dropped = 0;

@@ -8,6 +8,7 @@
 #include "launch/reports/prediction_report.h"
 #include "parallel/placement/placement.h"
 #include "tensor/error.h"
+#include "trainer/prediction/measured_machine.h"
 
 namespace weft {
 namespace {
@@ -29,6 +30,7 @@ Measures for about 20 seconds, without a corpus:
   weft bench --config configs/big.cfg              the model and blocks of a run
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
   weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
+  weft launch -n 2 bench --machine > here.cfg      a machine for `weft plan` (docs/plan.md)
 
   weft bench --model h200 --config configs/big.cfg
                                                    predicted for a GPU from the ops' shapes: needs no GPU (docs/cuda.md)
@@ -39,7 +41,7 @@ struct BenchOptions {
   RunConfig config;
   int64_t vocabulary = 0;
   double seconds = 20;
-  bool json = false;
+  bool json = false, machine = false;
   GpuKind model = GpuKind::none;
 };
 
@@ -64,6 +66,7 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
               "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");
   options.add("json", into.json, "print JSON");
+  options.add("machine", into.machine, "print a .cfg file of what was measured, for `weft plan --machine`");
   options.add("model", into.model, "measure nothing, but predict the step of one such GPU: h100, h200 or a100");
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);
@@ -73,7 +76,19 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 
 void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  if (o.machine && (o.json || o.model != GpuKind::none))
+    fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json and --model");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
+}
+
+std::string machine_text(const BenchReport& report) {
+  Machine machine = measured_machine(report);
+  const RunConfig& c = report.config;
+  return fmt::format(
+      "# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} blocks, {} rows, {}\n{}{}", report.ranks,
+      report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s", c.model.width,
+      c.model.encoder_layers, c.model.decoder_layers, c.batch.rows, print_value(c.train.precision),
+      report.load.too_busy() ? "# The machine was too busy to believe it.\n" : "", fields_to_cfg(fields_of(machine)));
 }
 
 int print_prediction(const BenchOptions& o, const Communicator& world) {
@@ -103,7 +118,11 @@ int run_bench(const CommandContext& context) {
   const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
   place_ranks(options.config.parallel.bind, own, world);
   const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);
-  if (world.is_main_rank()) std::fputs((options.json ? bench_json(report) : bench_text(report)).c_str(), stdout);
+  if (!world.is_main_rank()) return 0;
+  const std::string text = options.machine ? machine_text(report)
+                           : options.json  ? bench_json(report)
+                                           : bench_text(report);
+  std::fputs(text.c_str(), stdout);
   return 0;
 }
 

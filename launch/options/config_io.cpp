@@ -18,13 +18,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-std::vector<Field> fields_of(RunConfig& config) {
-  std::vector<Field> fields;
-  FieldCollector all(fields, "");
-  config.sections(all);
-  return fields;
-}
-
 std::string trimmed(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
@@ -77,20 +70,18 @@ void refuse_unwritable(const Field& field) {
                                        field.key, value));
 }
 
-std::string unknown_key(const std::string& key, const std::vector<Field>& fields) {
+std::string unknown_key(const std::string& key, const std::vector<Field>& fields, const std::string& command) {
   std::vector<std::string> keys;
   for (const Field& field : fields) keys.push_back(field.key);
   const std::string nearest = nearest_name(key, keys);
-  return fmt::format(
-      "unknown key '{}'{}", printable(key),
-      nearest.empty() ? "; `weft train --help` lists them all" : fmt::format("; did you mean '{}'?", nearest));
+  return fmt::format("unknown key '{}'{}", printable(key),
+                     nearest.empty() ? fmt::format("; `weft {} --help` lists them all", command)
+                                     : fmt::format("; did you mean '{}'?", nearest));
 }
 
-}  // namespace
-
-void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+void apply_text(const std::string& text, const std::string& file_name, std::vector<Field>& fields,
+                const std::string& command) {
   require_text(text, file_name);
-  std::vector<Field> fields = fields_of(config);
   std::istringstream in(text);
   po::options_description none;
   po::parsed_options parsed(&none);
@@ -105,7 +96,7 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == option.string_key; });
     if (field == fields.end())
-      fail(ErrorKind::usage, fmt::format("{}: {}", where, unknown_key(option.string_key, fields)));
+      fail(ErrorKind::usage, fmt::format("{}: {}", where, unknown_key(option.string_key, fields, command)));
     if (!seen.insert(field->key).second)
       fail(ErrorKind::usage, fmt::format("{}: {} is given twice", where, field->key));
     try {
@@ -116,13 +107,26 @@ void apply_cfg(const std::string& text, const std::string& file_name, RunConfig&
   }
 }
 
-void apply_cfg_file(const std::string& path, RunConfig& config) {
+std::string cfg_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text(kLargestFile + 1, '\0');
   if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad() || !in.is_open()) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
   text.resize(static_cast<size_t>(in.gcount()));
-  apply_cfg(text, path, config);
+  return text;
+}
+
+}  // namespace
+
+void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+  std::vector<Field> fields = fields_of(config);
+  apply_text(text, file_name, fields, "train");
+}
+
+void apply_cfg_file(const std::string& path, RunConfig& config) { apply_cfg(cfg_text(path), path, config); }
+
+void apply_cfg_file(const std::string& path, std::vector<Field>& fields, const std::string& command) {
+  apply_text(cfg_text(path), path, fields, command);
 }
 
 bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {
@@ -145,8 +149,12 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
 
 std::string to_cfg(const RunConfig& config) {
   RunConfig copy = config;
+  return fields_to_cfg(fields_of(copy));
+}
+
+std::string fields_to_cfg(const std::vector<Field>& fields) {
   std::string text, section;
-  for (const Field& field : fields_of(copy)) {
+  for (const Field& field : fields) {
     refuse_unwritable(field);
     const size_t dot = field.key.find('.');  // keys without a dot come before the first section
     if (dot != std::string::npos && field.key.substr(0, dot) != section) {

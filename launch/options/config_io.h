@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/options/fields.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -20,6 +21,19 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config);
 void apply_cfg_file(const std::string& path, RunConfig& config);
 
+// The same for other structs: `fields` are all of them, and `command` is the one whose --help lists them.
+void apply_cfg_file(const std::string& path, std::vector<Field>& fields, const std::string& command);
+
+// All options of a struct with sections(v).
+template <typename Config>
+std::vector<Field> fields_of(Config& config) {
+  std::vector<Field> fields;
+  FieldCollector all(fields, "");
+  config.sections(all);
+  return fields;
+}
+
+std::string fields_to_cfg(const std::vector<Field>& fields);
 std::string to_cfg(const RunConfig& config);    // with each option's help; apply_cfg reads it back equal
 std::string describe(const RunConfig& config);  // the table of all options for --help
 

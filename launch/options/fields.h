@@ -12,6 +12,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,6 +37,13 @@ struct Field {
   fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, printable(text), allowed));
 }
 
+// A type with a text of its own: parse() returns false for another text than kAllowed says.
+template <typename T>
+concept parses_itself = requires(T value, const std::string& text) {
+  { value.parse(text) } -> std::same_as<bool>;
+  { value.text() } -> std::same_as<std::string>;
+};
+
 template <typename T>
 void parse_value(const std::string& key, const std::string& text, T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -52,6 +60,8 @@ void parse_value(const std::string& key, const std::string& text, T& value) {
         return;
       }
     fail_value(key, text, "one of " + joined_enum_names<T>());
+  } else if constexpr (parses_itself<T>) {
+    if (!value.parse(text)) fail_value(key, text, T::kAllowed);
   } else {
     T parsed{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
@@ -72,6 +82,8 @@ std::string print_value(const T& value) {
     return fmt::format("{}", fmt::join(value, " "));
   } else if constexpr (std::is_enum_v<T>) {
     return name_of_enum(value);
+  } else if constexpr (parses_itself<T>) {
+    return value.text();
   } else {
     return fmt::format("{}", value);  // floats: the shortest text that reads back equal
   }

@@ -6,18 +6,10 @@
 #include <vector>
 
 #include "trainer/prediction/gpu_model.h"
+#include "trainer/prediction/op_time.h"
 #include "trainer/run_config.h"
 
 namespace weft {
-
-struct PredictedOp {  // all calls of one op, of matrix products those of one shape
-  std::string part;   // as in step_times.h
-  std::string name;
-  int64_t calls = 0, launches = 0;
-  double bytes = 0, flops = 0;
-  double seconds = 0;
-  double roofline = 0;  // seconds: its operations at the main loop's rate or its bytes at the memory's, without gaps
-};
 
 struct Prediction {
   GpuKind gpu = GpuKind::none;

@@ -2,8 +2,11 @@
 #include "trainer/prediction/step_ops.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "model/transformer.h"
+#include "parallel/grad_sync.h"
+#include "parallel/planned_group.h"
 #include "trainer/plan/precision.h"
 #include "trainer/step_totals.h"
 #include "trainer/trainer.h"
@@ -17,22 +20,44 @@ ops::SequenceRanges ranges_of(std::vector<int32_t>& offsets) {
   return {.begin = t.slice_rows(0, sentences), .end = t.slice_rows(1, sentences)};
 }
 
-std::vector<OpTrace::Op> traced(Context& dry, const auto& work) {
-  OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
-  dry.set_trace(&trace);
-  work();
-  dry.set_trace(nullptr);
-  return std::move(trace.ops);
+class TracedDryRun {
+ public:
+  explicit TracedDryRun(Context& dry) : dry_(dry) { dry.set_trace(&trace_); }
+  ~TracedDryRun() { dry_.set_trace(nullptr); }
+  OpTrace& trace() { return trace_; }
+  std::vector<OpTrace::Op> take() { return std::move(trace_.ops); }
+
+ private:
+  Context& dry_;
+  OpTrace trace_{.calls = {}, .keeps_ops = true, .ops = {}};
+};
+
+// Adjacent parameters that are all split over tp or all whole: a sum of squares each, as a GPU's optimizer has.
+std::vector<int64_t> runs_of_split(const ParamStore& params) {
+  const auto ranges = params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; });
+  std::vector<int64_t> lengths;
+  bool before = false;
+  for (const ParamRange& range : ranges) {  // one for each parameter on a CPU
+    if (lengths.empty() || range.has_property != before) lengths.push_back(0);
+    lengths.back() += range.end - range.begin;
+    before = range.has_property;
+  }
+  return lengths;
 }
 
 }  // namespace
 
 StepOps step_ops(const RunConfig& c, Block& block) {
   Context dry(Device::cpu, /*dry_run=*/true);
-  const auto alone = make_single_communicator();
-  const TensorParallel tp(*alone);
-  ParamStore params(0, 1, storage_of(c.train.precision));
+  const auto tp_group = make_planned_group(static_cast<int>(c.parallel.tp));
+  const TensorParallel tp(*tp_group);
+  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, longest_row(c.batch));
+  const auto dp = static_cast<int>(std::max<int64_t>(c.parallel.dp, 1));
+  const bool sharded = c.parallel.zero > 0 && dp > 1;
+  params.lay_out(sharded ? dp : 1);
+  const Shard shard =
+      sharded ? Shard(params.matrix_numel(), 0, dp) : Shard(params.matrix_numel(), 0, 1, bucket_elements(dp));
   Arena arena(dry.device());
   Pass p{.ctx = dry,
          .arena = arena,
@@ -48,19 +73,30 @@ StepOps step_ops(const RunConfig& c, Block& block) {
 
   StepOps all{.parameters = params.numel()};
   const StepSums sums(dry.device());
-  all.block = traced(dry, [&] {
-    const RowLoss rows = model.loss_and_gradients(p, batch, c.train.label_smoothing, nullptr);
+  const Tensor flat(nullptr, {params.numel()}, DType::f32, dry.device());
+  {
+    TracedDryRun run(dry);
+    const auto dp_group = make_planned_group(dp, &run.trace());
+    GradSync sync(dry, *dp_group, flat, shard);
+    sync.begin();
+    const RowLoss rows = model.loss_and_gradients(p, batch, c.train.label_smoothing, &sync);
     ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
     ops::sum(dry, {.x = rows.nll, .y = sums.nll()});
-  });
-  const Tensor flat(nullptr, {params.numel()}, DType::f32, dry.device());
-  all.step = traced(dry, [&] {
+    sync.wait();
+    all.last_block = run.take();
+  }
+  std::copy_if(all.last_block.begin(), all.last_block.end(), std::back_inserter(all.block),
+               [](const OpTrace::Op& op) { return !is_dp_collective(op.name); });
+  {
+    TracedDryRun run(dry);
     ops::fill(dry, {.x = flat});
     sums.clear(dry);
-    ops::sum_squares(dry, {.x = flat, .y = sums.whole_squares()});
+    for (const int64_t numel : runs_of_split(params))
+      ops::sum_squares(dry, {.x = flat.slice_rows(0, numel), .y = sums.whole_squares()});
     const Tensor copy(nullptr, {params.numel()}, params.compute_dtype(), dry.device());
     ops::adam(dry, {.param = flat, .grad = flat, .m = flat, .v = flat, .copy = params.mixed() ? copy : Tensor()});
-  });
+    all.step = run.take();
+  }
   return all;
 }
 

@@ -10,13 +10,16 @@
 namespace weft {
 
 struct StepOps {
-  std::vector<OpTrace::Op> block;  // a block's forward and backward pass
-  std::vector<OpTrace::Op> step;   // what a step adds: zero gradients, their norm, Adam
-  int64_t parameters = 0;
+  std::vector<OpTrace::Op> block;       // a block's forward and backward pass, with the collectives of tp
+  std::vector<OpTrace::Op> last_block;  // the same of a step's last block, with those of dp (parallel/planned_group.h)
+  std::vector<OpTrace::Op> step;        // what a step adds: zero gradients, their norm, Adam
+  int64_t parameters = 0;               // of this rank, padding included
 };
 
-// The ops that a GPU without other ranks is given, by a dry run. `config` is resolved, except for its data. Their
-// operands have null data, except for the sentences' ranges, which last as long as `block`.
+// The ops that a GPU is given, rank 0 of the grid config.parallel.dp x tp (0: 1), by a dry run. A collective stands
+// where it starts; gradients are f32, and the gather of a sharded optimizer's weights is left out. `config` is
+// resolved, except for its data. Operands have null data, except for the sentences' ranges, which last as long as
+// `block`.
 StepOps step_ops(const RunConfig& config, Block& block);
 
 }  // namespace weft

@@ -10,9 +10,12 @@
 #include <tuple>
 
 #include "launch/commands.h"
+#include "launch/options/config_io.h"
 #include "launch/reports/bench_report.h"
 #include "tensor/context.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/prediction/machine.h"
 
 namespace weft::testing {
 namespace {
@@ -229,6 +232,28 @@ TEST(Bench, WarnsOfABusyMachine) {
   EXPECT_EQ(load.warning(), "");
   load.waiting = 0.2;
   EXPECT_TRUE(load.too_busy());
+}
+
+TEST(Bench, PrintsAMachineThatPlanReads) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/here.cfg";
+  std::ofstream(file) << bench({"--machine"});
+  Machine machine;
+  std::vector<Field> fields = fields_of(machine);
+  apply_cfg_file(file, fields, "plan");
+  EXPECT_GT(machine.processor.flops, 0);
+  EXPECT_EQ(machine.processor.flops.origin, ConstantOrigin::measured);
+  EXPECT_EQ(machine.node.ranks, 1);
+  check_machine(machine, 1);
+}
+
+TEST(Bench, PrintsAMachineAlone) {
+  const auto world = make_single_communicator();
+  expect_error(
+      [&] {
+        run_bench({{"--machine", "--json"}, world.get()});
+      },
+      ErrorKind::usage, {"--machine", "leave out --json"});
 }
 
 }  // namespace

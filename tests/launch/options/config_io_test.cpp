@@ -163,7 +163,7 @@ TEST(ConfigIo, RefusesValuesThatACfgCannotHold) {
 TEST(ConfigIo, LoadsEveryConfigurationThatComesWithWeft) {
   int found = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/configs")) {
-    if (entry.path().extension() != ".cfg") continue;
+    if (entry.path().extension() != ".cfg" || entry.path().parent_path().filename() == "machines") continue;
     RunConfig config;
     EXPECT_NO_THROW(apply_cfg_file(entry.path(), config)) << entry.path();
     config.model.source_vocabulary = config.model.target_vocabulary = 8000;  // as with data

@@ -1,0 +1,96 @@
+// launch/commands/plan.cpp: `weft plan`: what a run would take on a cluster, grid by grid.
+#include <cstdio>
+
+#include "launch/commands.h"
+#include "launch/options/config_io.h"
+#include "launch/options/options.h"
+#include "launch/reports/plan_report.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr char kPlanUsage[] =
+    R"(plan [--config FILE] --machine FILE --ranks N [options]
+
+Predicts for each dp x tp grid of N ranks: memory of a rank, time of a step by part, target tokens a second,
+efficiency against N ranks that each train alone, hours of the run, and what costs most. The best grid comes
+first. It needs neither a GPU nor a corpus, and measures nothing.
+
+  weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64 --tokens 25000
+                                                   25,000 target tokens a step for each GPU
+  weft plan ... --variants                         gradients in f32 and bf16, optimizer whole and sharded
+  weft plan ... --network.bandwidth=25e9           any constant of the machine, or option of model, batch, train
+
+  weft launch -n 2 bench --machine > here.cfg      a CPU machine, measured
+
+Predictions are estimates (docs/plan.md): each constant says whether it was measured, given, assumed or fitted.)";
+
+struct PlanOptions {
+  PlanRequest request;
+  std::string config_file, machine_file;
+  int64_t vocabulary = 0;
+  bool variants = false, json = false;
+};
+
+bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_files) {
+  Options options(kPlanUsage);
+  options.add("config", o.config_file, "a .cfg file of a run; options on the command line override it");
+  options.add("machine", o.machine_file, "a .cfg file of a machine, such as those in configs/machines");
+  options.add("ranks", o.request.ranks, "ranks in all: GPUs, or processes of CPU machines");
+  options.add("tp", o.request.tp, "only grids with so many tensor-parallel ranks; 0 = all grids");
+  options.add("tokens", o.request.tokens,
+              "target tokens of a step for each rank, in whole blocks; 0 = the file's step, divided among the ranks");
+  options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
+  options.add("vocabulary", o.vocabulary, "entries of both vocabularies; 0 = those of the file, or 32768");
+  options.add("valid-sentences", o.request.valid_sentences, "sentences of the validation set, if the run has one");
+  options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
+  options.add("json", o.json, "print JSON");
+  options.section("model", o.request.config.model);
+  options.section("batch", o.request.config.batch);
+  ParallelConfig& parallel = o.request.config.parallel;
+  options.add("parallel.zero", parallel.zero, "1: each dp rank updates its share of the parameters (ZeRO); 0: all");
+  options.add("parallel.gradient_type", parallel.gradient_type,
+              "gradients between the ranks: f32 or bf16; training needs parallel.zero = 1 for bf16, a plan does not");
+  options.section("train", o.request.config.train);
+  options.sections(o.request.machine);
+  if (!options.parse(args)) return false;
+  if (!require_files) return true;
+  options.require("machine");
+  options.require("ranks");
+  return true;
+}
+
+std::vector<GradientExchange> exchanges_of(const PlanOptions& o) {
+  if (!o.variants) return {exchange_of(o.request.config.parallel)};
+  return {{.sharded = false, .wire = DType::f32},
+          {.sharded = true, .wire = DType::f32},
+          {.sharded = false, .wire = DType::bf16},
+          {.sharded = true, .wire = DType::bf16}};
+}
+
+void check(const PlanOptions& o) {
+  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  const int64_t zero = o.request.config.parallel.zero;
+  if (zero != 0 && zero != 1) fail(ErrorKind::usage, fmt::format("parallel.zero = {}: give 0 or 1", zero));
+}
+
+}  // namespace
+
+int run_plan(const CommandContext& context) {
+  PlanOptions found, options;
+  if (!parse(context.args, found, /*require_files=*/true)) return 0;
+  if (!found.config_file.empty()) apply_cfg_file(found.config_file, options.request.config);
+  std::vector<Field> fields = fields_of(options.request.machine);
+  apply_cfg_file(found.machine_file, fields, "plan");
+  parse(context.args, options, /*require_files=*/false);
+  check(options);
+  ModelConfig& model = options.request.config.model;
+  if (options.vocabulary > 0) model.source_vocabulary = model.target_vocabulary = options.vocabulary;
+  options.request.exchanges = exchanges_of(options);
+  const ClusterPlan plan = plan_cluster(options.request);
+  std::fputs((options.json ? plan_json(plan) : plan_text(plan)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// launch/reports/plan_report.h: `weft plan` as one screen of text or as JSON (docs/plan.md).
+#pragma once
+
+#include <string>
+
+#include "trainer/prediction/cluster_plan.h"
+
+namespace weft {
+
+std::string plan_text(const ClusterPlan& plan);
+std::string plan_json(const ClusterPlan& plan);
+
+}  // namespace weft
