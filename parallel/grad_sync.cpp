@@ -20,7 +20,8 @@ GradSync::GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shar
 }
 
 void GradSync::measure(Context& dry, int64_t num_matrices, int ranks) {
-  const int64_t most = std::min(num_matrices, bucket_elements(ranks)), own = most / ranks + Shard::kAlignment;
+  const int64_t most = std::min(num_matrices, bucket_elements(ranks, /*scatters=*/true)),
+                own = most / ranks + Shard::kAlignment;
   ops::column_sum(dry, {.x = Tensor(nullptr, {ranks, own}, DType::bf16, dry.device()),
                         .y = Tensor(nullptr, {own}, DType::f32, dry.device())});
 }

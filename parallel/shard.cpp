@@ -22,6 +22,11 @@ Shard::Shard(int64_t numel, int rank, int ranks, int64_t bucket) : numel_(numel)
   std::reverse(buckets_.begin(), buckets_.end());
 }
 
+Shard Shard::of_rank(int64_t numel, const Communicator& dp, bool zero) {
+  const bool scatters = zero && dp.size() > 1;
+  return {numel, scatters ? dp.rank() : 0, scatters ? dp.size() : 1, bucket_elements(dp.size(), scatters)};
+}
+
 void Shard::gather(Communicator& group, const Tensor& shard, const Tensor& whole) const {
   std::vector<std::unique_ptr<PendingWork>> pending;
   for (const Chunk& bucket : buckets_)

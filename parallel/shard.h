@@ -14,10 +14,14 @@
 
 namespace weft {
 
-// A bucket is divided among the ranks, and a message of less than some 256 KiB costs its latency rather than its bytes:
-// buckets grow with the number of ranks. With few ranks 16 MiB are enough, and more would leave less to overlap with
-// the backward pass.
-constexpr int64_t bucket_elements(int ranks) { return std::max<int64_t>(4 << 20, int64_t{ranks} << 16); }
+// A bucket's latency grows with the ranks, and is to be small beside the time of its bytes; with few ranks 16 MiB are
+// enough, and more would leave less to overlap with the backward pass. Reduce-scatters go round rings, 1 MiB for each
+// rank; all-reduces of many ranks go through trees, for which 256 MiB are enough at any size. By the predictions of
+// `weft plan` (docs/plan.md).
+constexpr int64_t bucket_elements(int ranks, bool scatters) {
+  const int64_t wanted = std::max<int64_t>(4 << 20, int64_t{ranks} << 18);
+  return scatters ? wanted : std::min<int64_t>(wanted, 64 << 20);
+}
 
 class Shard {
  public:
@@ -27,7 +31,8 @@ class Shard {
   // Of a buffer of `numel` elements, a multiple of ranks * kAlignment if there are several ranks. Buckets have at most
   // `bucket` elements, rounded up likewise; the first one has what is left over.
   Shard(int64_t numel, int rank, int ranks, int64_t bucket);
-  Shard(int64_t numel, int rank, int ranks) : Shard(numel, rank, ranks, bucket_elements(ranks)) {}
+  // With ZeRO the part of a rank of `dp`; without, the whole in buckets for their all-reduces.
+  static Shard of_rank(int64_t numel, const Communicator& dp, bool zero);
 
   const std::vector<Chunk>& buckets() const { return buckets_; }  // in the order of their elements
   Chunk own(const Chunk& bucket) const {

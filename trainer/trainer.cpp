@@ -40,12 +40,6 @@ DType wire_of(const RunConfig& config, const Mesh& mesh) {
   return rounds ? DType::bf16 : DType::f32;
 }
 
-// This rank's part of the matrices: all of them, unless the optimizer is sharded.
-Shard shard_of(const ParamStore& params, const RunConfig& config, const Mesh& mesh) {
-  return config.parallel.zero > 0 ? Shard(params.matrix_numel(), mesh.dp().rank(), mesh.dp().size())
-                                  : Shard(params.matrix_numel(), 0, 1, bucket_elements(mesh.dp().size()));
-}
-
 }  // namespace
 
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
@@ -53,7 +47,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       mesh_(mesh),
       replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
       ctx_(replica_.context()),
-      optimizer_(replica_.params(), config.optimizer, shard_of(replica_.params(), config, mesh)),
+      optimizer_(replica_.params(), config.optimizer,
+                 Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0)),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
       grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
@@ -300,9 +295,7 @@ TrainState Trainer::read_state(const std::string& checkpoint) {
 void Trainer::load_parameters(const std::string& checkpoint, const TrainState& then, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
   const std::vector<FlatState> buffers = states();
-  all_or_none(mesh_.world(), [&] {
-    load_tensors(ctx_, checkpoint, replica_.params(), buffers, *host, verified);
-  });
+  all_or_none(mesh_.world(), [&] { load_tensors(ctx_, checkpoint, replica_.params(), buffers, *host, verified); });
   if (!replica_.params().divided()) replica_.params().round_values(ctx_);
   weights_are_whole_ = true;
   optimizer_.set_steps(then.optimizer_steps);

@@ -10,10 +10,13 @@
 namespace weft {
 namespace {
 
-TEST(Shard, BucketsKeepEachRanksPartFromShrinking) {
-  EXPECT_EQ(bucket_elements(2), 4 << 20);
-  EXPECT_EQ(bucket_elements(64), 4 << 20);
-  EXPECT_EQ(bucket_elements(1024), 1024 * (256 << 10) / 4);
+TEST(Shard, BucketsGrowWithTheRanksAndThoseOfAllReducesUpToALimit) {
+  for (const bool scatters : {false, true}) {
+    EXPECT_EQ(bucket_elements(2, scatters), 4 << 20);
+    EXPECT_EQ(bucket_elements(64, scatters), 16 << 20);
+  }
+  EXPECT_EQ(bucket_elements(1024, /*scatters=*/false), 64 << 20);
+  EXPECT_EQ(bucket_elements(1024, /*scatters=*/true), 256 << 20);
 }
 
 TEST(Shard, OwnPartsCoverEveryElementOnceInEqualShares) {

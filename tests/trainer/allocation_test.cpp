@@ -75,7 +75,7 @@ TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
     const MemoryPlan plan = plan_tensors(c, TensorParallel(mesh.tp()), mesh.device());
     const Replica replica(c, mesh, storage_of(GetParam()), longest_row(c.batch));
     const ParamStore& params = replica.params();
-    const Optimizer optimizer(params, c.optimizer, Shard(params.matrix_numel(), world.rank(), kRanks));
+    const Optimizer optimizer(params, c.optimizer, Shard::of_rank(params.matrix_numel(), world, /*zero=*/true));
     const auto bytes = [&](int64_t n) {
       return Buffer::footprint(static_cast<size_t>(n) * sizeof(float), mesh.device());
     };

@@ -34,7 +34,7 @@ class Optimizer {
   // `shard` divides the matrices of `params`; by default it is all of them.
   Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard);
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
-      : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1)) {}
+      : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
   // Adds the sums of squared gradients, separately for parameters split over tp and for whole ones. Of a sharded
   // optimizer the squares of all ranks of dp add up to those of the whole gradient.

@@ -56,15 +56,15 @@ StepOps step_ops(const RunConfig& c, Block& block) {
   const auto dp = static_cast<int>(std::max<int64_t>(c.parallel.dp, 1));
   const bool sharded = c.parallel.zero > 0 && dp > 1;
   params.lay_out(sharded ? dp : 1);
-  const Shard shard =
-      sharded ? Shard(params.matrix_numel(), 0, dp) : Shard(params.matrix_numel(), 0, 1, bucket_elements(dp));
+  const Shard shard = Shard::of_rank(params.matrix_numel(), *make_planned_group(dp), sharded);
   Arena arena(dry.device());
   Pass p{.ctx = dry,
          .arena = arena,
          .tp = tp,
          .training = true,
          .recompute = c.train.recompute,
-         .fixed_shapes = c.train.cuda_graph == CudaGraph::on};
+         .fixed_shapes = c.train.cuda_graph == CudaGraph::on,
+         .sequence = c.parallel.sequence};
   DeviceBatch batch = load_batch(p, block);
   for (std::vector<int32_t>* offsets : {&block.source_offsets, &block.target_offsets})
     if (p.fixed_shapes) offsets->resize(static_cast<size_t>(batch.source.rows.begin.numel()) + 1, offsets->back());
