@@ -90,7 +90,8 @@ struct TrainConfig {
     v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
-      "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32");
+      "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "
+      "parallel.gradient_type)");
     v("recompute", recompute,
       "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "
       "activations, about a third more work, the same results");

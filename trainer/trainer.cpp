@@ -201,7 +201,8 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
 // again, alone, to find the first block, its rank and the parameter. The same on all ranks.
 std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
   const ParamStore& params = replica_.params();
-  const std::string in_sum = first_gradient_not_finite(ctx_, params);
+  // A sharded optimizer has the sums of its own parts alone; what else is there means nothing.
+  const std::string in_sum = optimizer_.sharded() ? "" : first_gradient_not_finite(ctx_, params);
   std::string in_block;
   for (const Block& block : step.blocks) {
     ops::fill(ctx_, {.x = params.grads()});
@@ -213,7 +214,7 @@ std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
     if (!of_rank.empty()) return of_rank;
   for (const std::string& of_rank : mesh_.world().all_gather_strings(in_sum))
     if (!of_rank.empty()) return fmt::format("not in one block, but in their sum: the gradient of {}", of_rank);
-  return "in the sum of squares, but in no gradient";
+  return optimizer_.sharded() ? "not in one block, but in their sum" : "in the sum of squares, but in no gradient";
 }
 
 void Trainer::check_replicas() {

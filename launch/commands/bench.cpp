@@ -78,6 +78,8 @@ void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
   if (o.machine && (o.json || o.model != GpuKind::none))
     fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json and --model");
+  if (o.machine && o.config.parallel.zero != 0)
+    fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
 }
 

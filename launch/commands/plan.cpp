@@ -52,6 +52,8 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("parallel.zero", parallel.zero, "1: each dp rank updates its share of the parameters (ZeRO); 0: all");
   options.add("parallel.gradient_type", parallel.gradient_type,
               "gradients between the ranks: f32 or bf16; training needs parallel.zero = 1 for bf16, a plan does not");
+  options.add("parallel.sequence", parallel.sequence,
+              "true: tensor-parallel ranks split the rows of what is between their layers");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
   if (!options.parse(args)) return false;

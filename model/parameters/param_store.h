@@ -8,7 +8,7 @@
 // rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
 // copies with round_values() or refresh().
 //
-// With a sharded optimizer (trainer/optimizer/shard.h) a rank keeps the f32 values of its own shard of the matrices
+// With a sharded optimizer (parallel/shard.h) a rank keeps the f32 values of its own shard of the matrices
 // only. In mixed precision layers then read the rounded copies alone, and `value` of a matrix is the memory of its
 // gradient, which is free between steps: whoever reads values there has gathered them before.
 #pragma once
@@ -111,7 +111,10 @@ class ParamStore {
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
   // Of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
-  Tensor row_sum_grads() const { return grads().slice_rows(row_sums_begin_, numel() - row_sums_begin_); }
+  Tensor row_sum_grads() const {
+    const Tensor all = grads_.data() == nullptr ? Tensor(nullptr, {numel()}, DType::f32, device_) : grads();
+    return all.slice_rows(row_sums_begin_, numel() - row_sums_begin_);
+  }
   Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
   }

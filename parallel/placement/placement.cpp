@@ -1,6 +1,8 @@
 // parallel/placement/placement.cpp: binds this rank and collects what all ranks got.
 #include "parallel/placement/placement.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
@@ -10,7 +12,10 @@ namespace {
 
 bool openmp_places_threads() {
   const std::initializer_list<const char*> variables = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"};
-  return std::any_of(variables.begin(), variables.end(), [](const char* name) { return std::getenv(name) != nullptr; });
+  return std::any_of(variables.begin(), variables.end(), [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && strcasecmp(value, "false") != 0;  // OMP_PROC_BIND=false
+  });
 }
 
 std::vector<Cores> cores_of_ranks(Communicator& host, const Cores& own) {
@@ -25,7 +30,8 @@ PlacementReport place_ranks(bool bind, const RankDevice& own, Communicator& worl
   const auto host = world.split_by_host();
   const std::vector<NumaNode> nodes = numa_nodes(sysfs);
   const bool on_gpu = own.device == Device::cuda;
-  RankPlace place{.host = host_name(), .nodes_of_host = static_cast<int>(nodes.size()), .stays = !bind};
+  RankPlace place{
+      .host = host_name(), .nodes_of_host = static_cast<int>(nodes.size()), .stays = !bind || openmp_places_threads()};
   if (on_gpu) {
     place.gpu = own.index;
     place.gpu_node = numa_node_of_device(device_properties(own.device).pci_address, sysfs);

@@ -91,14 +91,15 @@ NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   return parts;
 }
 
-// A step zeroes the gradients. Each block starts with its embeddings; its backward pass starts after the
-// loss. The gradient norm follows the last block.
+// A step zeroes the gradients. Each block starts with its embeddings or, with a sharded optimizer, the first one with
+// the gathering of weights; its backward pass starts after the loss. The gradient norm follows the last block.
 NamedSeconds phases_of(const OpTrace& trace, double seconds) {
   NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
   const char* phase = "optimizer";
   double rest = seconds, before = trace.calls.empty() ? 0 : trace.calls.front().begin;
   for (const OpTrace::Call& call : trace.calls) {
-    if (std::strcmp(call.name, "embedding_forward") == 0) phase = "forward";
+    const bool gathers = std::strcmp(call.name, kCollective) == 0 && named(phases, "forward") == 0;
+    if (gathers || std::strcmp(call.name, "embedding_forward") == 0) phase = "forward";
     if (std::strcmp(call.name, "sum_squares") == 0) phase = "optimizer";
     named(phases, phase) += call.end - before;
     rest -= call.end - before;

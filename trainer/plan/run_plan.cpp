@@ -265,6 +265,9 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),
                         params.mixed() ? " and f32 weights" : ""));
+  if (c.parallel.gradient_type != GradientType::f32 && c.parallel.dp > 1)
+    row("", fmt::format("gradients between ranks in {}, 2 bytes more for each parameter: parallel.gradient_type",
+                        name_of_enum(c.parallel.gradient_type)));
   if (c.parallel.sequence && c.parallel.tp > 1)
     row("", fmt::format("activations between tensor-parallel layers: 1/{} of the rows each: parallel.sequence",
                         c.parallel.tp));

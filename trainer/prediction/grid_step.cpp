@@ -176,13 +176,13 @@ struct Work {
 
   std::vector<TimedOp> timed_last_block() const {
     std::vector<TimedOp> timed{block.front()};
-    size_t next = 1;
     for (const Op& op : ops.last_block) {
       if (is_dp_collective(op.name)) {
         const bool scatters = op.name == std::string_view(kDpReduceScatter);
         timed.push_back({.kind = TimedKind::dp, .seconds = times.gradients(wire_bytes(op), scatters)});
       } else {
-        timed.push_back(block[next++]);
+        const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;
+        timed.push_back({.kind = kind, .seconds = times.seconds(op)});
       }
     }
     return timed;
@@ -221,11 +221,15 @@ struct Work {
       t.weight_bytes += bytes;
       t.sent_bytes += 0.5 * sent_bytes(times.dp(), bytes);
     }
-    for (const Op& op : ops.block) {
-      if (!is_tp_collective(op.name)) continue;
-      t.tp_sums += blocks;
-      t.tp_bytes += static_cast<double>(blocks) * op.cost.bytes;
-    }
+    const auto add_tp = [&t](const std::vector<Op>& of_block, int64_t times) {
+      for (const Op& op : of_block) {
+        if (!is_tp_collective(op.name)) continue;
+        t.tp_sums += times;
+        t.tp_bytes += static_cast<double>(times) * op.cost.bytes;
+      }
+    };
+    add_tp(ops.block, blocks - 1);
+    add_tp(ops.last_block, 1);
     t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp) * kTotalsBytes;
     return t;
   }
@@ -249,7 +253,14 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
   c.parallel.gradient_type = exchange.sharded && exchange.wire != DType::f32 ? GradientType::bf16 : GradientType::f32;
   c.parallel.dp = dp, c.parallel.tp = tp;
   const bool on_gpu = machine.processor.gpu != GpuKind::none;
-  if (c.train.precision == Precision::automatic) c.train.precision = Precision::bf16;
+  const Precision measured = machine.processor.precision;
+  if (c.train.precision == Precision::automatic)
+    c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
+  if (measured != Precision::automatic && measured != c.train.precision)
+    fail(ErrorKind::usage,
+         fmt::format("the rates of this machine are of {0}, but train.precision = {1}: measure it with "
+                     "weft bench --machine --precision={1}",
+                     name_of_enum(measured), name_of_enum(c.train.precision)));
   if (on_gpu && c.train.precision == Precision::f32)
     fail(ErrorKind::usage, "train.precision = f32: the rates of a GPU are known for bf16 and f16; give one of them");
   if (c.train.cuda_graph == CudaGraph::automatic) c.train.cuda_graph = on_gpu ? CudaGraph::on : CudaGraph::off;

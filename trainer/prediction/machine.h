@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/prediction/gpu_model.h"
+#include "trainer/run_config.h"
 
 namespace weft {
 
@@ -33,12 +34,14 @@ struct Constant {
 
 struct ProcessorConfig {  // of a rank
   GpuKind gpu = GpuKind::none;
+  Precision precision = Precision::automatic;
   Constant flops, block_seconds, update_bandwidth, memory, copy_bandwidth;
   Constant lost_to_collectives{0.1}, sentences{100}, planner{0.48e-3};
 
   template <typename V>
   void fields(V& v) {
     v("gpu", gpu, "h100, h200 or a100: each op is predicted (docs/cuda.md); none: by the next three");
+    v("precision", precision, "train.precision that the rates below are of; auto = any");
     v("flops", flops, "operations a second of matrix products and attention in a pass; all else in it is included");
     v("block_seconds", block_seconds, "seconds that a block takes in addition");
     v("update_bandwidth", update_bandwidth, "bytes a second that zeroing, norm and Adam read and write");

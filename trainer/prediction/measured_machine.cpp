@@ -63,6 +63,7 @@ Machine measured_machine(const BenchReport& report) {
     machine.node.cores = std::max<int64_t>(1, cores / report.threads);
     machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // the same cores add
   }
+  machine.processor.precision = report.config.train.precision;
   measure_processor(report, machine.processor);
   measure_links(report, machine);
   return machine;

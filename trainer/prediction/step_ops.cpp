@@ -74,19 +74,26 @@ StepOps step_ops(const RunConfig& c, Block& block) {
   StepOps all{.parameters = params.numel()};
   const StepSums sums(dry.device());
   const Tensor flat(nullptr, {params.numel()}, DType::f32, dry.device());
+  const auto pass = [&](GradSync* sync) {
+    const ArenaScope scope(arena);
+    const RowLoss rows = model.loss_and_gradients(p, batch, c.train.label_smoothing, sync);
+    ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
+    ops::sum(dry, {.x = rows.nll, .y = sums.nll()});
+  };
+  {
+    TracedDryRun run(dry);
+    pass(nullptr);
+    all.block = run.take();
+  }
   {
     TracedDryRun run(dry);
     const auto dp_group = make_planned_group(dp, &run.trace());
     GradSync sync(dry, *dp_group, flat, shard);
     sync.begin();
-    const RowLoss rows = model.loss_and_gradients(p, batch, c.train.label_smoothing, &sync);
-    ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
-    ops::sum(dry, {.x = rows.nll, .y = sums.nll()});
+    pass(&sync);
     sync.wait();
     all.last_block = run.take();
   }
-  std::copy_if(all.last_block.begin(), all.last_block.end(), std::back_inserter(all.block),
-               [](const OpTrace::Op& op) { return !is_dp_collective(op.name); });
   {
     TracedDryRun run(dry);
     ops::fill(dry, {.x = flat});

@@ -77,7 +77,8 @@ void expect_counted_traffic(const RunConfig& config, int dp, int tp) {
   EXPECT_EQ(t.dp_collectives, gradients.calls + weights.calls) << dp << " x " << tp;
   EXPECT_EQ(t.gradient_bytes, gradients.bytes) << dp << " x " << tp;
   EXPECT_EQ(t.weight_bytes, dp * weights.bytes) << dp << " x " << tp;
-  EXPECT_EQ((Counted{t.tp_sums, t.tp_bytes}), total("1", {"all_reduce", "all_gather"})) << dp << " x " << tp;
+  EXPECT_EQ((Counted{t.tp_sums, t.tp_bytes}), total("1", {"all_reduce", "all_gather", "reduce_scatter"}))
+      << dp << " x " << tp;
   EXPECT_EQ(counts["world all_gather"].calls, 1);
   EXPECT_EQ(t.exchanged_bytes, dp * tp * counts["world all_gather"].bytes);
 }
@@ -104,6 +105,14 @@ TEST(GridStep, HasTheTrafficOfAShardedOptimizer) {
   expect_counted_traffic(c, 2, 1);
   expect_counted_traffic(c, 4, 1);
   c.train.precision = Precision::bf16, c.parallel.gradient_type = GradientType::bf16;
+  expect_counted_traffic(c, 2, 2);
+}
+
+TEST(GridStep, HasTheTrafficOfSplitRows) {
+  RunConfig c = small_config();
+  c.parallel.sequence = true;
+  expect_counted_traffic(c, 1, 2);
+  c.train.precision = Precision::bf16, c.parallel.zero = 1;
   expect_counted_traffic(c, 2, 2);
 }
 
