@@ -33,7 +33,7 @@ class GradSync {
     const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
   };
 
-  void send_last();  // bucket not yet sent
+  void send_last();  // the last bucket not yet sent
   std::unique_ptr<PendingWork> send_rounded(const Chunk& bucket);
   void add_received(const Chunk& bucket);
   bool scatters() const { return shard_.ranks() > 1; }

@@ -27,7 +27,6 @@ class Shard {
  public:
   static constexpr int64_t kAlignment = 16;  // elements: own parts begin on cache lines
 
-  Shard() = default;
   // Of a buffer of `numel` elements, a multiple of ranks * kAlignment if there are several ranks. Buckets have at most
   // `bucket` elements, rounded up likewise; the first one has what is left over.
   Shard(int64_t numel, int rank, int ranks, int64_t bucket);

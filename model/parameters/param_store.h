@@ -86,7 +86,7 @@ class ParamStore {
   ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu)
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device) {}
 
-  const Param* declare(ParamSpec spec);  // before allocate(); an Error for a duplicate name or an indivisible split
+  const Param* declare(ParamSpec spec);  // before lay_out(); an Error for a duplicate name or an indivisible split
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
   void require_memory() const;                       // an Error if the host cannot hold values and gradients
   // Fixes the offsets, once, after all declarations. The matrices are padded so that each of `shards` ranks can own an
