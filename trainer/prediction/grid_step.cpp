@@ -36,8 +36,9 @@ class RankTimes {
         tp_(tp_group(m, c.parallel.tp)),
         on_gpu_(m.processor.gpu != GpuKind::none) {
     if (!on_gpu_) {
-      const auto ranks = static_cast<double>(std::min(c.parallel.dp * c.parallel.tp, m.node.ranks));
-      if (m.node.cores > 0) sharing_ = std::max(1.0, ranks / static_cast<double>(m.node.cores));
+      sharing_ = ranks_of_core(c.parallel.dp);
+      const int64_t with_most = (c.batch.blocks - 1) % c.parallel.dp + 1;  // the other dp ranks have one block fewer
+      last_share_ = ranks_of_core(with_most) / sharing_;
       return;
     }
     const GpuModel& gpu = gpu_model(m.processor.gpu);
@@ -46,6 +47,10 @@ class RankTimes {
   }
 
   const Group& dp() const { return dp_; }
+
+  // Blocks of the rank that has most, in units of a block during which all ranks compute: where ranks share cores, its
+  // last one is faster while others wait.
+  double passes(int64_t blocks) const { return static_cast<double>(blocks - 1) + last_share_; }
 
   double start_of_block() const {
     if (!on_gpu_) return sharing_ * m_.processor.block_seconds;
@@ -79,6 +84,13 @@ class RankTimes {
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
  private:
+  // Of this many dp ranks that compute at a time.
+  double ranks_of_core(int64_t dp_ranks) const {
+    if (m_.node.cores == 0) return 1;
+    const auto ranks = static_cast<double>(std::min(dp_ranks * tp_.ranks, m_.node.ranks));
+    return std::max(1.0, ranks / static_cast<double>(m_.node.cores));
+  }
+
   double tp_sum(const Op& op) const {
     if (op.name == std::string_view(kTpAllReduce)) return sharing_ * all_reduce_seconds(m_, tp_, op.cost.bytes);
     if (op.name == std::string_view(kTpReduceScatter)) return sharing_ * reduce_scatter_seconds(m_, tp_, op.cost.bytes);
@@ -88,7 +100,8 @@ class RankTimes {
   const Machine& m_;
   Group dp_, tp_;
   bool on_gpu_;
-  double sharing_ = 1;  // ranks for each core
+  double sharing_ = 1;     // ranks for each core
+  double last_share_ = 1;  // of the time of other blocks, that the last one of a rank takes
   std::unique_ptr<OpTimes> kernels_, stream_;
 };
 
@@ -275,7 +288,7 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
 GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchange& exchange, int64_t sentences) {
   const Work w(m, c, exchange, sentences);
   const int64_t ranks = c.parallel.dp * c.parallel.tp;
-  const auto blocks = static_cast<double>(w.blocks);
+  const double passes = w.times.passes(w.blocks);
   GridStep grid{.config = c,
                 .exchange = exchange,
                 .blocks_of_rank = w.blocks,
@@ -291,14 +304,14 @@ GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchan
   const auto buckets = static_cast<int64_t>(w.gathers().size());
   const Timeline gather = gather_beside(w.forward, gather_seconds, buckets, lost);
   StepSeconds& s = grid.seconds;
-  s.compute = blocks * usual.compute;
-  s.tp = (blocks - 1) * usual.tp + last.tp;
+  s.compute = passes * usual.compute;
+  s.tp = (passes - 1) * usual.tp + last.tp;
   s.exposed = last.exposed + gather.exposed, s.slowed = last.slowed + gather.slowed;
   grid.exchange_seconds = last.dp + gather.dp;
   s.optimizer = w.optimizer();
   s.host = host_exchange_seconds(m, ranks, kTotalsBytes);
   s.spread = m.network.spread * std::log2(static_cast<double>(whole_nodes(ranks, m)));
-  s.planner = blocks * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
+  s.planner = static_cast<double>(w.blocks) * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
   s.saves = save_seconds(m, c, static_cast<double>(grid.parameters), s.step());
   s.validations = validation_seconds(m, c, w.forward, w.sentences, static_cast<double>(w.data.target_tokens()));
   return grid;

@@ -147,6 +147,14 @@ TEST(GridStep, OfRanksThatShareCoresIsSlower) {
   EXPECT_DOUBLE_EQ(planned(small_config(), 2, 1, {}, m).seconds.compute, 2 * alone);  // twice the blocks
 }
 
+// Of 4 blocks on 3 ranks one rank has two, and computes the second one by itself.
+TEST(GridStep, ComputesFasterWhereOtherRanksHaveNoMoreBlocks) {
+  Machine m = cpu_machine();
+  const double block = planned(small_config(), 4, 1, {}, m).seconds.compute;
+  m.node.cores = 2;
+  EXPECT_NEAR(planned(small_config(), 3, 1, {}, m).seconds.compute, (1.5 + 1) * block, 1e-9 * block);
+}
+
 TEST(GridStep, HidesNothingWhereCollectivesTakeTheCores) {
   Machine m = cpu_machine();
   m.processor.lost_to_collectives = {1};
