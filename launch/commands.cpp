@@ -41,13 +41,30 @@ const Command& find_command(const std::string& name) {
                    nearest.empty() ? "`weft help` lists them" : fmt::format("did you mean '{}'?", nearest)));
 }
 
-std::string program_help() {
-  std::string text = "usage: weft COMMAND [options]\n\n";
-  for (const Command& command : kCommands) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
-  return text +
-         "\n`weft COMMAND --help` explains a command's options. Several ranks: weft launch -n 4 train ...\n"
-         "(or mpirun, or srun --mpi=pmix); without a launcher a command runs alone and does not start MPI\n"
-         "(docs/reliability.md).\n";
+namespace {
+
+constexpr char kOnSeveralRanks[] =
+    "`weft COMMAND --help` explains a command's options. Several ranks: weft launch -n 4 train ...\n"
+    "(or mpirun, or srun --mpi=pmix); without a launcher a command runs alone and does not start MPI\n"
+    "(docs/reliability.md).\n";
+
+std::string program_manual() {
+  std::string text = manual_name("weft", "trains and uses translation Transformers on CPUs and GPUs") +
+                     ".SH SYNOPSIS\nweft COMMAND [options]\n.SH COMMANDS\n";
+  for (const Command& command : kCommands)
+    text += fmt::format(".TP\n.BR weft\\-{} (1)\n{}\n", command.name, command.summary);
+  return text + ".SH DESCRIPTION\n.nf\n" + kOnSeveralRanks + ".fi\n";
+}
+
+}  // namespace
+
+std::string program_help(HelpFormat format) {
+  if (format == HelpFormat::man) return program_manual();
+  std::string text = format == HelpFormat::words ? "" : "usage: weft COMMAND [options]\n\n";
+  for (const Command& command : kCommands)
+    text += format == HelpFormat::words ? fmt::format("{}\t\t{}\n", command.name, command.summary)
+                                        : fmt::format("  {:<10} {}\n", command.name, command.summary);
+  return format == HelpFormat::words ? text : text + "\n" + kOnSeveralRanks;
 }
 
 }  // namespace weft

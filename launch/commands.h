@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/options/help_format.h"
+
 namespace weft {
 
 class Communicator;
@@ -27,7 +29,7 @@ struct Command {
 
 std::span<const Command> commands();
 const Command& find_command(const std::string& name);  // an Error of kind usage with the nearest name
-std::string program_help();
+std::string program_help(HelpFormat format = HelpFormat::text);
 
 int run_pack(const CommandContext&);
 int run_train(const CommandContext&);

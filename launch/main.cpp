@@ -8,12 +8,14 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "launch/commands.h"
 #include "launch/mpi_environment.h"
+#include "launch/options/help_format.h"
 #include "launch/report.h"
 #include "parallel/mpi/session.h"
 #include "parallel/placement/cores.h"
@@ -24,14 +26,6 @@
 namespace {
 
 using namespace weft;
-
-bool is_any_of(const std::string& word, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* w) { return word == w; });
-}
-
-bool asks_for_help(const std::vector<std::string>& args) {
-  return std::any_of(args.begin(), args.end(), [](const std::string& a) { return is_any_of(a, {"--help", "-h"}); });
-}
 
 // Several processes would do the same work and race for the same files.
 void require_one_process(const Command& command) {
@@ -59,8 +53,9 @@ void keep_closed_streams_closed() {
 }
 
 int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, std::unique_ptr<Communicator>& world) {
-  if (args.empty() || is_any_of(args[0], {"help", "--help", "-h"})) {
-    fmt::print("{}", program_help());
+  if (args.empty() || args[0] == "help" || args[0].starts_with("--help") || args[0] == "-h") {
+    if (args.size() > 1 && args[0] == "help") return run({args[1], "--help"}, mpi, world);
+    fmt::print("{}", program_help(asked_help(args).value_or(HelpFormat::text)));
     return 0;
   }
   if (args[0] == "--version") {
@@ -70,7 +65,9 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   const Command& command = find_command(args[0]);
   require_cpu_features();
   CommandContext context{{args.begin() + 1, args.end()}};
-  if (!asks_for_help(context.args)) {
+  const std::optional<HelpFormat> help = asked_help(context.args);
+  if (help == HelpFormat::man) fmt::print("{}", manual_name(std::string("weft-") + command.name, command.summary));
+  if (!help) {
     if (command.distributed) {
       world = join_ranks(mpi);
     } else {

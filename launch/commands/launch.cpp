@@ -175,18 +175,13 @@ class TrainingLaunch {
   Supervisor supervisor_;
 };
 
-// Of --help, which needs no ranks.
-bool asks_for_help_of(const LaunchOptions& o) {
-  return std::any_of(o.args.begin(), o.args.end(), [](const auto& a) { return a == "--help" || a == "-h"; });
-}
-
 }  // namespace
 
 int run_launch(const CommandContext& context) {
   LaunchOptions o;
   if (!parse_launch_options(context.args, o)) return 0;
   const Command& command = find_command(o.command);
-  if (asks_for_help_of(o)) return command.run({.args = o.args});
+  if (asked_help(o.args)) return command.run({.args = o.args});
   if (!command.distributed)
     fail(ErrorKind::usage, fmt::format("`weft {}` runs in one process: start it without `weft launch`", o.command));
   const Start start = plan_start(o);

@@ -27,8 +27,9 @@ namespace weft {
 struct Field {
   std::string key;  // "model.width", "vocab-size"
   std::string sentence;
-  bool is_flag = false;  // a bool: `--key` alone means true
-  bool is_list = false;  // may be repeated
+  bool is_flag = false;              // a bool: `--key` alone means true
+  bool is_list = false;              // may be repeated
+  std::vector<std::string> choices;  // of a bool or an enum
   std::function<void(const std::string&)> set;
   std::function<std::string()> get;
 };
@@ -89,6 +90,16 @@ std::string print_value(const T& value) {
   }
 }
 
+// All texts that a bool or an enum takes; of other types, none.
+template <typename T>
+std::vector<std::string> choices_of() {
+  std::vector<std::string> names;
+  if constexpr (std::is_same_v<T, bool>) names = {"true", "false"};
+  if constexpr (std::is_enum_v<T>)
+    for (const auto& [name, value] : enum_names(T{})) names.emplace_back(name);
+  return names;
+}
+
 class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
  public:
   FieldCollector(std::vector<Field>& out, std::string section) : out_(out), section_(std::move(section)) {}
@@ -100,6 +111,7 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
                     .sentence = sentence,
                     .is_flag = std::is_same_v<T, bool>,
                     .is_list = std::is_same_v<T, std::vector<std::string>>,
+                    .choices = choices_of<T>(),
                     .set = [key, &member](const std::string& text) { parse_value(key, text, member); },
                     .get = [&member] { return print_value(member); }});
   }

@@ -14,9 +14,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr int kNameColumn = 30;
-constexpr int kValueColumn = 14;
-
 bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
   return std::any_of(fields.begin(), fields.end(),
                      [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
@@ -65,15 +62,6 @@ std::vector<po::option> split_arguments(const std::vector<std::string>& args, co
   }
 }
 
-std::string section_of(const std::string& key) {
-  const size_t dot = key.find('.');
-  return dot == std::string::npos ? "" : key.substr(0, dot);
-}
-
-std::string describe_one(const std::string& name, const std::string& value, const std::string& sentence) {
-  return fmt::format("  {:<{}} {:<{}} {}\n", name, kNameColumn, value, kValueColumn, sentence);
-}
-
 }  // namespace
 
 void Options::positional(const char* name, std::vector<std::string>& values, const char* sentence) {
@@ -88,9 +76,8 @@ void Options::describe_default(const std::string& key, const std::string& text) 
 }
 
 bool Options::parse(const std::vector<std::string>& args) {
-  if (std::find(args.begin(), args.end(), "--help") != args.end() ||
-      std::find(args.begin(), args.end(), "-h") != args.end()) {
-    fmt::print("{}", help());
+  if (const std::optional<HelpFormat> format = asked_help(args)) {
+    fmt::print("{}", help(*format));
     return false;
   }
   const auto two_dashes = std::find(args.begin(), args.end(), "--");  // the arguments after it are not options
@@ -127,24 +114,12 @@ void Options::require(const std::string& key) const {
   if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
 }
 
-std::string Options::help() const {
-  std::string text = fmt::format("usage: weft {}\n", usage_);
-  if (positional_ != nullptr) text += "\n" + describe_one(positional_name_, "", positional_sentence_);
-  std::vector<Field> fields = fields_;  // options without a section come first, before any heading
-  std::stable_partition(fields.begin(), fields.end(), [](const Field& f) { return section_of(f.key).empty(); });
-  return text + describe_fields(fields);
-}
-
-std::string describe_fields(const std::vector<Field>& fields) {
-  std::string text, section = ".";  // no section has this name: the first heading is always written
-  for (const Field& field : fields) {
-    if (section_of(field.key) != section) {
-      section = section_of(field.key);
-      text += section.empty() ? "\n" : fmt::format("\n{}\n", section);
-    }
-    text += describe_one("--" + field.key, field.get(), field.sentence);
-  }
-  return text;
+std::string Options::help(HelpFormat format) const {
+  HelpText help{usage_, positional_name_, positional_sentence_, fields_};
+  std::stable_partition(help.fields.begin(), help.fields.end(),
+                        [](const Field& f) { return section_of(f.key).empty(); });
+  if (format == HelpFormat::man) return manual_body(help);
+  return format == HelpFormat::words ? completion_words(help) : help_page(help);
 }
 
 }  // namespace weft

@@ -7,6 +7,8 @@
 //   if (!options.parse(args)) return 0;                               // --help was printed
 //   options.require("source");                                        // an Error of kind usage if it was not given
 //
+// --help=man prints a man page, --help=words what shells complete (launch/options/help_format.h).
+//
 // A bool is a flag: `--json` alone, `--json=true` or `--json false`. An unknown option is an Error with the
 // nearest name. The constructor's text is the usage line without the program's name.
 #pragma once
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "launch/options/fields.h"
+#include "launch/options/help_format.h"
 
 namespace weft {
 
@@ -44,7 +47,7 @@ class Options {
   bool given(const std::string& key) const { return given_.contains(key); }
   size_t num_before_positional(const std::vector<std::string>& args) const;  // options, and their values
   void require(const std::string& key) const;
-  std::string help() const;
+  std::string help(HelpFormat format = HelpFormat::text) const;
 
  private:
   void take_positional(const std::string& text);
@@ -55,8 +58,5 @@ class Options {
   std::vector<std::string>* positional_ = nullptr;
   std::set<std::string> given_;
 };
-
-// A table of options, grouped by section: name, value, help.
-std::string describe_fields(const std::vector<Field>& fields);
 
 }  // namespace weft

@@ -45,6 +45,8 @@ TEST(Program, ExplainsEachCommand) {
   }
 }
 
+TEST(Program, ExplainsACommandLikeGit) { EXPECT_EQ(run_weft("help plan").text, run_weft("plan --help").text); }
+
 TEST(Program, NamesTheNearestCommand) {
   const Outcome o = run_weft("trian --config x.cfg");
   EXPECT_EQ(o.status, 2);

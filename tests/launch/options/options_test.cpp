@@ -48,6 +48,28 @@ TEST(Options, FillsValuesListsFlagsAndPositionals) {
   EXPECT_FALSE(e.options.given("decode.nbest"));
 }
 
+TEST(Options, HelpIsAManPageWithChoicesAndDefaults) {
+  Example e;
+  const std::string page = e.options.help(HelpFormat::man);
+  EXPECT_TRUE(page.starts_with(".SH SYNOPSIS\n.nf\nweft example \\-\\-source FILE [FILE ...]\n.fi\n")) << page;
+  EXPECT_NE(page.find(".TP\n.B \\-\\-vocab\\-size\nentries of the vocabulary. Default: 8000.\n"), std::string::npos)
+      << page;
+  EXPECT_NE(page.find(".SS decode\n"), std::string::npos) << page;
+}
+
+TEST(Options, HelpHasAWordForEachOptionWithItsChoices) {
+  Example e;
+  const std::string words = e.options.help(HelpFormat::words);
+  EXPECT_TRUE(words.starts_with("--source\t\tthe source text\n")) << words;
+  EXPECT_NE(words.find("\n--json\ttrue false\tprint JSON\n"), std::string::npos) << words;
+}
+
+TEST(Options, HelpOfAnotherFormatIsRefused) {
+  EXPECT_EQ(testing::message_of(ErrorKind::usage, [] { asked_help({"--help=html"}); }),
+            "help = 'html': give one of text, man, words");
+  EXPECT_FALSE(asked_help({"train", "--", "--help"}));
+}
+
 TEST(Options, TakesEverythingAfterTwoDashesAsPositional) {
   Example e;
   EXPECT_TRUE(e.options.parse({"--source=a", "--", "--json"}));

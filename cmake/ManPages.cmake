@@ -1,0 +1,16 @@
+# cmake -DWEFT=PROGRAM -DFOLDER=FOLDER -P ManPages.cmake: the man pages of the program and of its commands, which it
+# prints itself.
+function(run_weft output)
+  execute_process(COMMAND ${WEFT} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+
+run_weft(commands --help=words)
+string(REGEX REPLACE "\t[^\n]*\n" ";" commands "${commands}")
+list(REMOVE_ITEM commands "")
+foreach(command IN LISTS commands)
+  run_weft(page ${command} --help=man)
+  file(WRITE ${FOLDER}/weft-${command}.1 "${page}")
+endforeach()
+run_weft(page --help=man)
+file(WRITE ${FOLDER}/weft.1 "${page}")  # the last one: the build looks for it

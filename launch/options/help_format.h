@@ -1,0 +1,41 @@
+// launch/options/help_format.h: the forms of a command's help: for people, as a man page, and for completion in shells.
+// All come from the fields that the command parses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/options/fields.h"
+
+namespace weft {
+
+enum class HelpFormat : uint8_t { text, man, words };
+constexpr EnumNames<HelpFormat, 3> enum_names(HelpFormat) {
+  return {{{"text", HelpFormat::text}, {"man", HelpFormat::man}, {"words", HelpFormat::words}}};
+}
+
+// What --help, -h or --help=FORMAT asks for, if there is one before `--`. Error of kind usage: no such format.
+std::optional<HelpFormat> asked_help(const std::vector<std::string>& args);
+
+// What a command says of itself: its usage line without the program's name, a description after the first line end;
+// arguments without a name; options.
+struct HelpText {
+  std::string usage, positional_name, positional_sentence;
+  std::vector<Field> fields;  // of one section after another, those without a section first
+};
+
+std::string section_of(const std::string& key);  // "" or "model" of "model.width"
+
+// As a terminal shows it; and its table of options alone: name, value, sentence.
+std::string help_page(const HelpText& help);
+std::string describe_fields(const std::vector<Field>& fields);
+
+// A man page (man(7)) is manual_name(), then the manual_body() of the command.
+std::string manual_name(const std::string& page, const std::string& summary);
+std::string manual_body(const HelpText& help);
+
+// A line for each option: --key, its possible values between spaces, and its sentence; tabs between them.
+std::string completion_words(const HelpText& help);
+
+}  // namespace weft
