@@ -15,7 +15,7 @@ install(CODE "set(weft_mpirun \"${MPIEXEC_EXECUTABLE}\")" ${node})
 install(SCRIPT cmake/ArchiveNode.cmake ${node})
 
 # Must be built before CPack can install it.
-add_custom_target(archive_programs DEPENDS weft)
+add_custom_target(archive_programs DEPENDS weft man)
 foreach(module weft_cuda weft_nccl)
   if(TARGET ${module})
     add_dependencies(archive_programs ${module})
@@ -31,4 +31,14 @@ string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" system)
 set(CPACK_PACKAGE_FILE_NAME weft-${PROJECT_VERSION}-${system})
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/ArchiveComponents.cmake)
 set(CPACK_WEFT_BUILD ${PROJECT_BINARY_DIR})
+
+# The package of Debian and Ubuntu: the component weft in /usr. dpkg-shlibdeps names the packages of the libraries.
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_PACKAGE_CONTACT "Weft <root@localhost>" CACHE STRING "who built the package, as Debian has it: NAME <ADDRESS>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "trainer of translation Transformers on CPUs and GPUs")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)        # mpirun
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openssh-client)  # for several hosts
 include(CPack)

@@ -2,7 +2,9 @@
 # each.
 set(CPACK_INSTALL_CMAKE_PROJECTS "")
 set(components weft node)
-if(WEFT_ARCHIVE_TESTS)
+if(CPACK_GENERATOR STREQUAL "DEB")
+  set(components weft)  # the rest comes as packages
+elseif(WEFT_ARCHIVE_TESTS)
   set(components weft tests node)
   string(APPEND CPACK_PACKAGE_FILE_NAME "-tests")
 endif()
