@@ -1,4 +1,5 @@
-# Every third-party library as a CMake target; if one is missing, the message names its package.
+# Every third-party library as a CMake target; if one is missing, the message names its package. Also part of the
+# installed CMake package.
 function(weft_require condition what debian rhel)
   if(NOT ${condition})
     message(FATAL_ERROR "Weft needs ${what}. Debian, Ubuntu: apt-get install ${debian}. RHEL, Fedora: dnf install ${rhel}. "
@@ -40,7 +41,7 @@ pkg_check_modules(SENTENCEPIECE QUIET IMPORTED_TARGET sentencepiece)
 weft_require(SENTENCEPIECE_FOUND "SentencePiece" libsentencepiece-dev sentencepiece-devel)
 find_library(SENTENCEPIECE_TRAIN sentencepiece_train)
 weft_require(SENTENCEPIECE_TRAIN "SentencePiece's trainer library" libsentencepiece-dev sentencepiece-devel)
-add_library(weft_sentencepiece INTERFACE)
+add_library(weft_sentencepiece INTERFACE IMPORTED)
 target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_TRAIN} PkgConfig::SENTENCEPIECE)
 
 if(WEFT_TESTS)

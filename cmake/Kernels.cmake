@@ -30,7 +30,8 @@ set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION
 
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_features(${name} PUBLIC cxx_std_20)  # also for those who use the installed library
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/weft>)
   target_link_libraries(${name} PUBLIC fmt::fmt Threads::Threads PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX ${CMAKE_DL_LIBS})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
 endfunction()
@@ -46,7 +47,11 @@ function(weft_tensor_variant name march folder)
   if(folder)  # modules are beside the library of the lowest level
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH}:$ORIGIN/../..")
   endif()
-  install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
+  if(folder)
+    install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
+  else()  # the one that is linked
+    install(TARGETS ${name} EXPORT weft LIBRARY DESTINATION lib)
+  endif()
 endfunction()
 
 if(WEFT_MARCH STREQUAL "dispatch")
@@ -57,5 +62,6 @@ if(WEFT_MARCH STREQUAL "dispatch")
   endforeach()
 else()
   weft_tensor_library(weft_tensor STATIC ${WEFT_MARCH})
+  install(TARGETS weft_tensor EXPORT weft ARCHIVE DESTINATION lib COMPONENT dev)
   set(CMAKE_ENABLE_EXPORTS ON)  # for programs, which then export what modules share with them (tensor/cuda/exports.map)
 endif()
