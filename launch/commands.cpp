@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
     {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"watch", "a live view of a run: progress, curves, validations", run_watch, false},
     {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},

@@ -39,6 +39,7 @@ int run_score(const CommandContext&);
 int run_evaluate(const CommandContext&);
 int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);
+int run_watch(const CommandContext&);
 int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);
 int run_plan(const CommandContext&);

@@ -37,8 +37,8 @@ TEST(Program, SaysItsVersion) {
 }
 
 TEST(Program, ExplainsEachCommand) {
-  for (const char* command : {"pack", "train", "launch", "translate", "score", "evaluate", "bleu", "inspect", "verify",
-                              "bench", "plan", "export", "import"}) {
+  for (const char* command : {"pack", "train", "launch", "translate", "score", "evaluate", "bleu", "inspect", "watch",
+                              "verify", "bench", "plan", "export", "import"}) {
     const Outcome o = run_weft(std::string(command) + " --help");
     EXPECT_EQ(o.status, 0) << o.text;
     EXPECT_TRUE(o.text.starts_with(std::string("usage: weft ") + command)) << o.text;
@@ -46,6 +46,12 @@ TEST(Program, ExplainsEachCommand) {
 }
 
 TEST(Program, ExplainsACommandLikeGit) { EXPECT_EQ(run_weft("help plan").text, run_weft("plan --help").text); }
+
+TEST(Program, WatchesOnlyRuns) {
+  const Outcome o = run_weft("watch /dev");
+  EXPECT_EQ(o.status, 2) << o.text;
+  EXPECT_EQ(o.text, "weft: /dev is not the folder of a run: it has no config.cfg\n");
+}
 
 TEST(Program, NamesTheNearestCommand) {
   const Outcome o = run_weft("trian --config x.cfg");

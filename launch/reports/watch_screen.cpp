@@ -1,0 +1,155 @@
+// launch/reports/watch_screen.cpp: a run's state from the records of its log.
+#include "launch/reports/watch_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kRecentSteps = 50;  // for speed
+constexpr int kLinesBesideChart = 11;
+constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
+
+double number(const nlohmann::json& record, const char* key) {
+  const auto it = record.find(key);
+  return it != record.end() && it->is_number() ? it->get<double>() : std::nan("");
+}
+
+// Over the recent steps.
+double sum(const WatchedLog& log, const char* key) {
+  double total = 0;
+  for (const nlohmann::json& step : log.steps)
+    if (const double x = number(step, key); std::isfinite(x)) total += x;
+  return total;
+}
+
+double left_seconds(const TrainConfig& t, const WatchedLog& log) {
+  const double left = static_cast<double>(t.steps) - number(log.steps.back(), "step");
+  const double by_steps = left * sum(log, "seconds") / static_cast<double>(log.steps.size());
+  const double by_time = t.minutes > 0 ? 60 * t.minutes - log.seconds : by_steps;
+  return std::max(0.0, std::min(by_steps, by_time));
+}
+
+std::vector<std::string> step_lines(const WatchedRun& run) {
+  const nlohmann::json& now = run.log.steps.back();
+  const double nll = number(now, "nll"), seconds = sum(run.log, "seconds");
+  const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
+  return {
+      fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
+                  with_commas(static_cast<int64_t>(number(now, "step"))), with_commas(run.config.train.steps),
+                  number(now, "epoch"), number(now, "loss"), nll, std::exp(nll)),
+      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %", number(now, "lr"),
+                  number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"), 100 * number(now, "fill"))};
+}
+
+std::string bar(double fraction, int width, bool utf8) {
+  const int done = std::clamp(static_cast<int>(std::lround(fraction * width)), 0, width);
+  std::string text;
+  for (int i = 0; i < width; ++i) text += i < done ? (utf8 ? "━" : "#") : (utf8 ? "─" : "-");
+  return text;
+}
+
+std::string validation_text(const nlohmann::json& v) {
+  std::string text = fmt::format("step {:.0f}: loss {:.4f}", number(v, "step"), number(v, "valid_loss"));
+  if (v.contains("bleu")) text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number(v, "bleu"), number(v, "chrf"));
+  return text;
+}
+
+std::vector<std::string> validation_lines(const std::vector<nlohmann::json>& all) {
+  if (all.empty()) return {};
+  const bool translated = std::ranges::any_of(all, [](const auto& v) { return v.contains("bleu"); });
+  const auto quality = [&](const nlohmann::json& v) {
+    const double x = translated ? number(v, "bleu") : -number(v, "valid_loss");
+    return std::isnan(x) ? -std::numeric_limits<double>::infinity() : x;
+  };
+  const auto best = std::ranges::max_element(all, {}, quality);
+  std::vector<std::string> lines{"validation  " + validation_text(all.back())};
+  if (&*best != &all.back()) lines.push_back("best        " + validation_text(*best));
+  return lines;
+}
+
+std::string ranks_text(const nlohmann::json& step) {
+  if (!step.contains("slowest_rank")) return "";
+  return fmt::format("ranks       the others wait {:.1f} % of their time for rank {:.0f}",
+                     100 * number(step, "waiting"), number(step, "slowest_rank"));
+}
+
+std::string silence(const WatchedRun& run) {
+  if (run.finished) return "finished";
+  double longest = 0;
+  for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, number(step, "seconds"));
+  if (run.silent_seconds < std::max(kSilentSeconds, 5 * longest)) return "";
+  return fmt::format("no record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
+}
+
+// Cuts at a character, not within its bytes.
+std::string cut(const std::string& line, int columns) {
+  size_t end = 0;
+  for (int n = 0; end < line.size(); ++n) {
+    if (n == columns) return line.substr(0, end);
+    do ++end;
+    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80);
+  }
+  return line;
+}
+
+void add_lines(std::vector<std::string>& lines, const std::string& text) {
+  for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(text.substr(begin, end - begin));
+}
+
+std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size, bool utf8) {
+  const std::string quiet = silence(run);
+  std::vector<std::string> lines{"run " + run.name + (quiet.empty() ? "" : ": " + quiet)};
+  if (run.log.steps.empty()) {
+    lines.emplace_back("no step yet");
+    return lines;
+  }
+  const double left = left_seconds(run.config.train, run.log);
+  const double fraction = run.log.seconds / std::max(run.log.seconds + left, 1e-9);
+  const std::string percent = fmt::format(" {:.1f} %, {} left", 100 * fraction, format_duration(left));
+  lines.push_back(bar(fraction, std::max(10, size.columns - static_cast<int>(percent.size())), utf8) + percent);
+  for (const std::string& line : step_lines(run)) lines.push_back(line);
+  const int height = size.rows - kLinesBesideChart;
+  if (height >= 4) {
+    lines.emplace_back();
+    add_lines(lines,
+              draw_chart({run.log.loss, run.log.bleu}, {.width = size.columns - 2, .height = height, .utf8 = utf8}));
+  }
+  for (const std::string& line : validation_lines(run.log.validations)) lines.push_back(line);
+  if (const std::string ranks = ranks_text(run.log.steps.back()); !ranks.empty()) lines.push_back(ranks);
+  if (!run.latest.empty())
+    lines.push_back("checkpoints latest " + run.latest + (run.best.empty() ? "" : ", best " + run.best));
+  return lines;
+}
+
+}  // namespace
+
+void WatchedLog::add(const nlohmann::json& record) {
+  const double step = number(record, "step");
+  if (record.contains("valid_loss")) {
+    validations.push_back(record);
+    if (record.contains("bleu")) bleu.points.emplace_back(step, number(record, "bleu"));
+  } else if (record.contains("loss") && std::isfinite(step)) {
+    steps.push_back(record);
+    if (steps.size() > kRecentSteps) steps.pop_front();
+    loss.points.emplace_back(step, number(record, "loss"));
+    if (const double s = number(record, "seconds"); std::isfinite(s)) seconds += s;
+  }
+}
+
+std::string watch_screen(const WatchedRun& run, const ScreenSize& size, bool utf8) {
+  std::vector<std::string> lines = all_lines(run, size, utf8);
+  if (std::ssize(lines) > size.rows) lines.resize(static_cast<size_t>(size.rows));
+  std::string screen;
+  for (const std::string& line : lines) screen += cut(line, size.columns) + "\n";
+  return screen;
+}
+
+}  // namespace weft

@@ -1,0 +1,95 @@
+// tests/launch/reports/watch_screen_test.cpp: the screen of `weft watch`.
+#include "launch/reports/watch_screen.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace weft {
+namespace {
+
+nlohmann::json step_record(int64_t step, double seconds = 2) {
+  return {{"step", step},     {"epoch", 1},          {"loss", 3.5},          {"nll", 2.25},        {"lr", 1e-3},
+          {"grad_norm", 0.5}, {"source_tokens", 90}, {"target_tokens", 100}, {"seconds", seconds}, {"fill", 0.995}};
+}
+
+WatchedRun run_of_steps(int64_t count) {
+  WatchedRun run{.name = "r1"};
+  run.config.train.steps = 400;
+  for (int64_t i = 1; i <= count; ++i) run.log.add(step_record(i));
+  return run;
+}
+
+std::vector<std::string> lines_of(const WatchedRun& run, const ScreenSize& size = {}) {
+  std::istringstream text(watch_screen(run, size, /*utf8=*/false));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(WatchScreen, HasProgressSpeedAndTheTimeLeft) {
+  const std::vector<std::string> lines = lines_of(run_of_steps(100));
+  EXPECT_EQ(lines[0], "run r1");
+  EXPECT_TRUE(lines[1].starts_with("#####")) << lines[1];
+  EXPECT_TRUE(lines[1].ends_with("- 25.0 %, 10m 00s left")) << lines[1];
+  EXPECT_EQ(lines[2], "step 100 of 400, epoch 1: loss 3.5000  nll 2.2500  ppl 9.49");
+  EXPECT_EQ(lines[3], "lr 1.00e-03  grad 0.500  src 45/s  tgt 50/s  fill 99.5 %");
+}
+
+TEST(WatchScreen, OfARunInMinutesCountsThem) {
+  WatchedRun run = run_of_steps(100);
+  run.config.train.minutes = 5;
+  EXPECT_TRUE(lines_of(run)[1].ends_with(" 66.7 %, 1m 40s left")) << lines_of(run)[1];
+}
+
+TEST(WatchScreen, ShowsTheLastAndTheBestValidation) {
+  WatchedRun run = run_of_steps(3);
+  run.log.add({{"step", 1}, {"valid_loss", 3.0}, {"bleu", 21.5}, {"chrf", 40.0}});
+  run.log.add({{"step", 2}, {"valid_loss", 2.5}, {"bleu", 20.0}, {"chrf", 41.0}});
+  const std::string screen = watch_screen(run, {}, /*utf8=*/false);
+  EXPECT_NE(screen.find("validation  step 2: loss 2.5000, BLEU 20.00, chrF2 41.00\n"
+                        "best        step 1: loss 3.0000, BLEU 21.50, chrF2 40.00\n"),
+            std::string::npos)
+      << screen;
+}
+
+TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
+  WatchedRun run = run_of_steps(1);
+  nlohmann::json record = step_record(2);
+  record["slowest_rank"] = 3, record["waiting"] = 0.125;
+  run.log.add(record);
+  EXPECT_NE(watch_screen(run, {}, false).find("the others wait 12.5 % of their time for rank 3\n"), std::string::npos);
+}
+
+TEST(WatchScreen, SaysThatARunIsSilentOrFinished) {
+  WatchedRun run = run_of_steps(5);
+  run.silent_seconds = 29;
+  EXPECT_EQ(lines_of(run)[0], "run r1");
+  run.silent_seconds = 90;
+  EXPECT_EQ(lines_of(run)[0], "run r1: no record for 1m 30s: stopped, or busy with a validation");
+  run.finished = true;
+  EXPECT_EQ(lines_of(run)[0], "run r1: finished");
+}
+
+TEST(WatchScreen, FitsTheTerminal) {
+  WatchedRun run = run_of_steps(100);
+  run.latest = std::string(100, 'x');
+  for (const ScreenSize size : {ScreenSize{30, 8}, ScreenSize{80, 24}, ScreenSize{200, 60}}) {
+    const std::vector<std::string> lines = lines_of(run, size);
+    EXPECT_LE(std::ssize(lines), size.rows);
+    for (const std::string& line : lines) EXPECT_LE(std::ssize(line), size.columns) << line;
+  }
+}
+
+TEST(WatchScreen, OfARunWithoutStepsSaysSo) { EXPECT_EQ(lines_of(run_of_steps(0))[1], "no step yet"); }
+
+TEST(WatchScreen, PassesOverRecordsOfOtherKinds) {
+  WatchedRun run = run_of_steps(5);
+  const std::string before = watch_screen(run, {}, false);
+  run.log.add({{"step", 5}, {"rolled_back_to", 3}});
+  run.log.add({{"loss", "damaged"}});
+  EXPECT_EQ(watch_screen(run, {}, false), before);
+}
+
+}  // namespace
+}  // namespace weft

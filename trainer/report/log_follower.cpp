@@ -1,0 +1,32 @@
+// trainer/report/log_follower.cpp: the last line that was read shows whether the log still begins as it did.
+#include "trainer/report/log_follower.h"
+
+#include <fstream>
+#include <iterator>
+
+namespace weft {
+
+void LogFollower::update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add) {
+  std::ifstream file(path_, std::ios::binary);
+  const auto text_from = [&](size_t place) {
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(place));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  size_t begin = last_line_.size();
+  std::string text = text_from(read_ - begin);
+  if (!text.starts_with(last_line_)) {
+    clear();
+    text = text_from(0);
+    begin = read_ = 0;
+    last_line_.clear();
+  }
+  for (size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    last_line_ = text.substr(begin, end + 1 - begin);
+    read_ += last_line_.size();
+    const nlohmann::json record = nlohmann::json::parse(last_line_, nullptr, /*allow_exceptions=*/false);
+    if (record.is_object()) add(record);
+  }
+}
+
+}  // namespace weft
