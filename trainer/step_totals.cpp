@@ -18,6 +18,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kSource,
     kTarget,
     kDropped,
+    kFlops,
     kSplit,
     kWhole,
     kNotFinite,
@@ -32,7 +33,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
   if (mesh.tp().is_main_rank()) {
     mine[kLoss] = sums[0], mine[kNll] = sums[1];
     mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
-    mine[kDropped] = static_cast<double>(own.dropped);
+    mine[kDropped] = static_cast<double>(own.dropped), mine[kFlops] = own.flops;
   }
   const bool squares_count = sharded || mesh.dp().is_main_rank();
   if (squares_count) mine[kSplit] = sums[2];
@@ -50,7 +51,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     for (size_t i = 0; i < kCount; ++i) total[i] += of_rank[i];
     totals.busy.push_back(of_rank[kBusy]);
   }
-  totals.loss = total[kLoss], totals.nll = total[kNll];
+  totals.loss = total[kLoss], totals.nll = total[kNll], totals.flops = total[kFlops];
   totals.source_tokens = static_cast<int64_t>(total[kSource]);
   totals.target_tokens = static_cast<int64_t>(total[kTarget]);
   totals.dropped = static_cast<int64_t>(total[kDropped]);

@@ -14,6 +14,7 @@
 #include "trainer/health/not_finite.h"
 #include "trainer/health/replica_check.h"
 #include "trainer/plan/precision.h"
+#include "trainer/step_flops.h"
 
 namespace weft {
 namespace {
@@ -127,7 +128,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
                        .dropped = step.dropped,
                        .request = request,
                        .save_is_ready = saver_.is_ready(),
-                       .busy = busy_.take()};
+                       .busy = busy_.take(),
+                       .flops = training_flops(config_.model, step.blocks)};
   const StepTotals totals = exchange_totals(sums, own, mesh_, optimizer_.sharded());
   const double per_token = 1.0 / static_cast<double>(totals.target_tokens), to_mean = rows * per_token / loss_scale;
   const double norm = std::sqrt(totals.gradient_square) * to_mean;
@@ -152,6 +154,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .seconds = monotonic_seconds() - begin,
           .fill = static_cast<double>(totals.source_tokens + totals.target_tokens) /
                   static_cast<double>(config_.batch.blocks * (config_.batch.source_rows + config_.batch.rows)),
+          .flops = totals.flops,
           .skipped = !totals.finite,
           .not_finite = not_finite,
           .request = totals.request,

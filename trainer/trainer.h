@@ -32,6 +32,7 @@ struct StepReport {
   double loss_scale = 1;                         // used in this step
   int64_t source_tokens = 0, target_tokens = 0;  // without padding, all ranks
   double seconds = 0, fill = 0;
+  double flops = 0;                         // of the model, all ranks
   bool skipped = false;                     // a gradient was not finite: no rank took the step
   std::string not_finite;                   // where, if a lower loss scale cannot help
   StopRequest request = StopRequest::none;  // the strongest of all ranks

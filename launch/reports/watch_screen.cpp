@@ -39,13 +39,14 @@ double left_seconds(const TrainConfig& t, const WatchedLog& log) {
 std::vector<std::string> step_lines(const WatchedRun& run) {
   const nlohmann::json& now = run.log.steps.back();
   const double nll = number(now, "nll"), seconds = sum(run.log, "seconds");
+  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * number(now, "mfu")) : "";
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
-  return {
-      fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
-                  with_commas(static_cast<int64_t>(number(now, "step"))), with_commas(run.config.train.steps),
-                  number(now, "epoch"), number(now, "loss"), nll, std::exp(nll)),
-      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %", number(now, "lr"),
-                  number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"), 100 * number(now, "fill"))};
+  return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
+                      with_commas(static_cast<int64_t>(number(now, "step"))), with_commas(run.config.train.steps),
+                      number(now, "epoch"), number(now, "loss"), nll, std::exp(nll)),
+          fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number(now, "lr"),
+                      number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
+                      100 * number(now, "fill"), mfu)};
 }
 
 std::string bar(double fraction, int width, bool utf8) {

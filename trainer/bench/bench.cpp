@@ -9,6 +9,7 @@
 #include "tensor/error.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/step_flops.h"
 #include "trainer/step_graphs.h"
 #include "trainer/trainer.h"
 
@@ -18,13 +19,6 @@ namespace {
 // Shares of the time budget.
 constexpr double kPeakShare = 0.1, kProductsShare = 0.25, kCopiesShare = 0.05, kKernelsShare = 0.15, kStepShare = 0.35,
                  kAllReduceShare = 0.1;
-
-double best_of(const std::vector<PeakRate>& peaks, DType dtype) {
-  double best = 0;
-  for (const PeakRate& peak : peaks)
-    if (peak.dtype == dtype) best = std::max(best, peak.flops_per_second);
-  return best;
-}
 
 int64_t count_parameters(const RunConfig& config) {
   ParamStore params(0, 1);
@@ -65,10 +59,7 @@ double BenchReport::peak() const {
   return half > 0 ? half : peak_f32;
 }
 
-double BenchReport::rank_peak() const {
-  const double of_storage = best_of(peaks, storage_of(config.train.precision));
-  return of_storage > 0 ? of_storage : best_of(peaks, DType::f32);
-}
+double BenchReport::rank_peak() const { return product_peak(peaks, storage_of(config.train.precision)); }
 
 BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own) {
   require_gpu_to_tune(config, own.device);
@@ -80,9 +71,9 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   report.parameters = count_parameters(config);
   world.barrier();
   report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);
-  report.peak_f32 = world.sum(best_of(report.peaks, DType::f32));
-  report.peak_bf16 = world.sum(best_of(report.peaks, DType::bf16));
-  report.peak_f16 = world.sum(best_of(report.peaks, DType::f16));
+  report.peak_f32 = world.sum(best_peak(report.peaks, DType::f32));
+  report.peak_bf16 = world.sum(best_peak(report.peaks, DType::bf16));
+  report.peak_f16 = world.sum(best_peak(report.peaks, DType::f16));
   report.products = measure_products(config, world, ctx, kProductsShare * seconds);
   report.copies = measure_copies(ctx, kCopiesShare * seconds);
   report.kernels = measure_kernels(config, world, kKernelsShare * seconds, own);

@@ -9,6 +9,7 @@
 #include "parallel/traced_communicator.h"
 #include "trainer/bench/repeat.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/step_flops.h"
 #include "trainer/trainer.h"
 
 namespace weft {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "data/step_plan.h"
-#include "model/flops.h"
 #include "tensor/math.h"
 #include "tensor/random.h"
 
@@ -82,18 +81,6 @@ Step first_block_of(const Step& step) {
   Step one = step;
   one.blocks.resize(1);
   return one;
-}
-
-double training_flops(const ModelConfig& model, const std::vector<Block>& blocks) {
-  double flops = 0;
-  for (const Block& block : blocks)
-    for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i) {
-      const double source = block.source_offsets[i + 1] - block.source_offsets[i];
-      const double target = block.target_offsets[i + 1] - block.target_offsets[i];
-      const TokenFlops token = forward_flops(model, source, target);
-      flops += token.source * source + token.target * target;
-    }
-  return flops * kTrainingPasses;
 }
 
 }  // namespace weft

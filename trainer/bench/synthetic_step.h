@@ -19,7 +19,4 @@ PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest);
 Step synthetic_step(const RunConfig& config, int dp_rank, int dp_size);
 Step first_block_of(const Step& step);  // a step with only the first block
 
-// Model FLOPs of training on these blocks, from their real sentence lengths (model/flops.h).
-double training_flops(const ModelConfig& model, const std::vector<Block>& blocks);
-
 }  // namespace weft

@@ -14,6 +14,7 @@ constexpr GpuModel kH100{.name = "NVIDIA H100 SXM",
                          .sms = 132,
                          .clock = 1.755e9,
                          .bandwidth = 2.85e12,
+                         .data_sheet_flops = 989e12,
                          .matmul_flops_per_sm = 5.6e12,
                          .gap_graph = 1.3e-6,
                          .gap_stream = 2.2e-6,
@@ -34,6 +35,7 @@ constexpr GpuModel a100() {
   gpu.sms = 108;
   gpu.clock = 1.41e9;
   gpu.bandwidth = 1.73e12;
+  gpu.data_sheet_flops = 312e12;
   gpu.matmul_flops_per_sm = 2.16e12;
   return gpu;
 }

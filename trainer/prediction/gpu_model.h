@@ -18,6 +18,7 @@ struct GpuModel {
   int sms;                        // streaming multiprocessors
   double clock;                   // Hz
   double bandwidth;               // bytes/s of its memory that kernels reach
+  double data_sheet_flops;        // operations/s of dense matrix products in bf16 or f16
   double matmul_flops_per_sm;     // operations/s in the main loop of a bf16 or f16 matrix product
   double gap_graph, gap_stream;   // seconds between kernels of a CUDA graph, and of a stream
   double seconds_to_device_copy;  // of a copy of a few kilobytes from the host, in addition to its gap

@@ -1,6 +1,6 @@
 // trainer/report/event_log.h: a run's log.jsonl: one JSON object a line, for people, charts and other tools.
 //
-// A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill; with several ranks
+// A step has step epoch loss nll lr grad_norm source_tokens target_tokens seconds fill mfu; with several ranks
 // slowest_rank and waiting (the share of their time until the slowest one is done); in f16 loss_scale,
 // and skipped = true if its gradients were not finite. A validation has step valid_loss valid_nll bleu chrf. A
 // rollback has step rolled_back_to: the updates of the steps between these two are undone.

@@ -1,4 +1,5 @@
-// trainer/report/throughput.h: tokens per second since this process started training, and the remaining time.
+// trainer/report/throughput.h: tokens and operations per second since this process started training, and the remaining
+// time.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +9,21 @@ namespace weft {
 
 class ThroughputMeter {
  public:
-  void add(double seconds, int64_t source_tokens, int64_t target_tokens) {  // of a step, real tokens of all ranks
+  // Of a step: real tokens and model FLOPs of all ranks.
+  void add(double seconds, int64_t source_tokens, int64_t target_tokens, double flops) {
     seconds_ += seconds, ++steps_;
+    flops_ += flops;
     source_ += static_cast<double>(source_tokens), target_ += static_cast<double>(target_tokens);
   }
   double source_tokens_per_second() const { return source_ / seconds_; }
   double target_tokens_per_second() const { return target_ / seconds_; }
+  double flops_per_second() const { return flops_ / seconds_; }
   double seconds_for(int64_t steps) const {
     return static_cast<double>(steps) * seconds_ / static_cast<double>(steps_);
   }
 
  private:
-  double seconds_ = 0, source_ = 0, target_ = 0;
+  double seconds_ = 0, source_ = 0, target_ = 0, flops_ = 0;
   int64_t steps_ = 0;
 };
 

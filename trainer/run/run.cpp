@@ -20,6 +20,7 @@
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
 #include "trainer/run/tuned_gemms.h"
+#include "trainer/step_flops.h"
 
 namespace weft {
 namespace {
@@ -83,6 +84,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
+  log_.set_peak(peak_flops(mesh.own(), storage_of(config_.train.precision), world));
   if (run.resume_from.empty()) take_initial_values();
   if (is_new) open_folder();
   start(run.resume_from, kept_gemms);

@@ -29,7 +29,7 @@ void RunLog::flush() {
 }
 
 void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
-  throughput_.add(r.seconds, r.source_tokens, r.target_tokens);
+  throughput_.add(r.seconds, r.source_tokens, r.target_tokens, r.flops);
   nlohmann::ordered_json record{{"step", r.step},
                                 {"epoch", r.epoch},
                                 {"loss", r.loss},
@@ -40,6 +40,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                                 {"target_tokens", r.target_tokens},
                                 {"seconds", r.seconds},
                                 {"fill", r.fill}};
+  if (peak_flops_ > 0) record["mfu"] = std::round(1e4 * r.flops / r.seconds / peak_flops_) / 1e4;
   if (!r.busy.empty()) {
     record["slowest_rank"] = slowest_rank(r.busy);
     record["waiting"] = std::round(1e4 * waiting_share(r.busy)) / 1e4;
@@ -62,6 +63,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                   .source_tokens_per_second = throughput_.source_tokens_per_second(),
                   .target_tokens_per_second = throughput_.target_tokens_per_second(),
                   .fill = r.fill,
+                  .mfu = peak_flops_ > 0 ? throughput_.flops_per_second() / peak_flops_ : 0,
                   .eta_seconds = left});
   report_epoch(r, dropped);
   report_skipped(r);

@@ -22,6 +22,8 @@ class RunLog {
   void open(const std::string& path, int64_t last_step,
             bool validation_due);  // on the main rank, once the run's folder exists
 
+  void set_peak(double flops_per_second) { peak_flops_ = flops_per_second; }  // of all ranks; 0: not known
+
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);
   void rollback(int64_t step, int64_t back_to);
@@ -41,6 +43,7 @@ class RunLog {
   bool is_written_ = true;  // all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
+  double peak_flops_ = 0;
   int64_t epoch_ = -1;
   double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;
 };

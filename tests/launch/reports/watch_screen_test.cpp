@@ -9,8 +9,9 @@ namespace weft {
 namespace {
 
 nlohmann::json step_record(int64_t step, double seconds = 2) {
-  return {{"step", step},     {"epoch", 1},          {"loss", 3.5},          {"nll", 2.25},        {"lr", 1e-3},
-          {"grad_norm", 0.5}, {"source_tokens", 90}, {"target_tokens", 100}, {"seconds", seconds}, {"fill", 0.995}};
+  return {{"step", step},       {"epoch", 1},       {"loss", 3.5},         {"nll", 2.25},
+          {"lr", 1e-3},         {"grad_norm", 0.5}, {"source_tokens", 90}, {"target_tokens", 100},
+          {"seconds", seconds}, {"fill", 0.995},    {"mfu", 0.25}};
 }
 
 WatchedRun run_of_steps(int64_t count) {
@@ -33,7 +34,7 @@ TEST(WatchScreen, HasProgressSpeedAndTheTimeLeft) {
   EXPECT_TRUE(lines[1].starts_with("#####")) << lines[1];
   EXPECT_TRUE(lines[1].ends_with("- 25.0 %, 10m 00s left")) << lines[1];
   EXPECT_EQ(lines[2], "step 100 of 400, epoch 1: loss 3.5000  nll 2.2500  ppl 9.49");
-  EXPECT_EQ(lines[3], "lr 1.00e-03  grad 0.500  src 45/s  tgt 50/s  fill 99.5 %");
+  EXPECT_EQ(lines[3], "lr 1.00e-03  grad 0.500  src 45/s  tgt 50/s  fill 99.5 %  mfu 25.0 %");
 }
 
 TEST(WatchScreen, OfARunInMinutesCountsThem) {

@@ -10,6 +10,7 @@
 #include "tests/support/small_model.h"
 #include "trainer/bench/bench.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/step_flops.h"
 #include "trainer/trainer.h"
 
 namespace weft::testing {

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <set>
 
-#include "model/flops.h"
-
 namespace weft::testing {
 namespace {
 
@@ -73,16 +71,6 @@ TEST(SyntheticStep, FitsBlocksAndPositionsShorterThanASentence) {
   EXPECT_GT(synthetic_step(narrow, 0, 1).target_tokens(), 0);
   for (const Block& block : synthetic_step(learned, 0, 1).blocks)
     EXPECT_LT(*std::max_element(block.target_positions.begin(), block.target_positions.end()), 10);
-}
-
-TEST(SyntheticStep, CountsOperationsByTheSentencesOwnLengths) {
-  const ModelConfig model = synthetic_config().model;
-  BlockBuilder builder(16, 16);
-  builder.add({3, 4}, {3, 4, 5});  // 3 and 4 tokens with their eos
-  builder.add({3}, {3});
-  const TokenFlops longer = forward_flops(model, 3, 4), shorter = forward_flops(model, 2, 2);
-  EXPECT_DOUBLE_EQ(training_flops(model, {builder.finish(0)}),
-                   3 * (3 * longer.source + 4 * longer.target + 2 * shorter.source + 2 * shorter.target));
 }
 
 }  // namespace

@@ -71,13 +71,15 @@ TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest
                                                .target_tokens = 7,
                                                .dropped = mesh.dp().rank(),
                                                .request = request,
-                                               .busy = static_cast<double>(world.rank())},
+                                               .busy = static_cast<double>(world.rank()),
+                                               .flops = 1e9 * (1 + mesh.dp().rank())},
                                               mesh);
     EXPECT_EQ(totals.loss, 3);
     EXPECT_EQ(totals.nll, 21);
     EXPECT_EQ(totals.source_tokens, 11);
     EXPECT_EQ(totals.target_tokens, 14);
     EXPECT_EQ(totals.dropped, 1);
+    EXPECT_EQ(totals.flops, 3e9);
     EXPECT_EQ(totals.request, StopRequest::stop);
     EXPECT_EQ(totals.busy, (std::vector<double>{0, 1, 2, 3}));
     EXPECT_EQ(exchange_totals(sums.read(ctx), {}, mesh).request, StopRequest::none);

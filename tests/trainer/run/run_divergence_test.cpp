@@ -51,7 +51,7 @@ std::string error_of_training(const RunConfig& c) {
 
 std::vector<nlohmann::json> log_without_times(const RunConfig& c) {
   std::vector<nlohmann::json> log = read_event_log(c.train.output + "/log.jsonl");
-  for (nlohmann::json& record : log) record.erase("seconds");
+  for (nlohmann::json& record : log) record.erase("seconds"), record.erase("mfu");
   return log;
 }
 
