@@ -55,6 +55,7 @@ struct TrainConfig {
   std::string output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
+  int64_t samples = 4;
   double save_minutes = 0;
   int64_t keep_last = 3;
   int64_t keep_every = 0;
@@ -83,6 +84,9 @@ struct TrainConfig {
     v("save_minutes", save_minutes, "minutes of training after which to save, too; 0 = only after save_every steps");
     v("log_every", log_every, "steps between progress lines on a pipe");
     v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
+    v("samples", samples,
+      "first sentences of the validation set whose translations log.jsonl keeps at each validation, at most "
+      "validate_bleu");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
     v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,

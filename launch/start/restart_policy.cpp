@@ -17,7 +17,7 @@ namespace {
 constexpr double kShortestPause = 1, kLongestPause = 60;
 
 std::string end_of_file(const std::string& path) {
-  constexpr std::streamoff kMost = 1 << 16;
+  constexpr std::streamoff kMost = 1 << 20;  // a validation holds sentences
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : 0;
   std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');

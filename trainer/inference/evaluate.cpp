@@ -46,14 +46,16 @@ HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& targ
 }
 
 std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
-                                         const std::function<bool()>& stop) {
+                                         const std::function<bool()>& stop, std::vector<Translation>& kept) {
   const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // a translation depends on no other
   std::vector<std::string> texts;
   for (int64_t begin = 0; begin < total; begin += at_once) {
     if (stop()) return std::nullopt;
     const auto first = set.sources.begin() + begin;
-    for (std::string& text : best_texts(translator.translate_tokens({first, first + std::min(at_once, total - begin)})))
-      texts.push_back(std::move(text));
+    for (NBest& nbest : translator.translate_tokens({first, first + std::min(at_once, total - begin)})) {
+      texts.push_back(nbest.front().text);
+      if (texts.size() <= kept.size()) kept[texts.size() - 1] = std::move(nbest.front());
+    }
   }
   return score_translations(texts, set.references);
 }

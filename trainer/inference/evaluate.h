@@ -33,9 +33,10 @@ struct HeldOutSet {
   std::vector<std::string> references;
 };
 HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
-// Asks stop(), which agrees between the ranks, every few sentences; returns nothing once that is true.
+// Asks stop(), which agrees between the ranks, every few sentences; returns nothing once that is true. `kept` gets the
+// best translations of its size's first sentences.
 std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
-                                         const std::function<bool()>& stop);
+                                         const std::function<bool()>& stop, std::vector<Translation>& kept);
 
 // Sums over this dp rank's blocks, then over all ranks: nats and target tokens. `total` is the buffer for the
 // sums.

@@ -1,13 +1,8 @@
 // trainer/report/event_log.cpp: appends and reads JSON lines.
 #include "trainer/report/event_log.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -33,6 +28,10 @@ size_t visit_records(const std::string& path, const std::string& text,
            fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its "
                        "records",
                        path, number));
+    if (const auto schema = record.find("schema"); schema != record.end() && *schema > kLogSchema)
+      fail(ErrorKind::data, fmt::format("{}:{}: a later version of weft wrote these records (schema {}; this one reads "
+                                        "up to {})",
+                                        path, number, schema->dump(), kLogSchema));
     if (!visit(std::move(record))) return begin;
     begin = end + 1;
   }
@@ -40,44 +39,25 @@ size_t visit_records(const std::string& path, const std::string& text,
 
 }  // namespace
 
-EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_due) : path_(path) {
-  size_t keep = 0;
+EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_due) {
+  size_t size = 0;
   if (std::filesystem::is_regular_file(path)) {
-    keep = visit_records(path, read_file(path), [&](const nlohmann::json& record) {
+    size = visit_records(path, read_file(path), [&](const nlohmann::json& record) {
       const int64_t step = record.value("step", int64_t{0});
       return step < last_step || (step == last_step && !(validation_due && record.contains("valid_loss")));
     });
   }
-  // Neither through a link, which would shorten another file, nor to a pipe, which would wait for a reader.
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (file_ < 0) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
-  if (::ftruncate(file_, static_cast<off_t>(keep)) != 0) {
-    const int error = errno;
-    ::close(file_);
-    fail(ErrorKind::io, fmt::format("cannot shorten '{}': {}", path, std::strerror(error)));
-  }
+  file_.emplace(path, size);
 }
 
-EventLog::~EventLog() {
-  if (file_ >= 0) ::close(file_);
+void EventLog::keep(const nlohmann::ordered_json& record) {
+  // A model may spell a byte that is no character.
+  file_->keep(record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 bool EventLog::write(const nlohmann::ordered_json& record) {
-  kept_ += record.dump() + "\n";
-  return write_kept();
-}
-
-void EventLog::flush() {
-  if (!write_kept()) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
-}
-
-bool EventLog::write_kept() {
-  while (!kept_.empty()) {
-    const ssize_t written = ::write(file_, kept_.data(), kept_.size());
-    if (written < 0 && errno != EINTR) return false;
-    kept_.erase(0, static_cast<size_t>(std::max<ssize_t>(written, 0)));
-  }
-  return true;
+  keep(record);
+  return file_->write();
 }
 
 std::vector<nlohmann::json> read_event_log(const std::string& path) {

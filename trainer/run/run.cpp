@@ -35,7 +35,7 @@ class Run {
   void open_folder();
   void take_initial_values();
   void tune_gemms(const std::string& kept);
-  void start(const std::string& resume_from, const std::string& kept_gemms);
+  void start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms);
   void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
   bool finished(StopRequest request) const;
@@ -65,7 +65,7 @@ class Run {
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
 // aside, when everything else is ready: a run that cannot start changes nothing.
 Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
-    : config_(config), mesh_(mesh), log_(config, mesh.world()) {
+    : config_(config), mesh_(mesh), log_(config, mesh) {
   Communicator& world = mesh.world();
   const TrainConfig& t = config_.train;
   const bool is_new = world.max(is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
@@ -87,7 +87,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   log_.set_peak(peak_flops(mesh.own(), storage_of(config_.train.precision), world));
   if (run.resume_from.empty()) take_initial_values();
   if (is_new) open_folder();
-  start(run.resume_from, kept_gemms);
+  start(run.resume_from, plan, kept_gemms);
 }
 
 void Run::open_folder() {
@@ -118,7 +118,7 @@ void Run::tune_gemms(const std::string& kept) {
                            known.empty() || same_device ? "" : ": the GPU or cuBLASLt is another than before"));
 }
 
-void Run::start(const std::string& resume_from, const std::string& kept_gemms) {
+void Run::start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms) {
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
@@ -126,7 +126,7 @@ void Run::start(const std::string& resume_from, const std::string& kept_gemms) {
     if (!is_main_rank()) return;
     folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
-    log_.open(folder_->log(), state_.step, state_.validation_due);
+    log_.open(folder_->log(), plan, state_.step, state_.validation_due);
   });
   if (config_.train.tune_gemm) tune_gemms(kept_gemms);
   if (resume_from.empty()) return;

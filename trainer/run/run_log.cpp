@@ -2,22 +2,63 @@
 #include "trainer/run/run_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "trainer/version.h"
 
 namespace weft {
 
-RunLog::RunLog(const RunConfig& config, Communicator& world)
-    : config_(config),
-      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!world.is_main_rank())),
-      stragglers_(world.all_gather_strings(host_name())) {}
+namespace {
 
-void RunLog::open(const std::string& path, int64_t last_step, bool validation_due) {
-  events_.emplace(path, last_step, validation_due);
+double now() {  // UNIX time, to the millisecond
+  using namespace std::chrono;
+  return static_cast<double>(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()) / 1000;
 }
 
-void RunLog::write(const nlohmann::ordered_json& record) {
+nlohmann::ordered_json to_json(const SampleAttention& a) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (size_t t = 0; t < a.target.size(); ++t) {
+    rows.push_back(nlohmann::ordered_json::array());
+    for (size_t s = 0; s < a.source.size(); ++s)
+      rows.back().push_back(std::round(1e3 * static_cast<double>(a.weights[t * a.source.size() + s])) / 1e3);
+  }
+  return {{"sample", a.sample}, {"source", a.source}, {"target", a.target}, {"weights", std::move(rows)}};
+}
+
+}  // namespace
+
+RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
+    : config_(config),
+      mesh_(mesh),
+      hosts_(mesh.world().all_gather_strings(host_name())),
+      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
+      stragglers_(hosts_) {}
+
+void RunLog::open(const std::string& path, const std::string& plan, int64_t last_step, bool validation_due) {
+  events_.emplace(path, last_step, validation_due);
+  start_ = start_record(last_step, plan);
+}
+
+nlohmann::ordered_json RunLog::start_record(int64_t step, const std::string& plan) const {
+  return {{"step", step},
+          {"schema", kLogSchema},
+          {"weft", kVersion},
+          {"dp", mesh_.dp().size()},
+          {"tp", mesh_.tp().size()},
+          {"device", mesh_.device() == Device::cuda ? "cuda" : "cpu"},
+          {"hosts", hosts_},
+          {"plan", plan}};
+}
+
+void RunLog::write(nlohmann::ordered_json record) {
   if (!events_) return;
+  record["time"] = now();
+  if (!start_.is_null()) {
+    start_["time"] = record["time"];
+    events_->keep(start_);
+    start_ = nullptr;
+  }
   const bool written = events_->write(record);
   if (is_written_ && !written)
     message("NOT LOGGED: log.jsonl cannot be written now; its records are kept in memory until it can");
@@ -47,7 +88,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
   }
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
   if (r.skipped) record["skipped"] = true;
-  write(record);
+  write(std::move(record));
 
   const TrainConfig& t = config_.train;
   const double by_steps = throughput_.seconds_for(t.steps - r.step);
@@ -109,7 +150,10 @@ void RunLog::validation(const ValidationReport& r, const BestScore& best) {
     record["bleu"] = bleu, record["chrf"] = chrf;
     text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", bleu, chrf);
   }
-  write(record);
+  for (const SampleText& t : r.samples)
+    record["samples"].push_back({{"source", t.source}, {"reference", t.reference}, {"hypothesis", t.hypothesis}});
+  if (r.attention) record["attention"] = to_json(*r.attention);
+  write(std::move(record));
   message(text + (best.stale == 0 ? "  (best)" : fmt::format("  ({} since the best)", best.stale)));
 }
 

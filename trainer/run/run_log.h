@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
@@ -18,9 +20,9 @@ namespace weft {
 
 class RunLog {
  public:
-  RunLog(const RunConfig& config, Communicator& world);
-  void open(const std::string& path, int64_t last_step,
-            bool validation_due);  // on the main rank, once the run's folder exists
+  RunLog(const RunConfig& config, const Mesh& mesh);
+  // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
+  void open(const std::string& path, const std::string& plan, int64_t last_step, bool validation_due);
 
   void set_peak(double flops_per_second) { peak_flops_ = flops_per_second; }  // of all ranks; 0: not known
 
@@ -32,15 +34,19 @@ class RunLog {
   void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
 
  private:
-  void write(const nlohmann::ordered_json& record);
+  nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
+  void write(nlohmann::ordered_json record);
   void report_epoch(const StepReport& report, int64_t dropped);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
   RunConfig config_;
+  const Mesh& mesh_;
+  const std::vector<std::string> hosts_;  // of each rank
   TrainProgress progress_;
   std::optional<EventLog> events_;
-  bool is_written_ = true;  // all records
+  nlohmann::ordered_json start_;  // the record of this start; null once it is kept
+  bool is_written_ = true;        // all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   double peak_flops_ = 0;

@@ -17,6 +17,7 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
   held_out_ = read_held_out(config.data.valid, *tokenizers_.target, config.train.validate_bleu);
   translator_ =
       std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
+  samples_ = Samples(config.train.samples, held_out_, tokenizers_, trainer);
 }
 
 bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best) {
@@ -45,8 +46,11 @@ std::optional<ValidationReport> Validation::run(int64_t step, const std::functio
       validation_loss(p, trainer_.replica().model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
   ValidationReport report{.step = step, .loss = sums.loss(), .nll = sums.nll()};
   if (translator_) {
-    report.translation = evaluate(*translator_, held_out_, mesh_.dp(), stop);
+    std::vector<Translation> translations(samples_.size());
+    report.translation = evaluate(*translator_, held_out_, mesh_.dp(), stop, translations);
     if (!report.translation) return std::nullopt;
+    report.samples = samples_.texts(translations);
+    report.attention = samples_.attention(translations);
   }
   done_ = step;
   return report;

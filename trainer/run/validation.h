@@ -13,6 +13,7 @@
 
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
+#include "trainer/run/samples.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -21,6 +22,8 @@ struct ValidationReport {
   int64_t step = 0;
   double loss = 0, nll = 0;                     // a target token, in nats
   std::optional<TranslationScore> translation;  // if train.validate_bleu is not 0
+  std::vector<SampleText> samples;              // train.samples of them
+  std::optional<SampleAttention> attention;
 };
 
 // If the report is better than the best so far, it becomes the best, and the result is true.
@@ -46,6 +49,7 @@ class Validation {
   Tokenizers tokenizers_;
   HeldOutSet held_out_;
   std::unique_ptr<Translator> translator_;  // none without BLEU
+  Samples samples_;                         // none without BLEU
   int64_t done_ = -1;                       // the last step that was validated
 };
 

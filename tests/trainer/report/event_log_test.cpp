@@ -104,6 +104,27 @@ TEST_F(EventLogTest, NamesADamagedLine) {
   testing::expect_error([&] { read_event_log(path_); }, ErrorKind::data, {path_.string() + ":2: "});
 }
 
+TEST_F(EventLogTest, RefusesRecordsOfALaterSchema) {
+  append("{\"step\":0,\"schema\":2}\n{\"step\":1}\n");
+  EXPECT_EQ(read_event_log(path_).size(), 2u);
+  append("{\"step\":1,\"schema\":3}\n");
+  testing::expect_error([&] { read_event_log(path_); }, ErrorKind::data, {path_.string() + ":3: ", "schema 3"});
+}
+
+TEST_F(EventLogTest, WritesAKeptRecordWithTheNext) {
+  EventLog log(path_, 0);
+  log.keep({{"step", 0}, {"schema", 2}});
+  EXPECT_EQ(text(), "");
+  log.write({{"step", 1}});
+  EXPECT_EQ(text(), "{\"step\":0,\"schema\":2}\n{\"step\":1}\n");
+}
+
+TEST_F(EventLogTest, ReplacesBytesThatAreNoCharacter) {
+  EventLog log(path_, 0);
+  log.write({{"step", 1}, {"text", "a\xff"}});
+  EXPECT_EQ(read_event_log(path_).at(0).at("text"), "a\xef\xbf\xbd");
+}
+
 TEST_F(EventLogTest, SaysWhenTheFileCannotBeOpened) {
   EXPECT_THROW(read_event_log(path_ / "missing"), Error);
   EXPECT_THROW(EventLog(path_ / "missing", 0), Error);

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "data/atomic_file.h"
 #include "tests/support/errors.h"
@@ -80,6 +82,49 @@ TEST(Run, LogsEachStepAndValidationOnceAlsoWhenResumed) {
   EXPECT_EQ(logged(c, "valid_loss"), (std::vector<int64_t>{2, 3, 4, 6}));  // 3: the end of the first part
 }
 
+TEST(Run, LogsEveryStartWithItsGridBeforeItsFirstRecord) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 3;
+  run(c);
+  c.train.steps = 6;
+  for (int start = 0; start < 2; ++start) run(c);  // the second has nothing to do
+  EXPECT_EQ(logged(c, "schema"), (std::vector<int64_t>{0, 3}));
+  const nlohmann::json first = read_event_log(c.train.output + "/log.jsonl").front();
+  EXPECT_EQ(first.at("schema"), kLogSchema);
+  EXPECT_EQ(first.at("hosts").size(), 1u);
+  EXPECT_NE(first.at("plan").get<std::string>().find("width 16, 2 heads"), std::string::npos);
+}
+
+TEST(Run, LogsTheSameSentencesAtEachValidation) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.samples = 3;
+  run(c);
+  std::set<std::string> sources;
+  for (const auto& record : read_event_log(c.train.output + "/log.jsonl")) {
+    if (!record.contains("valid_loss")) continue;
+    ASSERT_EQ(record.at("samples").size(), 3u);
+    for (const auto& sample : record.at("samples")) sources.insert(sample.at("source").get<std::string>());
+    const auto& attention = record.at("attention");
+    EXPECT_EQ(attention.at("weights").size(), attention.at("target").size());
+    for (const auto& row : attention.at("weights").get<std::vector<std::vector<double>>>()) {
+      EXPECT_EQ(row.size(), attention.at("source").size());
+      EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1, 5e-4 * static_cast<double>(row.size()));
+    }
+  }
+  EXPECT_EQ(sources.size(), 3u);
+}
+
+TEST(Run, WithoutSamplesLogsScoresAlone) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.samples = 0, c.train.steps = 2;
+  run(c);
+  for (const char* field : {"samples", "attention"}) EXPECT_TRUE(logged(c, field).empty()) << field;
+  EXPECT_EQ(logged(c, "bleu").size(), 1u);
+}
+
 TEST(Run, BestPointsToTheLastStepIfThatIsTheBest) {
   const TemporaryFolder folder;
   const RunConfig c = run_config(folder);
@@ -133,7 +178,7 @@ TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
   c.train.fresh = true, c.train.steps = 2;
   run(c);
   EXPECT_TRUE(fs::exists(c.train.output + "/checkpoints.old/step-00000006"));
-  EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl.old").size(), 9u);
+  EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl.old").size(), 10u);  // and the start
   EXPECT_EQ(logged(c, "loss").size(), 2u);
   EXPECT_EQ(read_file(c.train.output + "/config.cfg"), "not fresh");
 }

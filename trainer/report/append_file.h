@@ -1,0 +1,29 @@
+// trainer/report/append_file.h: a file that grows while a run goes on, and whose disk may be full for a while.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+class AppendFile {
+ public:
+  // Opens `path`, which is created if necessary, and cuts it to `size` bytes. An Error of kind io if that fails, and if
+  // the path is a link or no plain file.
+  AppendFile(const std::string& path, size_t size);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void keep(std::string_view bytes) { kept_ += bytes; }  // until the next write()
+  // Writes what is kept. Returns false, and keeps it, if it cannot be written now; errno says why.
+  bool write();
+  void flush();  // Error of kind io if it cannot be written
+
+ private:
+  std::string path_, kept_;
+  int file_ = -1;
+};
+
+}  // namespace weft
