@@ -34,6 +34,7 @@ set(rooms
   trainer/metrics    "^trainer/version[.]h$"
   trainer/report     "^$"
   trainer/checkpoint "^trainer/version[.]h$"
+  trainer/export     "^trainer/checkpoint/.*[.]h$"
   trainer/health     "^trainer/checkpoint/(finite|file_layout)[.]h$"
   trainer/inference  "^trainer/(run_config|replica|checkpoint/.*|metrics/.*)[.]h$"
   trainer/plan       "^trainer/(run_config|trainer|train_state|step_graphs|checkpoint/.*|inference/.*|report/.*)[.]h$"

@@ -1,8 +1,11 @@
-// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a file for another program.
+// launch/commands/export.cpp: `weft export`: writes a checkpoint's model for another program: a file for PyTorch, or
+// the folder of a translation engine.
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -13,6 +16,8 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/pytorch_file.h"
 #include "trainer/checkpoint/pytorch_weights.h"
+#include "trainer/export/ctranslate2.h"
+#include "trainer/export/huggingface.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -20,18 +25,21 @@ namespace {
 
 struct ExportRequest {
   std::string checkpoint, output;
-  ExchangeFormat format = ExchangeFormat::pytorch;
+  ExportFormat format = ExportFormat::pytorch;
   bool force = false;
 };
 
 bool parse(const std::vector<std::string>& args, ExportRequest& r) {
-  Options options("export --checkpoint PATH --output FILE.safetensors [options]");
+  Options options("export --checkpoint PATH --format FORMAT --output PATH [options]");
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
-  options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
-  options.add("output", r.output, "the file to write");
-  options.add("force", r.force, "replace an existing file");
+  options.add("format", r.format,
+              "pytorch: a safetensors file with the names and shapes of nn.Transformer; ctranslate2, "
+              "huggingface: a folder that CTranslate2 or Hugging Face's transformers loads");
+  options.add("output", r.output, "the file to write, or the new folder");
+  options.add("force", r.force, "replace an existing file, or the folder of an earlier export");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
+  if (r.format != ExportFormat::pytorch) return true;  // OutputFolder checks
   if (!r.force && std::filesystem::exists(r.output))
     fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", r.output));
   prepare_output(r.output);
@@ -59,6 +67,42 @@ void print_settings(const ModelConfig& c) {
   fmt::print("  the module that loads it: docs/pytorch.md\n");
 }
 
+void print_origin(const LoadedModel& model, const char* remark) {
+  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.replica().params().global_numel()), model.folder(),
+             model.step(), remark);
+}
+
+void export_to_pytorch(const std::string& path, const LoadedModel& model) {
+  const ModelConfig& c = model.config().model;
+  write_pytorch_file(path, c, model.replica().params());
+  fmt::print("{}: {} tensors in F32, {}\n", path, pytorch_layout(c, model.replica().params()).size(),
+             format_bytes(std::filesystem::file_size(path)));
+  print_origin(model, c.tying == Tying::none ? "" : "; tied tables appear under each of their names");
+  print_settings(c);
+}
+
+void export_to_engine(const ExportRequest& r, const LoadedModel& model) {
+  OutputFolder output(r.output, r.force);
+  const ExportedModel exported{.config = model.config().model,
+                               .params = model.replica().params(),
+                               .source = model.source_tokenizer(),
+                               .target = model.target_tokenizer(),
+                               .beam = model.config().decode.beam,
+                               .length_penalty = model.config().decode.length_penalty,
+                               .folder = model.folder()};
+  if (r.format == ExportFormat::ctranslate2) export_ctranslate2(exported, output);
+  if (r.format == ExportFormat::huggingface) export_huggingface(exported, output);
+  uint64_t bytes = 0;
+  std::vector<std::string> names;
+  for (const auto& [name, size] : output.commit()) {
+    names.push_back(name);
+    bytes += size;
+  }
+  fmt::print("{}: {}; {}\n", r.output, fmt::join(names, ", "), format_bytes(bytes));
+  print_origin(model, "");
+  fmt::print("  how to translate with it: docs/deploy.md\n");
+}
+
 }  // namespace
 
 int run_export(const CommandContext& context) {
@@ -67,17 +111,15 @@ int run_export(const CommandContext& context) {
   const auto alone = make_single_communicator();
   const std::string folder = resolve_checkpoint(request.checkpoint);
   const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
-  require_pytorch_model(config.model);
+  if (request.format == ExportFormat::pytorch) require_pytorch_model(config.model);
+  if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh);
-  const ModelConfig& c = model.config().model;
-  write_pytorch_file(request.output, c, model.replica().params());
-
-  fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.replica().params()).size(),
-             format_bytes(std::filesystem::file_size(request.output)));
-  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.replica().params().global_numel()), folder,
-             model.step(), c.tying == Tying::none ? "" : "; tied tables appear under each of their names");
-  print_settings(c);
+  if (request.format == ExportFormat::pytorch) {
+    export_to_pytorch(request.output, model);
+  } else {
+    export_to_engine(request, model);
+  }
   return 0;
 }
 

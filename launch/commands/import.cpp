@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 struct ImportRequest {
   std::string weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
-  ExchangeFormat format = ExchangeFormat::pytorch;
+  ImportFormat format = ImportFormat::pytorch;
 };
 
 // True if the folder does not exist, is empty, or has only temporary folders of killed imports, which the

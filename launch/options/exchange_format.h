@@ -8,8 +8,14 @@
 
 namespace weft {
 
-enum class ExchangeFormat : uint8_t { pytorch };
+enum class ImportFormat : uint8_t { pytorch };
+constexpr EnumNames<ImportFormat, 1> enum_names(ImportFormat) { return {{{"pytorch", ImportFormat::pytorch}}}; }
 
-constexpr EnumNames<ExchangeFormat, 1> enum_names(ExchangeFormat) { return {{{"pytorch", ExchangeFormat::pytorch}}}; }
+enum class ExportFormat : uint8_t { pytorch, ctranslate2, huggingface };
+constexpr EnumNames<ExportFormat, 3> enum_names(ExportFormat) {
+  return {{{"pytorch", ExportFormat::pytorch},
+           {"ctranslate2", ExportFormat::ctranslate2},
+           {"huggingface", ExportFormat::huggingface}}};
+}
 
 }  // namespace weft

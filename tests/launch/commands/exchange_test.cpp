@@ -210,5 +210,26 @@ TEST_F(Exchange, ExportReplacesAFileOnlyWhenForced) {
   EXPECT_EQ(read_file(weights_), exported);
 }
 
+TEST_F(Exchange, ExportWritesAFolderForAnEngine) {
+  const std::vector<std::string> args = {"--checkpoint", checkpoint_, "--format",
+                                         "ctranslate2",  "--output",  folder_ / "engine"};
+  ASSERT_EQ(run(run_export, args), 0);
+  EXPECT_EQ(read_file(folder_ / "engine/tokenizer.model"), read_file(tokenizer_));
+  EXPECT_TRUE(holds(error_of([&] { run(run_export, args); }).what(), "already exists: give another name, or --force"));
+}
+
+TEST_F(Exchange, ExportRefusesAnEngineThatCannotHoldTheModelAndMakesNoFolder) {
+  export_to(weights_);
+  fs::copy_file(checkpoint_ + "/config.cfg", config_);
+  configure("position_offset = 0", "position_offset = 2");
+  ASSERT_EQ(run(run_import, import_arguments(tokenizer_)), 0);
+  const Error error = error_of([&] {
+    run(run_export, {"--checkpoint", imported_, "--format", "huggingface", "--output", folder_ / "engine"});
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_TRUE(holds(error.what(), "MarianMTModel has no model.position_offset = 2: 0 fits")) << error.what();
+  EXPECT_FALSE(fs::exists(folder_ / "engine"));
+}
+
 }  // namespace
 }  // namespace weft::testing

@@ -1,0 +1,25 @@
+// trainer/export/exported_model.cpp: refusals, and lists of pieces.
+#include "trainer/export/exported_model.h"
+
+#include <fmt/format.h>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+int64_t exported_positions(const ModelConfig& config) {
+  return config.positions == Positions::learned ? config.max_positions : kExportedPositions;
+}
+
+void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
+                 const std::string& what_fits) {
+  fail(ErrorKind::usage, fmt::format("{} has no {} = {}: {}", engine, option, value, what_fits));
+}
+
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {
+  std::vector<std::string> pieces;
+  for (int64_t id = 0; id < tokenizer.size(); ++id) pieces.push_back(tokenizer.piece(static_cast<int32_t>(id)));
+  return pieces;
+}
+
+}  // namespace weft

@@ -1,0 +1,162 @@
+// trainer/export/huggingface.cpp: which class holds a model, its configuration, and the files of MarianTokenizer.
+#include "trainer/export/huggingface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "data/batch.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/export/huggingface_weights.h"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+
+struct Family {
+  const char *engine, *type, *architecture;
+};
+constexpr Family kMarian = {"transformers' MarianMTModel", "marian", "MarianMTModel"};
+constexpr Family kPegasus = {"transformers' PegasusForConditionalGeneration", "pegasus",
+                             "PegasusForConditionalGeneration"};
+
+const Family& family_of(const ModelConfig& c) { return c.norm == NormPosition::post ? kMarian : kPegasus; }
+
+std::string function_name(FeedForwardActivation activation) {  // a key of transformers' ACT2FN
+  return activation == FeedForwardActivation::gelu_tanh ? "gelu_pytorch_tanh" : name_of_enum(activation);
+}
+
+json model_config(const ExportedModel& model) {
+  const ModelConfig& c = model.config;
+  json config = {{"model_type", family_of(c).type},
+                 {"architectures", {family_of(c).architecture}},
+                 {"is_encoder_decoder", true},
+                 {"vocab_size", c.source_vocabulary + 1},
+                 {"d_model", c.width},
+                 {"encoder_layers", c.encoder_layers},
+                 {"decoder_layers", c.decoder_layers},
+                 {"num_hidden_layers", c.encoder_layers},
+                 {"encoder_attention_heads", c.heads},
+                 {"decoder_attention_heads", c.heads},
+                 {"encoder_ffn_dim", c.feed_forward},
+                 {"decoder_ffn_dim", c.feed_forward},
+                 {"activation_function", function_name(c.activation)},
+                 {"scale_embedding", c.scale_embeddings},
+                 {"static_position_embeddings", true},
+                 {"max_position_embeddings", kExportedPositions},
+                 {"tie_word_embeddings", c.tying != Tying::none},
+                 {"dropout", c.dropout_residual},
+                 {"attention_dropout", c.dropout_attention},
+                 {"activation_dropout", c.dropout_feed_forward},
+                 {"bos_token_id", SpecialIds::bos},
+                 {"eos_token_id", SpecialIds::eos},
+                 {"pad_token_id", padding_id(model)},
+                 {"decoder_start_token_id", SpecialIds::bos},
+                 {"forced_eos_token_id", SpecialIds::eos},
+                 {"torch_dtype", "float32"}};
+  if (c.norm == NormPosition::post) {
+    config["share_encoder_decoder_embeddings"] = c.tying == Tying::all;
+    config["decoder_vocab_size"] = c.target_vocabulary + 1;
+  }
+  return config;
+}
+
+// Our search predicts any token but bos, and has no padding.
+json generation_config(const ExportedModel& model) {
+  const int64_t padding = padding_id(model);
+  json config = {{"bos_token_id", SpecialIds::bos},
+                 {"eos_token_id", SpecialIds::eos},
+                 {"pad_token_id", padding},
+                 {"decoder_start_token_id", SpecialIds::bos},
+                 {"forced_eos_token_id", SpecialIds::eos},
+                 {"bad_words_ids", {{padding}, {SpecialIds::bos}}},
+                 {"max_length", 512},
+                 {"num_beams", model.beam}};
+  if (model.beam > 1) config["length_penalty"] = model.length_penalty;
+  return config;
+}
+
+// A name for padding that neither vocabulary has.
+std::string padding_name(const ExportedModel& model) {
+  std::string name = "<pad>";
+  for (const Tokenizer* tokenizer : {&model.source, &model.target}) {
+    const std::vector<std::string> pieces = pieces_of(*tokenizer);
+    while (std::find(pieces.begin(), pieces.end(), name) != pieces.end()) name += "_";
+  }
+  return name;
+}
+
+std::string vocabulary_json(const Tokenizer& tokenizer, int64_t padding, const std::string& name) {
+  std::vector<std::string> pieces = pieces_of(tokenizer);
+  pieces.insert(pieces.begin() + padding, name);
+  nlohmann::ordered_json ids;
+  for (size_t id = 0; id < pieces.size(); ++id) ids[pieces[id]] = id;
+  return ids.dump(2) + "\n";
+}
+
+json tokenizer_config(const ExportedModel& model, const std::string& padding) {
+  return {{"tokenizer_class", "MarianTokenizer"},
+          {"separate_vocabs", !model.is_joint()},
+          {"source_lang", nullptr},
+          {"target_lang", nullptr},
+          {"unk_token", model.source.piece(SpecialIds::unk)},
+          {"eos_token", model.source.piece(SpecialIds::eos)},
+          {"pad_token", padding},
+          {"model_max_length", kExportedPositions - 1},
+          {"clean_up_tokenization_spaces", false}};
+}
+
+void write_tokenizer(const ExportedModel& model, const OutputFolder& output) {
+  const std::string padding = padding_name(model);
+  output.write("vocab.json", vocabulary_json(model.source, padding_id(model), padding));
+  if (!model.is_joint()) output.write("target_vocab.json", vocabulary_json(model.target, padding_id(model), padding));
+  output.copy(model.source_file(), "source.spm");
+  output.copy(model.target_file(), "target.spm");
+  output.write("tokenizer_config.json", tokenizer_config(model, padding).dump(2) + "\n");
+}
+
+void write_weights(const ExportedModel& model, const std::string& path) {
+  const std::map<std::string, HuggingFaceTensor> tensors = huggingface_tensors(model);
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const auto& [name, tensor] : tensors) shapes[name] = tensor.shape;
+  SafetensorsWriter writer(path, shapes, {{"format", "pt"}});
+  for (const auto& [name, tensor] : tensors) {
+    const Values values = tensor.values();
+    writer.write(values.data(), std::ssize(values));
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void require_huggingface_model(const ModelConfig& c) {
+  const char* engine = family_of(c).engine;
+  const auto refuse = [&](const char* option, const std::string& value, const char* fits) {
+    refuse_form(engine, option, value, fits);
+  };
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
+  const bool post = c.norm == NormPosition::post;
+  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "layer fits");
+  if (c.final_norm == post)
+    refuse("model.final_norm", truth(c.final_norm),
+           post ? "false fits model.norm = post" : "true fits model.norm = pre");
+  if (c.positions != Positions::interleaved && c.positions != Positions::halves)
+    refuse("model.positions", name_of_enum(c.positions), "interleaved and halves fit");
+  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "0 fits");
+  if (is_gated(c.activation))
+    refuse("model.activation", name_of_enum(c.activation), "relu, gelu, gelu_tanh and silu fit");
+  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "0 fits");
+  if (!post && c.tying != Tying::all) refuse("model.tying", name_of_enum(c.tying), "all fits model.norm = pre");
+}
+
+void export_huggingface(const ExportedModel& model, const OutputFolder& output) {
+  require_huggingface_model(model.config);
+  write_weights(model, output.file("model.safetensors"));
+  output.write("config.json", model_config(model).dump(2) + "\n");
+  output.write("generation_config.json", generation_config(model).dump(2) + "\n");
+  write_tokenizer(model, output);
+}
+
+}  // namespace weft

@@ -1,0 +1,115 @@
+// trainer/export/output_folder.cpp: what may be replaced, and the renames.
+#include "trainer/export/output_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checked_file.h"
+
+namespace weft {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Every name that an export of any format writes.
+constexpr const char* kNames[] = {
+    "model.bin",
+    "config.json",
+    "shared_vocabulary.json",
+    "source_vocabulary.json",
+    "tokenizer.model",
+    "target_vocabulary.json",
+    "source.model",
+    "target.model",
+    "source.spm",
+    "target.spm",
+    "vocab.spm",
+    "model.npz",
+    "vocab.json",
+    "target_vocab.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+    "decoder.yml",
+    "special_tokens_map.json",
+    "model.safetensors",
+};
+
+// The first entry that no export writes, or "".
+std::string foreign_entry(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool known = std::any_of(std::begin(kNames), std::end(kNames), [&](const char* k) { return name == k; });
+    if (!known || entry.is_symlink() || !entry.is_regular_file()) return name;
+  }
+  return "";
+}
+
+void require_replaceable(const std::string& path, bool force) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (status.type() != fs::file_type::directory)
+    fail(ErrorKind::usage, fmt::format("--output {} exists and is not a folder: give another name", path));
+  if (fs::is_empty(path, error) && !error) return;
+  if (error) fail(ErrorKind::io, fmt::format("cannot look at {}: {}", path, error.message()));
+  if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", path));
+  if (const std::string foreign = foreign_entry(path); !foreign.empty())
+    fail(ErrorKind::usage,
+         fmt::format("--output {} holds {}, which no export writes: give another name", path, foreign));
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+OutputFolder::OutputFolder(const std::string& path, bool force)
+    : path_(without_slash(path)), temporary_(fmt::format("{}.tmp-{}", path_, getpid())) {
+  require_replaceable(path_, force);
+  if (const std::string parent = fs::path(path_).parent_path().string(); !parent.empty()) parents_.make(parent);
+  std::error_code error;
+  fs::remove_all(temporary_, error);  // left by a killed process with the same id
+  fs::create_directory(temporary_, error);
+  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", temporary_, error.message()));
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code ignored;
+  if (!committed_) fs::remove_all(temporary_, ignored);
+}
+
+std::string OutputFolder::file(const std::string& name) const { return temporary_ + "/" + name; }
+
+void OutputFolder::write(const std::string& name, std::string_view content) const {
+  write_digested(file(name), content);
+}
+
+void OutputFolder::copy(const std::string& from, const std::string& name) const { write(name, read_file(from)); }
+
+std::map<std::string, uint64_t> OutputFolder::commit() {
+  std::map<std::string, uint64_t> sizes;
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary_))
+    sizes[entry.path().filename().string()] = entry.file_size();
+  sync_folder(temporary_);
+  const std::string replaced = fmt::format("{}.old-{}", path_, getpid());
+  const bool replaces = fs::exists(path_);
+  if (replaces) rename_durably(path_, replaced);
+  rename_durably(temporary_, path_);
+  committed_ = true;
+  parents_.keep();
+  std::error_code ignored;
+  if (replaces) fs::remove_all(replaced, ignored);
+  return sizes;
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// trainer/export/weights.h: values of a model's parameters by name, for files in which they have other shapes.
+//
+// Values are made one array at a time, when they are written: a file needs little more memory than its largest one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "model/parameters/param_store.h"
+
+namespace weft {
+
+using Values = std::vector<float>;
+using MakeValues = std::function<Values()>;
+
+class Weights {
+ public:
+  // `params`: declared by a Transformer of `config` for tp = 1, on the host. Both outlive this.
+  Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
+
+  Values of(const std::string& name) const;  // row-major; an Error of kind internal if there is none
+  Values part(const std::string& name, int64_t first, int64_t count) const;  // `count` values of it
+  Values joined(const std::vector<std::string>& names) const;                // one after the other
+
+  Values rows(const std::string& name, int64_t first, int64_t count) const {  // of a matrix [.., D]
+    return part(name, first * config_.width, count * config_.width);
+  }
+
+  // Names of the tables [V, D] of source, target and output: one name for tables that are tied.
+  std::string source_table() const {
+    return config_.tying == Tying::all ? "embedding.weight" : "source_embedding.weight";
+  }
+  std::string target_table() const {
+    return config_.tying == Tying::all ? "embedding.weight" : "target_embedding.weight";
+  }
+  std::string output_table() const { return config_.tying == Tying::none ? "output.weight" : target_table(); }
+
+  // Queries, keys and values of self-attention: one parameter, or two where keys and values have fewer heads.
+  std::vector<std::string> self_projections(const std::string& sublayer) const;
+
+  // Row p is what is added to a token at position p of the source or target: [count, D]. Not for rotary positions.
+  Values source_positions(int64_t count) const { return positions("source_positions.weight", count); }
+  Values target_positions(int64_t count) const { return positions("target_positions.weight", count); }
+
+ private:
+  const Param& param(const std::string& name) const;
+  Values positions(const std::string& learned, int64_t count) const;
+
+  const ModelConfig& config_;
+  const ParamStore& params_;
+};
+
+}  // namespace weft
