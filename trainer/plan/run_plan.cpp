@@ -49,6 +49,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.schedule.min_lr, 0.0, "schedule.min_lr");
   require_at_least<int64_t>(c.schedule.warmup, 0, "schedule.warmup");
   require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
+  check_optimizer(c);
   check_schedule(c.schedule, c.train.steps);
   beam_options(c.decode);
 }
@@ -263,6 +264,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("schedule", fmt::format("{} steps{}, {}", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
                               describe_schedule(c.schedule, c.train.steps)));
+  if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   row("memory", describe(memory, storage));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),

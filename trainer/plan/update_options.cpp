@@ -5,6 +5,23 @@
 
 namespace weft {
 
+void check_optimizer(const RunConfig& c) {
+  const OptimizerConfig& o = c.optimizer;
+  if (!(o.muon_momentum >= 0 && o.muon_momentum < 1))
+    fail(ErrorKind::usage, fmt::format("optimizer.muon_momentum = {} must be in [0, 1)", o.muon_momentum));
+  if (o.kind == OptimizerKind::muon && c.parallel.zero > 0)
+    fail(ErrorKind::usage,
+         fmt::format("optimizer.kind = muon updates whole matrices, which parallel.zero = {} divides over dp: leave "
+                     "parallel.zero at 0 (the ranks of dp share Muon's work without it)",
+                     c.parallel.zero));
+}
+
+std::string describe_optimizer(const RunConfig& c) {
+  if (c.optimizer.kind != OptimizerKind::muon) return "";
+  return fmt::format("muon for matrices, momentum {}, {}; adam for tables, biases and norms", c.optimizer.muon_momentum,
+                     name_of_enum(c.optimizer.muon_adjust));
+}
+
 // Warm-up, constant and decaying steps must fit in this order.
 void check_schedule(const ScheduleConfig& s, int64_t total_steps) {
   if (!(s.decay_share > 0 && s.decay_share <= 1))
