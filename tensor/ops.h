@@ -1,4 +1,4 @@
-// tensor/ops.h: everything a backend can do, on one page.  Rules for all ops:
+// tensor/ops.h: everything a backend can do (optimizers other than Adam: update_ops.h).  Rules for all ops:
 //   row-major views; the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
 //   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
 //   storage is T: f32, bf16 or f16, the same for all tensors of an op unless noted; ids and offsets are i32;
@@ -17,6 +17,7 @@
 #include "tensor/norm_kind.h"
 #include "tensor/random.h"
 #include "tensor/tensor.h"
+#include "tensor/update_ops.h"
 
 namespace weft {
 
@@ -368,6 +369,10 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   OP(sum, Sum)                                           \
   OP(sum_squares, SumSquares)                            \
   OP(adam, Adam)                                         \
+  OP(schedule_free, ScheduleFree)                        \
+  OP(scale_add, ScaleAdd)                                \
+  OP(muon_momentum, MuonMomentum)                        \
+  OP(muon_update, MuonUpdate)                            \
   OP(init, Init)                                         \
   OP(gather_rows, GatherRows)                            \
   OP(scatter_rows, ScatterRows)                          \

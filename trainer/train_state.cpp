@@ -64,6 +64,7 @@ Architecture Architecture::of(const ModelConfig& c) {
 json TrainState::to_json() const {
   json j = *this;
   j["divergence"] = divergence;
+  if (optimizer != "adam") j["optimizer"] = optimizer;
   if (validation_due) j["validation_due"] = true;
   return j;
 }
@@ -97,6 +98,7 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   require_whole_numbers(j, example_of_state(), "state", folder + "/state.json");
   TrainState state = j.get<TrainState>();
   if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
+  state.optimizer = j.value("optimizer", "adam");
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {
@@ -165,6 +167,7 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
   same("batch.page", saved.order.page, now.order.page, lost);
   same("batch.window", saved.order.window, now.order.window, lost);
   same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
+  same("optimizer.kind", saved.optimizer, now.optimizer, "its state is another one");
   compare_architectures(saved.model, now.model, [&](const char* option, const auto& before, const auto& after) {
     same(option, before, after, "its parameters mean another model");
   });

@@ -44,6 +44,7 @@ struct TrainState {
   StepCursor cursor;            // data position of the next step
   DataOrder order;
   Architecture model;
+  std::string optimizer = "adam";  // optimizer.kind
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
   LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;

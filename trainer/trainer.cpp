@@ -49,7 +49,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
       ctx_(replica_.context()),
       optimizer_(replica_.params(), config.optimizer,
-                 Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0)),
+                 Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0),
+                 {.tp = &replica_.device_mesh().tp(), .dp = &replica_.device_mesh().dp()}),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
       grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
@@ -244,6 +245,7 @@ void Trainer::snapshot(TrainState& state) const {
   state.cursor = loader_->cursor();
   state.order = order_;
   state.model = architecture_;
+  state.optimizer = name_of_enum(config_.optimizer.kind);
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
@@ -331,6 +333,7 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
   if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)
     GradSync::measure(dry, params.matrix_numel(), static_cast<int>(config.parallel.dp));
+  if (config.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params);
   return arena.high_water();
 }
 

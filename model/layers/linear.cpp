@@ -24,6 +24,7 @@ ColumnParallelLinear::ColumnParallelLinear(ParamStore& params, const std::string
                             .shape = joined(out, {in}),
                             .tp_dim = split,
                             .init = InitSpec::xavier(in, fan_out),
+                            .fused = split > 0 ? out[0] : 1,
                             .decay = true,
                             .matrix = true});
   params.use_as_matrix(weight_, this->out());

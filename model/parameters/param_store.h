@@ -41,6 +41,7 @@ struct ParamSpec {
   int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
   bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
   InitSpec init = {};
+  int64_t fused = 1;    // matrices of equal shape that it holds, one after the other: Q, K and V, or gate and value
   bool decay = false;   // whether weight decay applies (matrices yes; biases and norms no)
   bool matrix = false;  // a matrix or vocabulary table, of which layers read copies; all others are read in f32
   // Its gradient is a sum over rows of activations: where tp ranks split rows (model/pass.h), each has a part of it.
@@ -66,18 +67,25 @@ struct ParamRange {
   bool has_property = false;               // their common property
 };
 
-// A flat f32 buffer laid out like the parameters, as one tensor [numel] or as two.
+// A flat f32 buffer laid out like the parameters, as one tensor [numel] or as two. Elements of `absent`, matrices, take
+// no memory.
 struct ParamBuffer {
+  struct Hole {
+    int64_t begin = 0, count = 0;
+  };
   ParamBuffer(const Tensor& flat) : matrices(flat) {}  // NOLINT(google-explicit-constructor): both in one
   ParamBuffer(const Tensor& matrices, const Tensor& vectors) : matrices(matrices), vectors(vectors) {}
-  int64_t numel() const { return matrices.numel() + vectors.numel(); }
+  int64_t numel() const { return matrices.numel() + absent.count + vectors.numel(); }
+  bool has(const Param& p) const { return p.offset < absent.begin || p.offset >= absent.begin + absent.count; }
   Tensor part(int64_t begin, int64_t count) const {
-    const int64_t first = matrices.numel();
-    return begin < first ? matrices.slice_rows(begin, count) : vectors.slice_rows(begin - first, count);
+    const int64_t first = matrices.numel() + absent.count;
+    if (begin >= first) return vectors.slice_rows(begin - first, count);
+    return matrices.slice_rows(begin < absent.begin + absent.count ? begin : begin - absent.count, count);
   }
   Tensor of(const Param& p) const { return part(p.offset, p.numel()); }
 
   Tensor matrices, vectors;
+  Hole absent;
 };
 
 class ParamStore {

@@ -272,6 +272,34 @@ void operands(auto& v, const Adam& a) {
   v.scalars(a.scalars);
 }
 
+void operands(auto& v, const ScheduleFree& a) {
+  v.add("param", a.param, "*", f32);
+  v.in("grad", a.grad, "*", f32);
+  v.add("z", a.z, "*", f32);
+  v.add("v", a.v, "*", f32);
+  v.out("copy?", a.copy, "*", any_storage);
+  v.scalars(a.scalars);
+}
+
+void operands(auto& v, const ScaleAdd& a) {
+  v.in("x", a.x, "*", any_storage);
+  a.beta != 0 ? v.add("y", a.y, "*", any_storage) : v.out("y", a.y, "*", any_storage);
+  v.in("norm_square?", a.norm_square, "1", f64);
+}
+
+void operands(auto& v, const MuonMomentum& a) {
+  v.add("grad", a.grad, "*", f32);
+  v.add("m", a.m, "*", f32);
+  v.scalars(a.scalars);
+}
+
+void operands(auto& v, const MuonUpdate& a) {
+  v.add("param", a.param, "*", f32);
+  v.in("update", a.update, "*", f32);
+  v.out("copy?", a.copy, "*", any_storage);
+  v.scalars(a.scalars);
+}
+
 void operands(auto& v, const Init& a) { v.out("x", a.x, "*", f32); }
 
 void operands(auto& v, const GatherRows& a) {

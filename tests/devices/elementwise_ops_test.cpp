@@ -131,6 +131,35 @@ void compare_adam(RandomArguments& r, OpComparison& devices) {
                       {.sums = 1e-6});
 }
 
+void compare_schedule_free(RandomArguments& r, OpComparison& devices) {
+  const int64_t n = r.one_of<int64_t>({1, 17, 1000});
+  const Tensor v = r.floats({n});
+  for (int64_t i = 0; i < n; ++i) v.ptr<float>()[i] = std::abs(v.ptr<float>()[i]) + 1e-3f;
+  devices.expect_same(on::schedule_free,
+                      r.complete(on::ScheduleFree{.param = r.floats({n}), .v = v, .weight_decay = 0.1f}),
+                      {.sums = 1e-6});
+}
+
+void compare_scale_add(RandomArguments& r, OpComparison& devices) {
+  const int64_t rows = r.rows(), cols = r.cols();
+  const auto storage = [&] { return r.one_of({DType::f32, r.storage}); };
+  on::ScaleAdd a{.x = r.matrix(rows, cols, storage()), .y = r.matrix(rows, cols, storage()), .alpha = 2};
+  if (r.coin()) a.beta = 0.5f;
+  if (r.coin()) a.norm_square = r.doubles(r.one_of({0.0, 3.0})), a.eps = 0.25f;
+  devices.expect_same(on::scale_add, a, {.sums = 1e-6});
+}
+
+void compare_muon_momentum(RandomArguments& r, OpComparison& devices) {
+  const int64_t n = r.one_of<int64_t>({1, 17, 1000});
+  devices.expect_same(on::muon_momentum, r.complete(on::MuonMomentum{.grad = r.floats({n})}), {.sums = 1e-6});
+}
+
+void compare_muon_update(RandomArguments& r, OpComparison& devices) {
+  const int64_t n = r.one_of<int64_t>({1, 17, 1000});
+  devices.expect_same(on::muon_update, r.complete(on::MuonUpdate{.param = r.floats({n}), .weight_decay = 0.1f}),
+                      {.sums = 1e-6});
+}
+
 void compare_init(RandomArguments& r, OpComparison& devices) {
   const int64_t outer = r.from(1, 3), dim = r.from(1, 20), inner = r.one_of<int64_t>({1, 7, 16});
   devices.expect_same(on::init,
@@ -162,6 +191,10 @@ constexpr OpCase kElementwiseCases[] = {
     {"residual_norm_backward", compare_residual_norm_backward},
     {"norm_sums", compare_norm_sums},
     {"adam", compare_adam},
+    {"schedule_free", compare_schedule_free},
+    {"scale_add", compare_scale_add},
+    {"muon_momentum", compare_muon_momentum},
+    {"muon_update", compare_muon_update},
     {"init", compare_init},
 };
 

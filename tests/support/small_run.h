@@ -45,6 +45,7 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   GradientType gradient_type = GradientType::f32;
   double clip_norm = 1;
   bool sequence = false;
+  OptimizerKind optimizer = OptimizerKind::adam;
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -62,6 +63,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
                        .gradient_type = part.gradient_type,
                        .sequence = part.sequence};
     config.optimizer.clip_norm = part.clip_norm;
+    config.optimizer.kind = part.optimizer;
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));

@@ -43,6 +43,10 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {"sum", "cross_entropy"},
     {"sum_squares", "optimizer"},
     {"adam", "optimizer"},
+    {"schedule_free", "optimizer"},
+    {"scale_add", "optimizer"},
+    {"muon_momentum", "optimizer"},
+    {"muon_update", "optimizer"},
     {"pack_weight", "optimizer"},
     {kCollective, "communication"},
 };

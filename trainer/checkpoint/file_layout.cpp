@@ -43,6 +43,7 @@ FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::
     require(fits, ErrorKind::internal,
             "a checkpoint's buffer is laid out like the parameters, on the context's device");
     for (const Param& param : params.params()) {
+      if (!buffer.flat.has(param)) continue;
       const TensorSource source{&param, buffer.flat.of(param), &buffer};
       const bool added = layout[buffer.kind].emplace(buffer.prefix + param.spec.name, source).second;
       require(added, ErrorKind::internal, "two tensors of one name in a checkpoint");

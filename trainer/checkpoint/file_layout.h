@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device. In its file each tensor is called
+// A flat buffer laid out like ParamStore's values, on any device, perhaps without some of them. In its file each tensor is called
 // prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(), and until
 // the next state's: all ranks of the dp group call it together. What is written there counts after take().
 struct FlatState {

@@ -39,8 +39,8 @@ class Hashes {  // of the parameters' tensors in each state
     std::vector<float> copy;
     for (const ReplicatedState& state : states) {
       for (const Param& p : params.params()) {
-        const Tensor x = state.flat.of(p);
-        hashes_.push_back(hash_of(on_host(ctx, x, copy), x.numel()));
+        const Tensor x = state.flat.has(p) ? state.flat.of(p) : Tensor();
+        hashes_.push_back(x.empty() ? 0 : hash_of(on_host(ctx, x, copy), x.numel()));
       }
     }
   }

@@ -1,4 +1,4 @@
-// trainer/optimizer/optimizer.cpp: sums of squares, and Adam.
+// trainer/optimizer/optimizer.cpp: sums of squares, Adam, and Muon between its momentum and its update.
 #include "trainer/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -7,19 +7,49 @@
 
 namespace weft {
 
+namespace {
+
+// The parts of ranges within [begin, end), or those outside of it.
+std::vector<ParamRange> cut(const std::vector<ParamRange>& ranges, const ParamBuffer::Hole& hole, bool inside) {
+  std::vector<ParamRange> parts;
+  const auto add = [&](ParamRange range, int64_t begin, int64_t end) {
+    range.begin = std::max(range.begin, begin), range.end = std::min(range.end, end);
+    if (range.begin < range.end) parts.push_back(range);
+  };
+  for (const ParamRange& range : ranges) {
+    if (inside) {
+      add(range, hole.begin, hole.begin + hole.count);
+    } else {
+      add(range, 0, hole.begin);
+      add(range, hole.begin + hole.count, range.end);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
 double clip_scale(double norm, double clip_norm) {
   return clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
 }
 
-Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard)
+Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard,
+                     OptimizerGroups groups)
     : params_(params),
       config_(config),
       shard_(shard),
-      by_decay_(own_pieces(params.ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; }))),
       by_split_(own_pieces(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; }))) {
+  if (config.kind == OptimizerKind::muon) {
+    require(!sharded(), ErrorKind::internal, "Muon needs whole matrices");
+    muon_.emplace(params, config.muon_adjust, groups.tp, groups.dp);
+  }
+  const ParamBuffer::Hole of_muon = muon_ ? muon_->elements() : ParamBuffer::Hole{};
+  const auto by_decay = params.ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; });
+  by_decay_ = own_pieces(cut(by_decay, of_muon, /*inside=*/false));
+  of_muon_ = own_pieces(cut(by_decay, of_muon, /*inside=*/true));
   const auto allocate = [&](int64_t n) { return Buffer(static_cast<size_t>(n) * sizeof(float), params.device()); };
   m_ = allocate(shard_.numel() + params.vector_numel());
-  v_ = allocate(shard_.numel() + params.vector_numel());
+  v_ = allocate(shard_.numel() - of_muon.count + params.vector_numel());
   if (params.divided()) master_ = allocate(shard_.numel());
 }
 
@@ -43,9 +73,12 @@ std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange
   return pieces;
 }
 
-ParamBuffer Optimizer::buffer_of(const Buffer& buffer) const {
-  const Tensor all = buffer.tensor({shard_.numel() + params_.vector_numel()});
-  return {all.slice_rows(0, shard_.numel()), all.slice_rows(shard_.numel(), params_.vector_numel())};
+ParamBuffer Optimizer::buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const {
+  const int64_t matrices = shard_.numel() - absent.count;
+  const Tensor all = buffer.tensor({matrices + params_.vector_numel()});
+  ParamBuffer parts(all.slice_rows(0, matrices), all.slice_rows(matrices, params_.vector_numel()));
+  parts.absent = absent;
+  return parts;
 }
 
 void Optimizer::add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const {
@@ -63,21 +96,47 @@ void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
 }
 
 void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
+  for (const Piece& piece : by_decay_) update_by_adam(ctx, scalars, piece);
+  if (muon_) update_by_muon(ctx, scalars);
+}
+
+void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
   const ParamBuffer values = params_.value_buffer(), m = first_moment(), v = second_moment();
-  for (const auto& [range, place] : by_decay_) {
-    const int64_t first = range.begin, count = range.end - first;
-    const bool in_master = params_.divided() && first < params_.matrix_numel();
-    ops::adam(ctx, {.param = in_master ? master().slice_rows(place, count) : values.part(first, count),
-                    .grad = params_.grads().slice_rows(first, count),
-                    .m = m.part(place, count),
-                    .v = v.part(place, count),
-                    .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
-                    .beta1 = static_cast<float>(config_.beta1),
-                    .beta2 = static_cast<float>(config_.beta2),
-                    .eps = static_cast<float>(config_.eps),
-                    .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
-                    .scalars = scalars});
-    if (!sharded()) params_.refresh(ctx, range);
+  const auto& [range, place] = piece;
+  const int64_t first = range.begin, count = range.end - first;
+  const bool in_master = params_.divided() && first < params_.matrix_numel();
+  ops::adam(ctx, {.param = in_master ? master().slice_rows(place, count) : values.part(first, count),
+                  .grad = params_.grads().slice_rows(first, count),
+                  .m = m.part(place, count),
+                  .v = v.part(place, count),
+                  .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
+                  .beta1 = static_cast<float>(config_.beta1),
+                  .beta2 = static_cast<float>(config_.beta2),
+                  .eps = static_cast<float>(config_.eps),
+                  .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
+                  .scalars = scalars});
+  if (!sharded()) params_.refresh(ctx, range);
+}
+
+// The gradients become updates of the momentum, then orthogonalised ones.
+void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
+  const auto grads = [&](const Piece& piece) {
+    return params_.grads().slice_rows(piece.range.begin, piece.range.end - piece.range.begin);
+  };
+  for (const Piece& piece : of_muon_)
+    ops::muon_momentum(ctx, {.grad = grads(piece),
+                             .m = first_moment().part(piece.range.begin, grads(piece).numel()),
+                             .momentum = static_cast<float>(config_.muon_momentum),
+                             .scalars = scalars});
+  muon_->orthogonalise(ctx);
+  for (const Piece& piece : of_muon_) {
+    const int64_t first = piece.range.begin, count = grads(piece).numel();
+    ops::muon_update(ctx, {.param = params_.values().slice_rows(first, count),
+                           .update = grads(piece),
+                           .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
+                           .weight_decay = piece.range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
+                           .scalars = scalars});
+    params_.refresh(ctx, piece.range);
   }
 }
 

@@ -1,27 +1,44 @@
-// trainer/optimizer/optimizer.h: Adam over the flat parameters, and the norm of their gradient.
+// trainer/optimizer/optimizer.h: the update of the flat parameters, by Adam alone or with Muon for matrices, and the
+// norm of their gradient.
 //
 // With a shard (parallel/shard.h) of the matrices it keeps and updates that one alone, and all of the vectors, which
 // are few. ParamGather then brings the other shards' weights.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "model/parameters/param_store.h"
 #include "parallel/shard.h"
+#include "tensor/enum_names.h"
+#include "trainer/optimizer/muon.h"
 
 namespace weft {
 
+enum class OptimizerKind : uint8_t { adam, muon };
+constexpr EnumNames<OptimizerKind, 2> enum_names(OptimizerKind) {
+  return {{{"adam", OptimizerKind::adam}, {"muon", OptimizerKind::muon}}};
+}
+
 struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9, weight_decay = 0, clip_norm = 0;
+  double muon_momentum = 0.95;
+  MuonAdjust muon_adjust = MuonAdjust::match_rms_adamw;
 
   template <typename V>
   void fields(V& v) {
+    v("kind", kind, "adam, or muon: orthogonalised momentum for matrices, Adam for tables, biases and norms");
     v("beta1", beta1, "Adam: decay of the first moment");
     v("beta2", beta2, "Adam: decay of the second moment");
     v("eps", eps, "Adam: added to the root of the second moment");
     v("weight_decay", weight_decay,
       "decoupled decay of matrices, times the learning rate; biases and norms never decay");
     v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never");
+    v("muon_momentum", muon_momentum, "muon: decay of the momentum");
+    v("muon_adjust", muon_adjust,
+      "muon: factor of a matrix [A, B]: match_rms_adamw (0.2 sqrt(max(A, B)): one rate serves both parts), or original "
+      "(sqrt(max(1, A / B)))");
   }
 };
 
@@ -29,10 +46,15 @@ struct OptimizerConfig {
 // clip_grad_norm_; 1 if clip_norm is 0.
 double clip_scale(double norm, double clip_norm);
 
+// The ranks that an update needs beside this one: of a matrix split over tp, and those who share work. nullptr: none.
+struct OptimizerGroups {
+  Communicator *tp = nullptr, *dp = nullptr;
+};
+
 class Optimizer {
  public:
   // `shard` divides the matrices of `params`; by default it is all of them.
-  Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard);
+  Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
       : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
@@ -43,7 +65,8 @@ class Optimizer {
   // Counts a step and sets Adam's step scalars. grad_scale multiplies the gradients: clipping factor / loss
   // scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
-  // Updates values, moments and all copies of the values; `scalars` are those of next_step(), on the device.
+  // With Muon all ranks call it, and gradients are overwritten. Updates values, moments and all copies of the values;
+  // `scalars` are those of next_step(), on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
@@ -51,9 +74,9 @@ class Optimizer {
 
   bool sharded() const { return shard_.ranks() > 1; }
   const Shard& shard() const { return shard_; }
-  // The moments: of the matrices [shard().numel()], and of the vectors.
-  ParamBuffer first_moment() const { return buffer_of(m_); }
-  ParamBuffer second_moment() const { return buffer_of(v_); }
+  // The moments: of the matrices [shard().numel()], and of the vectors. Muon's matrices have no second one.
+  ParamBuffer first_moment() const { return buffer_of(m_, {}); }
+  ParamBuffer second_moment() const { return buffer_of(v_, muon_ ? muon_->elements() : ParamBuffer::Hole{}); }
   // Where ParamStore::divided(): the f32 values of this rank's matrices.
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
@@ -65,12 +88,16 @@ class Optimizer {
   };
 
   std::vector<Piece> own_pieces(const std::vector<ParamRange>& ranges) const;
-  ParamBuffer buffer_of(const Buffer& buffer) const;
+  ParamBuffer buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const;
+  void update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
+  void update_by_muon(Context& ctx, const StepScalars* scalars) const;
 
   const ParamStore& params_;
   OptimizerConfig config_;
   Shard shard_;
+  std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
+  std::vector<Piece> of_muon_;  // by_decay_ has the others
   Buffer m_, v_, master_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };

@@ -7,12 +7,20 @@
 
 namespace weft {
 
-enum class ScheduleKind : uint8_t { inverse_sqrt, linear, cosine, constant };
-constexpr EnumNames<ScheduleKind, 4> enum_names(ScheduleKind) {
+enum class ScheduleKind : uint8_t { inverse_sqrt, linear, cosine, constant, wsd };
+constexpr EnumNames<ScheduleKind, 5> enum_names(ScheduleKind) {
   return {{{"inverse_sqrt", ScheduleKind::inverse_sqrt},
            {"linear", ScheduleKind::linear},
            {"cosine", ScheduleKind::cosine},
-           {"constant", ScheduleKind::constant}}};
+           {"constant", ScheduleKind::constant},
+           {"wsd", ScheduleKind::wsd}}};
+}
+
+// How the rate of `wsd` falls. With progress x from 0 to 1 through the decay: 1 - x, or 1 - sqrt(x) (Hägele et al.
+// 2024).
+enum class DecayShape : uint8_t { linear, one_minus_sqrt };
+constexpr EnumNames<DecayShape, 2> enum_names(DecayShape) {
+  return {{{"linear", DecayShape::linear}, {"1-sqrt", DecayShape::one_minus_sqrt}}};
 }
 
 struct ScheduleConfig {
@@ -21,16 +29,26 @@ struct ScheduleConfig {
   int64_t warmup = 4000;
   int64_t decay_steps = 0;
   double min_lr = 0;
+  double decay_share = 0.2;
+  DecayShape decay_shape = DecayShape::one_minus_sqrt;
 
   template <typename V>
   void fields(V& v) {
-    v("kind", kind, "after warm-up: inverse_sqrt (the paper's), linear, cosine (both down to min_lr) or constant");
+    v("kind", kind,
+      "after warm-up: inverse_sqrt (the paper's), linear, cosine (both down to min_lr), constant, or wsd (constant, "
+      "then "
+      "down to min_lr over the last part: decay_share)");
     v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4");
     v("warmup", warmup, "steps over which the rate rises linearly from 0");
-    v("decay_steps", decay_steps, "step at which linear and cosine reach min_lr; 0 = train.steps");
+    v("decay_steps", decay_steps, "step at which linear, cosine and wsd reach min_lr; 0 = train.steps");
     v("min_lr", min_lr, "the rate never falls below it after warm-up");
+    v("decay_share", decay_share, "wsd: share of the steps up to decay_steps in which the rate falls, the last ones");
+    v("decay_shape", decay_shape, "wsd: how it falls: linear, or 1-sqrt (fast at first)");
   }
 };
+
+// The step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
+double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 
 // The rate of step 0, 1, ...; warm-up gives lr * (step + 1) / warmup.
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);

@@ -32,7 +32,7 @@ bool shapes_training(const std::string& option, const Values& config) {
     });
   };
   if (option == "train.steps")  // as the end of the decay
-    return is("schedule.decay_steps", {"0"}) && is("schedule.kind", {"linear", "cosine"});
+    return is("schedule.decay_steps", {"0"}) && is("schedule.kind", {"linear", "cosine", "wsd"});
   return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
          option.starts_with("optimizer.") || option.starts_with("schedule.");
 }

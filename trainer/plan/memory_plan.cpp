@@ -100,11 +100,13 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   plan.parameters =
       model.positions_bytes() + (params.divided() ? bytes(own) + bytes(params.vector_numel()) : bytes(params.numel()));
   plan.copies = params.copies_bytes();
-  plan.moments = 2 * bytes(own + params.vector_numel());
+  const bool muon = c.optimizer.kind == OptimizerKind::muon;
+  plan.moments = bytes(own + params.vector_numel()) +
+                 bytes(own - (muon ? Muon::elements_of(params).count : 0) + params.vector_numel());
   plan.less_by_shards = model.positions_bytes() + 3 * bytes(params.numel()) - plan.parameters - plan.moments;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
-  plan.scratch = dry.scratch_bytes();
+  plan.scratch = dry.scratch_bytes() + (muon ? Buffer::footprint(Muon::scratch_bytes(params), device) : 0);
   plan.saving =
       largest_share_of_a_checkpoint(params, static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1)));
   return plan;

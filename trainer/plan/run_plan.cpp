@@ -10,6 +10,7 @@
 #include "trainer/inference/translator.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/stop_notice.h"
+#include "trainer/plan/update_options.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -49,6 +50,8 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.schedule.min_lr, 0.0, "schedule.min_lr");
   require_at_least<int64_t>(c.schedule.warmup, 0, "schedule.warmup");
   require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
+  check_optimizer(c);
+  check_schedule(c.schedule, c.train.steps);
   beam_options(c.decode);
 }
 
@@ -259,9 +262,10 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                   c.batch.blocks == 1 ? "" : "s", step_tokens,
                   c.batch.tokens > 0 ? fmt::format(" for batch.tokens = {}", c.batch.tokens) : "", epoch_steps));
   if (const std::string idle = describe_idle_ranks(c); !idle.empty()) row("", idle);
-  row("schedule", fmt::format("{} steps{}, rate up to {} after {} of warm-up", c.train.steps,
-                              c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "", c.schedule.lr,
-                              c.schedule.warmup));
+  row("schedule", fmt::format("{} steps{}, {}", c.train.steps,
+                              c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
+                              describe_schedule(c.schedule, c.train.steps)));
+  if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   row("memory", describe(memory, storage));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),

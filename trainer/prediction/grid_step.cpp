@@ -65,6 +65,7 @@ class RankTimes {
   }
 
   double update(const Op& op) const {
+    if (op.cost.flops > 0) return seconds(op);  // Muon's products
     return on_gpu_ ? stream_->time(op).seconds : sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
   }
 
@@ -212,10 +213,12 @@ struct Work {
 
   double optimizer() const {
     const auto shares = static_cast<double>(exchange.sharded ? times.dp().ranks : 1);
+    const auto ranks = static_cast<double>(times.dp().ranks);  // which divide Muon's iterations
     double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange);
     for (size_t i = 0; i < update.size(); ++i) {
       const std::string_view name = ops.step[i].name;
-      seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i];
+      const bool iterates = name == "gemm" || name == "scale_add";
+      seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i] / (iterates ? ranks : 1);
     }
     return seconds;
   }

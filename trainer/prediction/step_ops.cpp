@@ -102,6 +102,7 @@ StepOps step_ops(const RunConfig& c, Block& block) {
       ops::sum_squares(dry, {.x = flat.slice_rows(0, numel), .y = sums.whole_squares()});
     const Tensor copy(nullptr, {params.numel()}, params.compute_dtype(), dry.device());
     ops::adam(dry, {.param = flat, .grad = flat, .m = flat, .v = flat, .copy = params.mixed() ? copy : Tensor()});
+    if (c.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params);
     all.step = run.take();
   }
   return all;

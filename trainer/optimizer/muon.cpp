@@ -1,0 +1,202 @@
+// trainer/optimizer/muon.cpp: puts matrices together, and iterates.
+#include "trainer/optimizer/muon.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int kIterations = 5;
+constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;  // Jordan et al. 2024
+constexpr float kEps = 1e-7f;                               // the least norm
+
+// Of the iteration: bf16 where matrix products are far faster in it and the model computes in it, too.
+DType iteration_type(const ParamStore& params) {
+  return params.device() == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
+}
+
+// Memory of one matrix's iteration: [rows, cols] twice, in f32 and of the iteration, and two Gram matrices. All parts
+// begin on cache lines.
+class Workspace {
+ public:
+  Workspace(DType type, int64_t rows, int64_t cols) : type_(type), rows_(rows), cols_(cols) {}
+  int64_t side() const { return std::min(rows_, cols_); }
+  size_t bytes() const { return end_of(4); }
+
+  Tensor whole(const Tensor& memory) const { return at(memory, 0, rows_, cols_, DType::f32); }
+  Tensor x(const Tensor& memory) const {  // in f32 the same memory as whole()
+    return type_ == DType::f32 ? whole(memory) : at(memory, end_of(3), rows_, cols_, type_);
+  }
+  Tensor product(const Tensor& memory) const { return at(memory, end_of(0), rows_, cols_, type_); }
+  Tensor gram(const Tensor& memory) const { return at(memory, end_of(1), side(), side(), type_); }
+  Tensor gram_square(const Tensor& memory) const { return at(memory, end_of(2), side(), side(), type_); }
+
+ private:
+  static size_t rounded(int64_t numel, DType type) {
+    return (static_cast<size_t>(numel) * size_of(type) + 255) / 256 * 256;
+  }
+  // Of the parts in memory: whole, product, gram, gram_square, x.
+  size_t end_of(int part) const {
+    const size_t matrix = rounded(rows_ * cols_, type_), square = rounded(side() * side(), type_);
+    const size_t sizes[] = {rounded(rows_ * cols_, DType::f32), matrix, square, square,
+                            type_ == DType::f32 ? 0 : matrix};
+    size_t end = 0;
+    for (int i = 0; i <= part; ++i) end += sizes[i];
+    return end;
+  }
+  static Tensor at(const Tensor& memory, size_t begin, int64_t rows, int64_t cols, DType type) {
+    void* const data = memory.data == nullptr ? nullptr : static_cast<char*>(memory.data) + begin;
+    return {data, {rows, cols}, type, memory.device};
+  }
+
+  DType type_;
+  int64_t rows_, cols_;
+};
+
+// x becomes orthogonal; on entry its norm is at most 1. `memory` as laid out by `w`; the result is w.x().
+void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
+  const Tensor x = w.x(memory), y = w.product(memory), gram = w.gram(memory), square = w.gram_square(memory);
+  const bool wide = x.rows() <= x.cols();  // the smaller Gram matrix: x x^T, otherwise x^T x
+  for (int i = 0; i < kIterations; ++i) {
+    ops::gemm(ctx, {.a = x, .b = x, .c = gram, .trans_a = !wide, .trans_b = wide});
+    ops::gemm(ctx, {.a = gram, .b = gram, .c = square});
+    ops::scale_add(ctx, {.x = gram, .y = square, .alpha = kB, .beta = kC});
+    if (wide)
+      ops::gemm(ctx, {.a = square, .b = x, .c = y});
+    else
+      ops::gemm(ctx, {.a = x, .b = square, .c = y});
+    ops::scale_add(ctx, {.x = y, .y = x, .alpha = 1, .beta = kA});
+  }
+}
+
+int64_t cost_of(const MuonMatrix& m) { return m.rows * m.cols * std::min(m.rows, m.cols); }
+
+size_t largest_workspace(const std::vector<MuonMatrix>& matrices, DType type) {
+  size_t bytes = 0;
+  for (const MuonMatrix& m : matrices) bytes = std::max(bytes, Workspace(type, m.rows, m.cols).bytes());
+  return bytes;
+}
+
+// `local` [rows, cols] is this rank's part of the update, which is overwritten.
+void orthogonalise_matrix(Context& ctx, const MuonMatrix& m, const Tensor& local, const Tensor& memory, DType type,
+                          const Tensor& square, double factor, Communicator* tp) {
+  const Workspace w(type, m.rows, m.cols);
+  const Tensor whole = w.whole(memory), own = whole.slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols);
+  if (!m.is_whole()) ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
+  ops::scale_add(ctx, {.x = local, .y = own});
+  if (!m.is_whole() && tp != nullptr) tp->all_reduce(whole);  // each element is one rank's, all others add 0
+  ops::fill(ctx, {.x = Tensor(square.data, {2}, DType::f32, square.device)});
+  ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square});
+  ops::scale_add(ctx, {.x = whole, .y = w.x(memory), .norm_square = square, .eps = kEps});
+  iterate(ctx, w, memory);
+  const Tensor x = w.x(memory).slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols);
+  ops::scale_add(ctx, {.x = x, .y = local, .alpha = static_cast<float>(factor)});
+}
+
+}  // namespace
+
+double muon_factor(MuonAdjust adjust, int64_t rows, int64_t cols) {
+  const auto a = static_cast<double>(rows), b = static_cast<double>(cols);
+  return adjust == MuonAdjust::original ? std::sqrt(std::max(1.0, a / b)) : 0.2 * std::sqrt(std::max(a, b));
+}
+
+std::vector<MuonMatrix> Muon::matrices_of(const ParamStore& params) {
+  std::vector<MuonMatrix> all;
+  for (const Param& p : params.params()) {
+    if (!takes(p)) continue;
+    const int64_t rows = p.weight.matrix.rows() / p.spec.fused, cols = p.weight.matrix.cols();
+    const bool splits_rows = p.spec.tp_dim == 0 || p.spec.fused > 1, splits_cols = p.spec.tp_dim > 0 && !splits_rows;
+    for (int64_t i = 0; i < p.spec.fused; ++i)
+      all.push_back({.offset = p.offset + i * rows * cols,
+                     .local_rows = rows,
+                     .local_cols = cols,
+                     .rows = splits_rows ? rows * params.tp_size() : rows,
+                     .cols = splits_cols ? cols * params.tp_size() : cols,
+                     .row = splits_rows ? rows * params.tp_rank() : 0,
+                     .col = splits_cols ? cols * params.tp_rank() : 0});
+  }
+  return all;
+}
+
+ParamBuffer::Hole Muon::elements_of(const ParamStore& params) {
+  ParamBuffer::Hole hole;
+  int64_t end = 0;
+  for (const Param& p : params.params()) {
+    if (takes(p)) {
+      if (end == 0) hole.begin = p.offset;
+      end = p.offset + p.numel();
+    } else {
+      const bool between = p.spec.matrix && end > 0 && p.offset < end;
+      require(!between, ErrorKind::internal, "a table between the matrices");
+    }
+  }
+  hole.count = end - hole.begin;
+  return hole;
+}
+
+size_t Muon::scratch_bytes(const ParamStore& params) {
+  return largest_workspace(matrices_of(params), iteration_type(params));
+}
+
+void Muon::dry_run(Context& dry, const ParamStore& params) {
+  const Tensor memory(nullptr, {0}, DType::f32, dry.device()), square(nullptr, {1}, DType::f64, dry.device());
+  for (const MuonMatrix& m : matrices_of(params)) {
+    const Tensor local(nullptr, {m.local_rows, m.local_cols}, DType::f32, dry.device());
+    orthogonalise_matrix(dry, m, local, memory, iteration_type(params), square, 1, nullptr);
+  }
+}
+
+Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp)
+    : params_(params),
+      adjust_(adjust),
+      tp_(tp),
+      dp_(dp),
+      matrices_(matrices_of(params)),
+      elements_(elements_of(params)),
+      scratch_(scratch_bytes(params), params.device()),
+      square_(1, params.device()) {
+  require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "ranks of tp put matrices together");
+}
+
+// The matrix in the middle of whose work rank r's share of all work ends is r's last one.
+std::vector<Muon::Share> Muon::shares(int ranks) const {
+  double all = 0, done = 0;
+  for (const MuonMatrix& m : matrices_) all += static_cast<double>(cost_of(m));
+  std::vector<Share> result(static_cast<size_t>(ranks));
+  size_t rank = 0;
+  for (size_t i = 0; i < matrices_.size(); ++i) {
+    const double middle = done + static_cast<double>(cost_of(matrices_[i])) / 2;
+    while (middle * ranks >= all * static_cast<double>(rank + 1) && rank + 1 < result.size()) result[++rank] = {i, i};
+    result[rank].last = i + 1;
+    done += static_cast<double>(cost_of(matrices_[i]));
+  }
+  return result;
+}
+
+void Muon::orthogonalise(Context& ctx, const MuonMatrix& m) const {
+  const Tensor local = params_.grads().slice_rows(m.offset, m.local_rows * m.local_cols);
+  const Tensor memory = scratch_.tensor({static_cast<int64_t>(scratch_bytes(params_) / sizeof(float))});
+  orthogonalise_matrix(ctx, m, local.with_shape({m.local_rows, m.local_cols}), memory, iteration_type(params_),
+                       square_[0], muon_factor(adjust_, m.rows, m.cols), tp_);
+}
+
+void Muon::orthogonalise(Context& ctx) const {
+  const int ranks = dp_ == nullptr ? 1 : dp_->size(), own = dp_ == nullptr ? 0 : dp_->rank();
+  const std::vector<Share> all = shares(ranks);
+  const Share& share = all[static_cast<size_t>(own)];
+  for (size_t i = share.first; i < share.last; ++i) orthogonalise(ctx, matrices_[i]);
+  if (ranks == 1) return;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Share& of_rank = all[static_cast<size_t>(rank)];
+    if (of_rank.first == of_rank.last) continue;
+    const MuonMatrix& last = matrices_[of_rank.last - 1];
+    const int64_t begin = matrices_[of_rank.first].offset;
+    const int64_t end = last.offset + last.local_rows * last.local_cols;
+    dp_->broadcast(params_.grads().slice_rows(begin, end - begin), rank);
+  }
+}
+
+}  // namespace weft
