@@ -12,6 +12,7 @@
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/config_difference.h"
+#include "trainer/plan/precision.h"
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/plan/same_on_all_ranks.h"
