@@ -56,6 +56,7 @@ struct TrainConfig {
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
   int64_t samples = 4;
+  bool tensorboard = true;
   double save_minutes = 0;
   int64_t keep_last = 3;
   int64_t keep_every = 0;
@@ -87,6 +88,8 @@ struct TrainConfig {
     v("samples", samples,
       "first sentences of the validation set whose translations log.jsonl keeps at each validation, at most "
       "validate_bleu");
+    v("tensorboard", tensorboard,
+      "write scalars, samples and attention to event files for TensorBoard, in the folder's tensorboard/");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
     v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,

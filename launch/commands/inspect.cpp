@@ -27,8 +27,7 @@ namespace fs = std::filesystem;
 struct InspectRequest {
   std::vector<std::string> paths;
   int64_t pairs = 0, vocabulary = 0;
-  bool chart = false;
-  std::string svg;
+  RunView run;
 };
 
 // A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
@@ -45,8 +44,11 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("pairs", r.pairs, "corpus or shard: number of first pairs to show as text");
   options.add("vocabulary", r.vocabulary,
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
-  options.add("chart", r.chart, "run: draw loss and BLEU over its steps");
-  options.add("svg", r.svg, "run: write the same drawing to this SVG file");
+  options.add("chart", r.run.chart, "run: draw loss and BLEU over its steps");
+  options.add("svg", r.run.svg, "run: write the same drawing to this SVG file");
+  options.add("tensorboard", r.run.tensorboard,
+              "run: write its log as an event file for TensorBoard in this folder, of several runs in folders of "
+              "their names");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
@@ -76,7 +78,11 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", {"chart", "svg"}, [=](const InspectRequest& r) { inspect_run(folder, r.chart, r.svg); }};
+    return {"a run", {"chart", "svg", "tensorboard"}, [=](const InspectRequest& r) {
+              RunView view = r.run;
+              if (r.paths.size() > 1 && !view.tensorboard.empty()) view.tensorboard += "/" + path.filename().string();
+              inspect_run(folder, view);
+            }};
   return {"a checkpoint", {}, [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
             inspect_checkpoint(folder);
           }};
@@ -89,7 +95,7 @@ Thing thing_at(const std::string& path) {
 
 // Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
-  for (const char* option : {"pairs", "vocabulary", "chart", "svg"})
+  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "tensorboard"})
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
       fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
 }

@@ -12,7 +12,11 @@ namespace weft {
 void inspect_corpus(const std::string& folder, int64_t num_pairs);  // its manifest; the first pairs as text
 void inspect_shard(const std::string& file, int64_t num_pairs);     // the same of one shard of a corpus
 void inspect_checkpoint(const std::string& folder);                 // step, files (digests verified), tensors, config
-void inspect_run(const std::string& folder, bool chart, const std::string& svg);  // its log and checkpoints
+struct RunView {
+  bool chart = false;
+  std::string svg, tensorboard;  // a file and a folder to write; empty: none
+};
+void inspect_run(const std::string& folder, const RunView& view);  // its log and checkpoints
 
 struct ModelView {
   int64_t vocabulary = 0;  // used if neither the file nor its corpus has it; 0 = not given

@@ -14,6 +14,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/svg_chart.h"
+#include "trainer/report/tensorboard.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -52,6 +53,11 @@ void print_last(const std::vector<nlohmann::json>& log, const char* key, std::in
   }
 }
 
+std::string config_of_run(const std::string& folder) {  // empty if it is gone
+  const std::string path = folder + "/config.cfg";
+  return fs::exists(path) ? read_file(path) : "";
+}
+
 std::string link_target(const fs::path& link) {
   std::error_code none;
   const fs::path target = fs::read_symlink(link, none);
@@ -82,7 +88,7 @@ void inspect_checkpoint(const std::string& folder) {
   fmt::print("\nits model and settings: {}/config.cfg\n", folder);
 }
 
-void inspect_run(const std::string& folder, bool chart, const std::string& svg) {
+void inspect_run(const std::string& folder, const RunView& view) {
   const std::vector<nlohmann::json> log = read_event_log(folder + "/log.jsonl");
   fmt::print("run {}: latest checkpoint {}, best {}\n", folder, link_target(fs::path(folder) / "checkpoints/latest"),
              link_target(fs::path(folder) / "checkpoints/best"));
@@ -97,13 +103,14 @@ void inspect_run(const std::string& folder, bool chart, const std::string& svg) 
   fmt::print("\nlast validations\n");
   print_last(log, "valid_loss", {"valid_loss", "valid_nll", "bleu", "chrf"});
   const ChartSeries loss = series(log, "loss", "loss"), bleu = series(log, "bleu", "BLEU");
-  if (chart) fmt::print("\n{}", draw_chart({loss, bleu}, {.utf8 = locale_is_utf8()}));
-  if (svg.empty()) return;
+  if (view.chart) fmt::print("\n{}", draw_chart({loss, bleu}, {.utf8 = locale_is_utf8()}));
+  if (!view.tensorboard.empty()) TensorBoardLog(view.tensorboard, log, config_of_run(folder));
+  if (view.svg.empty()) return;
   const std::string title = fs::path(folder).lexically_normal().filename().string();
   const std::string drawing =
       to_svg({.title = title, .left = {loss, series(log, "valid_loss", "validation loss")}, .right = {bleu}});
   if (drawing.empty()) fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to draw", folder));
-  write_file_atomically(svg, drawing);
+  write_file_atomically(view.svg, drawing);
 }
 
 }  // namespace weft

@@ -7,7 +7,8 @@ namespace {
 
 void read_input(std::string_view bytes) {
   const std::string log = weft::fuzz::file("log.jsonl", bytes);
-  weft::inspect_run(weft::fuzz::folder().path(), /*chart=*/true, weft::fuzz::folder() / "chart.svg");
+  const auto& folder = weft::fuzz::folder();
+  weft::inspect_run(folder.path(), {.chart = true, .svg = folder / "chart.svg", .tensorboard = folder / "tensorboard"});
   const weft::EventLog resumed(log, /*last_step=*/3);
 }
 

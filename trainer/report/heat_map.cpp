@@ -26,21 +26,25 @@ using Palette = std::array<Colour, 5>;
 constexpr Palette kSequential{{{255, 255, 255}, {199, 221, 240}, {112, 168, 214}, {33, 102, 172}, {5, 36, 84}}};
 constexpr Palette kDiverging{{{10, 62, 128}, {112, 168, 214}, {255, 255, 255}, {243, 163, 94}, {154, 66, 4}}};
 
-const Palette& palette_of(const HeatMap& m) {
-  return m.colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
+const Palette& palette_of(HeatMap::Colours colours) {
+  return colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
 }
 
 std::string hex(const Colour& c) {
   return fmt::format("#{:02x}{:02x}{:02x}", std::lround(c.red), std::lround(c.green), std::lround(c.blue));
 }
 
-std::string colour_at(const Palette& palette, int level) {
-  const double place = static_cast<double>(level) / kLevels * (palette.size() - 1);
+Colour mixed(const Palette& palette, double share) {
+  const double place = share * (palette.size() - 1);
   const size_t i = std::min(static_cast<size_t>(place), palette.size() - 2);
   const double part = place - static_cast<double>(i);
   const auto mix = [&](double a, double b) { return a + part * (b - a); };
   const Colour &a = palette[i], &b = palette[i + 1];
-  return hex({mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)});
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+std::string colour_at(const Palette& palette, int level) {
+  return hex(mixed(palette, static_cast<double>(level) / kLevels));
 }
 
 // Approximate width of a text; characters of wide scripts are squares.
@@ -107,8 +111,8 @@ std::string cells(const HeatMap& m, const MapLayout& at) {
   for (int level = 0; level <= kLevels + 1; ++level) {
     const std::string& path = paths[static_cast<size_t>(level)];
     if (path.empty()) continue;
-    text += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", level > kLevels ? "#b0b0b0" : colour_at(palette_of(m), level),
-                        path);
+    text += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n",
+                        level > kLevels ? "#b0b0b0" : colour_at(palette_of(m.colours), level), path);
   }
   return text + "</g>\n";
 }
@@ -158,7 +162,7 @@ std::string labels(const HeatMap& m, const MapLayout& at) {
 std::string legend(const HeatMap& m, const MapLayout& at) {
   const char* id = m.colours == HeatMap::Colours::sequential ? "sequential" : "diverging";
   std::string text = fmt::format("<defs><linearGradient id=\"{}\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">\n", id);
-  const Palette& palette = palette_of(m);
+  const Palette& palette = palette_of(m.colours);
   for (size_t i = 0; i < palette.size(); ++i)
     text += fmt::format("<stop offset=\"{}\" stop-color=\"{}\"/>\n",
                         static_cast<double>(i) / static_cast<double>(palette.size() - 1), hex(palette[i]));
@@ -183,6 +187,12 @@ std::string to_svg(const HeatMap& m) {
   const MapLayout at(m);
   const std::string drawn = m.values.empty() ? "" : cells(m, at) + frame_and_lines(m, at) + legend(m, at);
   return svg_document(at.image_width, at.image_height, m.title, drawn + labels(m, at));
+}
+
+std::array<uint8_t, 3> colour_of(HeatMap::Colours colours, double place) {
+  const Colour c = mixed(palette_of(colours), std::clamp(place, 0.0, 1.0));
+  const auto byte = [](double value) { return static_cast<uint8_t>(std::lround(value)); };
+  return {byte(c.red), byte(c.green), byte(c.blue)};
 }
 
 }  // namespace weft

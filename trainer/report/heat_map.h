@@ -5,6 +5,7 @@
 // large matrices small.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,5 +26,8 @@ struct HeatMap {
 };
 
 std::string to_svg(const HeatMap& map);
+
+// The same colours as pixels: red, green and blue of a value's place between low (0) and high (1).
+std::array<uint8_t, 3> colour_of(HeatMap::Colours colours, double place);
 
 }  // namespace weft

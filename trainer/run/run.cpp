@@ -127,7 +127,7 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     if (!is_main_rank()) return;
     folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
-    log_.open(folder_->log(), plan, state_.step, state_.validation_due);
+    log_.open(*folder_, plan, state_);
   });
   if (config_.train.tune_gemm) tune_gemms(kept_gemms);
   if (resume_from.empty()) return;

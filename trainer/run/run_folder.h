@@ -1,5 +1,5 @@
-// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, checkpoints/, tuned_gemms, finished; used by
-// one run at a time.
+// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, tensorboard/, checkpoints/, tuned_gemms,
+// finished; used by one run at a time.
 //
 // Only world rank 0 makes one; all ranks write checkpoints in it. Errors are of kind io, or usage if another run holds
 // the folder.
@@ -27,6 +27,7 @@ class RunFolder {
 
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   std::string log() const { return path_ + "/log.jsonl"; }
+  std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
   void note_started() const;               // removes the file `finished` of an earlier start
   void note_finished(int64_t step) const;  // writes it

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "data/atomic_file.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -35,9 +36,11 @@ RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
 
-void RunLog::open(const std::string& path, const std::string& plan, int64_t last_step, bool validation_due) {
-  events_.emplace(path, last_step, validation_due);
-  start_ = start_record(last_step, plan);
+void RunLog::open(const RunFolder& folder, const std::string& plan, const TrainState& state) {
+  events_.emplace(folder.log(), state.step, state.validation_due);
+  start_ = start_record(state.step, plan);
+  if (config_.train.tensorboard)
+    tensorboard_.emplace(folder.tensorboard(), read_event_log(folder.log()), read_file(folder.config()));
 }
 
 nlohmann::ordered_json RunLog::start_record(int64_t step, const std::string& plan) const {
@@ -57,9 +60,11 @@ void RunLog::write(nlohmann::ordered_json record) {
   if (!start_.is_null()) {
     start_["time"] = record["time"];
     events_->keep(start_);
+    if (tensorboard_) tensorboard_->write(start_);
     start_ = nullptr;
   }
   const bool written = events_->write(record);
+  if (tensorboard_) tensorboard_->write(record);
   if (is_written_ && !written)
     message("NOT LOGGED: log.jsonl cannot be written now; its records are kept in memory until it can");
   is_written_ = written;

@@ -1,4 +1,5 @@
-// trainer/run/run_log.h: reports of a training run: log.jsonl in its folder, and progress on standard error.
+// trainer/run/run_log.h: reports of a training run: log.jsonl and tensorboard/ in its folder, progress on standard
+// error.
 //
 // Every rank has one and makes the same calls; only the main rank writes.
 #pragma once
@@ -12,7 +13,9 @@
 #include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
+#include "trainer/report/tensorboard.h"
 #include "trainer/report/throughput.h"
+#include "trainer/run/run_folder.h"
 #include "trainer/run/validation.h"
 #include "trainer/trainer.h"
 
@@ -22,7 +25,7 @@ class RunLog {
  public:
   RunLog(const RunConfig& config, const Mesh& mesh);
   // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
-  void open(const std::string& path, const std::string& plan, int64_t last_step, bool validation_due);
+  void open(const RunFolder& folder, const std::string& plan, const TrainState& state);
 
   void set_peak(double flops_per_second) { peak_flops_ = flops_per_second; }  // of all ranks; 0: not known
 
@@ -45,8 +48,9 @@ class RunLog {
   const std::vector<std::string> hosts_;  // of each rank
   TrainProgress progress_;
   std::optional<EventLog> events_;
-  nlohmann::ordered_json start_;  // the record of this start; null once it is kept
-  bool is_written_ = true;        // all records
+  std::optional<TensorBoardLog> tensorboard_;  // with train.tensorboard
+  nlohmann::ordered_json start_;               // the record of this start; null once it is kept
+  bool is_written_ = true;                     // all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   double peak_flops_ = 0;

@@ -76,6 +76,17 @@ TEST(Inspect, ShowsNothingIfAnOptionDoesNotFitOneOfThePaths) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
+TEST(Inspect, WritesAnEventFileOfEachRun) {
+  const TemporaryFolder folder;
+  for (const char* run : {"a", "b"}) {
+    std::filesystem::create_directories(folder / run);
+    write_file_atomically(folder / (std::string(run) + "/log.jsonl"), "{\"step\":1,\"loss\":2}\n");
+  }
+  inspect({folder / "a", folder / "b", "--tensorboard", folder / "events"});
+  for (const char* run : {"a", "b"})
+    EXPECT_FALSE(std::filesystem::is_empty(folder / (std::string("events/") + run))) << run;
+}
+
 TEST(InspectModel, IsWhatInspectShowsOfAConfiguration) {
   EXPECT_EQ(inspect({"model", kTiny, "--vocabulary", "300"}), inspect({kTiny, "--vocabulary", "300"}));
 }

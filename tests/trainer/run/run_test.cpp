@@ -14,6 +14,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/report/event_log.h"
+#include "trainer/report/tensorboard.h"
 #include "trainer/run/run_folder.h"
 
 namespace weft::testing {
@@ -114,6 +115,31 @@ TEST(Run, LogsTheSameSentencesAtEachValidation) {
     }
   }
   EXPECT_EQ(sources.size(), 3u);
+}
+
+TEST(Run, WritesTheEventFileOfItsLogAlsoWhenResumed) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 3;
+  run(c);
+  c.train.steps = 6;
+  run(c);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(c.train.output + "/tensorboard")) files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 1u);
+  const std::string config = "not fresh", log = tensorboard_file(read_event_log(c.train.output + "/log.jsonl"), config);
+  const std::string written = read_file(files.front());
+  const size_t begin = log.size() - TensorBoardEncoder::begin(config, 0).size();
+  EXPECT_EQ(written.substr(written.size() - begin), log.substr(log.size() - begin));
+  EXPECT_EQ(written.size(), log.size());
+}
+
+TEST(Run, WritesNoEventFileIfToldSo) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.tensorboard = false, c.train.steps = 1;
+  run(c);
+  EXPECT_FALSE(fs::exists(c.train.output + "/tensorboard"));
 }
 
 TEST(Run, WithoutSamplesLogsScoresAlone) {

@@ -1,0 +1,48 @@
+// trainer/report/tensorboard.h: the records of log.jsonl (docs/log-format.md) as an event file for TensorBoard.
+//
+// The event file has nothing that the log does not have, so it is never resumed: each start writes it anew from the
+// log, from which the steps that will be repeated are already cut off, and then appends. docs/running.md lists the
+// tags. Format: TFRecord frames around Event messages (tensorflow/core/util/event.proto).
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/report/append_file.h"
+
+namespace weft {
+
+class TensorBoardEncoder {
+ public:
+  static std::string begin(const std::string& config, double time);  // of a file; `config` is shown as text
+  std::string events(const nlohmann::json& record);                  // frames; records come in the order of the log
+
+ private:
+  double seconds_ = 0;  // of the steps so far: the time of records that have none
+};
+
+// An event file of a whole log; its name says `time`, UNIX time in seconds.
+std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config);
+std::string tensorboard_file_name(double time);
+
+class TensorBoardLog {
+ public:
+  // Writes `log` to a new file in `folder`, which is made if necessary, in place of Weft's earlier event files there.
+  // Errors are of kind io.
+  TensorBoardLog(const std::string& folder, const std::vector<nlohmann::json>& log, const std::string& config);
+  ~TensorBoardLog() { file_->write(); }
+
+  // Events reach the file at most once a second, and with the last record: a run's steps do not wait for its disk. What
+  // cannot be written stays in memory.
+  void write(const nlohmann::json& record);
+
+ private:
+  TensorBoardEncoder encoder_;
+  std::optional<AppendFile> file_;
+  std::chrono::steady_clock::time_point written_at_;
+};
+
+}  // namespace weft
