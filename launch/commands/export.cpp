@@ -21,7 +21,7 @@ namespace {
 struct ExportRequest {
   std::string checkpoint, output;
   ExchangeFormat format = ExchangeFormat::pytorch;
-  bool force = false;
+  bool force = false, raw_weights = false;
 };
 
 bool parse(const std::vector<std::string>& args, ExportRequest& r) {
@@ -29,6 +29,7 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
   options.add("output", r.output, "the file to write");
+  options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace an existing file");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
@@ -69,14 +70,17 @@ int run_export(const CommandContext& context) {
   const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
   require_pytorch_model(config.model);
   const Mesh mesh(*alone, config.parallel);
-  const LoadedModel model(folder, config, mesh);
+  const StoredWeights weights = request.raw_weights ? StoredWeights::training : StoredWeights::evaluation;
+  const LoadedModel model(folder, config, mesh, weights);
   const ModelConfig& c = model.config().model;
   write_pytorch_file(request.output, c, model.replica().params());
 
   fmt::print("{}: {} tensors in F32, {}\n", request.output, pytorch_layout(c, model.replica().params()).size(),
              format_bytes(std::filesystem::file_size(request.output)));
-  fmt::print("  {} parameters of {}, step {}{}\n", with_commas(model.replica().params().global_numel()), folder,
-             model.step(), c.tying == Tying::none ? "" : "; tied tables appear under each of their names");
+  const bool is_average = weights == StoredWeights::evaluation && has_average(folder);
+  fmt::print("  {} parameters of {}, step {}{}{}\n", with_commas(model.replica().params().global_numel()), folder,
+             model.step(), is_average ? ", their average (train.ema)" : "",
+             c.tying == Tying::none ? "" : "; tied tables appear under each of their names");
   print_settings(c);
   return 0;
 }

@@ -90,7 +90,8 @@ class RandomArguments {
                                               .lr = 0.01f,
                                               .grad_scale = 0.5f,
                                               .correction1 = past(0.9),
-                                              .sqrt_correction2 = std::sqrt(past(0.98))});
+                                              .sqrt_correction2 = std::sqrt(past(0.98)),
+                                              .average_rate = 0.2f});
   }
 
   // Fills all empty operands by their description; sizes, optional operands and dropout are random. The
