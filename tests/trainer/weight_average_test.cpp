@@ -2,6 +2,9 @@
 // its exchange with the training weights for an evaluation.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <span>
+
 #include "tests/support/small_run.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/optimizer/weight_average.h"
@@ -17,13 +20,17 @@ const TextCorpus& averaged_corpus() {
 }
 
 constexpr double kDecay = 0.8;  // reached after 35 updates: both cases of the formula
-int averaged_steps() { return all_or_few(8, 3); }
+int averaged_steps() { return all_or_few(8, 2); }
 
 struct AveragedGrid {
   int dp = 1, tp = 1;
   int64_t zero = 0;
 };
 constexpr AveragedGrid kAveragedGrids[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {2, 1, 1}, {2, 2, 1}};
+
+std::span<const AveragedGrid> averaged_grids() {  // the emulated device is slow: the last one alone has both groups
+  return std::span(kAveragedGrids).last(all_or_few(std::size(kAveragedGrids), size_t{1}));
+}
 
 std::string describe_grid(const AveragedGrid& l) {
   return fmt::format("dp {} x tp {}, parallel.zero {}", l.dp, l.tp, l.zero);
@@ -138,7 +145,7 @@ TEST_P(WeightAverage, IsTheSameWithAShardedOptimizer) {
 
 // On every grid the training weights are back, bit by bit, after an evaluation.
 TEST_P(WeightAverage, OfAnEvaluationLeavesTheTrainingAsItWas) {
-  for (const AveragedGrid& grid : kAveragedGrids) {
+  for (const AveragedGrid& grid : averaged_grids()) {
     SCOPED_TRACE(describe_grid(grid));
     const AveragedRun plain = averaged_run(grid, GetParam(), averaged_steps());
     const AveragedRun evaluated = averaged_run(grid, GetParam(), averaged_steps(), kDecay, /*evaluates=*/true);
@@ -149,7 +156,7 @@ TEST_P(WeightAverage, OfAnEvaluationLeavesTheTrainingAsItWas) {
 }
 
 TEST_P(WeightAverage, IsWhatLayersReadInAnEvaluation) {
-  for (const AveragedGrid& grid : kAveragedGrids) {
+  for (const AveragedGrid& grid : averaged_grids()) {
     SCOPED_TRACE(describe_grid(grid));
     with_trainers(grid, GetParam(), kDecay, [](Trainer& trainer, Communicator&) {
       for (int i = 0; i < averaged_steps(); ++i) trainer.step();
