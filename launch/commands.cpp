@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},
+    {"average", "make a checkpoint of the mean of several checkpoints' weights", run_average, false},
     {"export", "write a checkpoint's weights to a file for PyTorch", run_export, false},
     {"import", "make a checkpoint of weights from PyTorch", run_import, false},
 };

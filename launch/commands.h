@@ -43,6 +43,7 @@ int run_watch(const CommandContext&);
 int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);
 int run_plan(const CommandContext&);
+int run_average(const CommandContext&);
 int run_export(const CommandContext&);
 int run_import(const CommandContext&);
 

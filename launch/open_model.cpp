@@ -42,6 +42,7 @@ bool has_nvidia_driver(const std::filesystem::path& root) {
 
 void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
+  options.add("raw-weights", raw_weights, kRawWeightsSentence);
   options.add("quiet", quiet, "no progress on standard error");
   options.add("device", device, kDeviceSentence);
   options.section("parallel", parallel);

@@ -13,6 +13,8 @@
 namespace weft {
 
 inline constexpr const char* kCheckpointSentence = "a run's folder (its best checkpoint), or one checkpoint's folder";
+inline constexpr const char* kRawWeightsSentence =
+    "use the weights of the checkpoint's step although it has their average (train.ema), too";
 
 // The step folder for `path`, the same on all ranks: rank 0 resolves it, because links may move.
 std::string find_checkpoint(Communicator& world, const std::string& path);
@@ -28,9 +30,10 @@ struct ModelRequest {
   std::string checkpoint;
   DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
-  bool quiet = false;
+  bool quiet = false, raw_weights = false;
 
   void add_to(Options& options);
+  StoredWeights weights() const { return raw_weights ? StoredWeights::training : StoredWeights::evaluation; }
 };
 
 // The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU, or

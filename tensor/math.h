@@ -91,6 +91,12 @@ WEFT_HD inline T muon_momentum_update(T momentum, T g, T& m) {
   return momentum * m + (T(1) - momentum) * g;
 }
 
+// One element of an exponential moving average; rate = 1 - decay.
+template <typename T>
+WEFT_HD inline void average_update(T rate, T param, T& average) {
+  average += rate * (param - average);
+}
+
 // Normal variate from two uniform draws (Box & Muller 1958); in double, so that every device rounds alike.
 WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
   return static_cast<float>(std::sqrt(-2.0 * std::log(static_cast<double>(u1))) *

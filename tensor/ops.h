@@ -304,7 +304,8 @@ struct SumSquares {
 // of the bias-corrected second moment, as PyTorch has it.  All [n] f32.
 struct Adam {
   Tensor param, grad, m, v;
-  Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
+  Tensor copy;     // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
+  Tensor average;  // [n]? moves towards the new parameters by scalars->average_rate of the distance
   float beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
   const StepScalars* scalars = nullptr;  // lr, grad_scale and the corrections (set_adam_corrections() of op_formulas.h)
 };

@@ -6,16 +6,20 @@ namespace weft {
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer) {
   const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
-  if (!optimizer.sharded())
-    return {{"model", "", params.values()}, {"optimizer", "adam.m.", m}, {"optimizer", "adam.v.", v}};
+  if (!optimizer.sharded()) {
+    std::vector<FlatState> states{
+        {"model", "", params.values()}, {"optimizer", "adam.m.", m}, {"optimizer", "adam.v.", v}};
+    if (optimizer.has_average()) states.emplace_back(kAverageKind, kAveragePrefix, optimizer.average());
+    return states;
+  }
 
   const Tensor whole = params.grads().slice_rows(0, params.matrix_numel());
   const Shard& shard = optimizer.shard();
   const auto gather = [&dp, &shard, whole](const Tensor& own) {
     return [&dp, &shard, whole, own] { shard.gather(dp, own, whole); };
   };
-  const auto moment = [&](const char* prefix, const ParamBuffer& own) {
-    return FlatState{.kind = "optimizer",
+  const auto sharded = [&](const char* kind, const char* prefix, const ParamBuffer& own) {
+    return FlatState{.kind = kind,
                      .prefix = prefix,
                      .flat = {whole, own.vectors},
                      .gather = gather(own.matrices),
@@ -29,7 +33,9 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
       shard.take(ctx, whole, master);
     };
   }
-  return {values, moment("adam.m.", m), moment("adam.v.", v)};
+  std::vector<FlatState> states{values, sharded("optimizer", "adam.m.", m), sharded("optimizer", "adam.v.", v)};
+  if (optimizer.has_average()) states.push_back(sharded(kAverageKind, kAveragePrefix, optimizer.average()));
+  return states;
 }
 
 }  // namespace weft

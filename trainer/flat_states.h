@@ -1,4 +1,4 @@
-// trainer/flat_states.h: the tensors of a checkpoint: values and moments, also of a sharded optimizer.
+// trainer/flat_states.h: the tensors of a checkpoint: values, moments and average, also of a sharded optimizer.
 #pragma once
 
 #include <vector>

@@ -33,7 +33,7 @@ void load(Context& ctx, const std::string& folder, const RunConfig& config, cons
   const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // reads no tensors
   require_same_tokenizers(folder, config.data.train);
   require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
-  load_checkpoint(ctx, folder, params, {values});
+  load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
 }
 
 // Errors of the checkpoint are reported as errors of the option that named it.

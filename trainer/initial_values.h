@@ -1,5 +1,5 @@
-// trainer/initial_values.h: initial parameters of a new run from a checkpoint (train.init); its optimizer
-// state and data position are not used.
+// trainer/initial_values.h: initial parameters of a new run from a checkpoint (train.init): the weights that
+// translation would use. Its optimizer state and data position are not used.
 #pragma once
 
 #include <string>

@@ -66,6 +66,7 @@ struct TrainConfig {
   int64_t patience = 0;
   OnDivergence on_divergence = OnDivergence::stop;
   double divergence_rise = 1;
+  double ema = 0;
   bool recompute = false;
   CudaGraph cuda_graph = CudaGraph::automatic;
   bool tune_gemm = false;
@@ -99,6 +100,9 @@ struct TrainConfig {
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
       "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "
       "parallel.gradient_type)");
+    v("ema", ema,
+      "decay of an exponential moving average of the weights, with which the model is validated, chosen and used "
+      "(checkpoints have both): 0.999 averages about the last 1,000 steps; 0 = none");
     v("recompute", recompute,
       "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "
       "activations, about a third more work, the same results");

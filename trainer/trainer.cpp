@@ -50,6 +50,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       ctx_(replica_.context()),
       optimizer_(replica_.params(), config.optimizer,
                  Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0),
+                 config.train.ema,
                  {.tp = &replica_.device_mesh().tp(), .dp = &replica_.device_mesh().dp()}),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
@@ -64,6 +65,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
   if (const FlatState values = states().front(); values.take) values.take();
+  begin_average();
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
@@ -192,6 +194,16 @@ void Trainer::gather_weights() {
   weights_are_whole_ = true;
 }
 
+std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
+  const ParamStore& params = replica_.params();
+  const bool exchanges = optimizer_.has_evaluation_weights();
+  if (!exchanges || !params.divided()) gather_weights();  // divided: other rounded weights come in their place
+  if (!exchanges) return nullptr;
+  saver_.wait_until_copied();
+  if (params.divided()) weights_are_whole_ = false;  // afterwards
+  return std::make_unique<EvaluationWeights>(ctx_, replica_.device_mesh().dp(), params, optimizer_);
+}
+
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   const ProfilerRange range(ctx_, "update");
   saver_.wait_until_copied();
@@ -235,6 +247,7 @@ void Trainer::check_replicas() {
   } else {
     states.push_back({"the first moment of ", optimizer_.first_moment()});
     states.push_back({"the second moment of ", optimizer_.second_moment()});
+    if (optimizer_.has_average()) states.push_back({"the average of ", optimizer_.average()});
   }
   require_equal_replicas(ctx_, params, states, mesh_);
 }
@@ -300,10 +313,15 @@ TrainState Trainer::read_state(const std::string& checkpoint) {
 
 void Trainer::load_parameters(const std::string& checkpoint, const TrainState& then, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
-  const std::vector<FlatState> buffers = states();
+  const bool finds_average = all_or_none(
+      mesh_.world(), [&] { return optimizer_.has_average() && host->is_main_rank() && has_average(checkpoint); });
+  const bool has_average = mesh_.world().max(finds_average ? 1 : 0) == 1;
+  std::vector<FlatState> buffers = states();
+  if (!has_average) std::erase_if(buffers, [](const FlatState& state) { return state.kind == kAverageKind; });
   all_or_none(mesh_.world(), [&] { load_tensors(ctx_, checkpoint, replica_.params(), buffers, *host, verified); });
   if (!replica_.params().divided()) replica_.params().round_values(ctx_);
   weights_are_whole_ = true;
+  if (!has_average) begin_average();
   optimizer_.set_steps(then.optimizer_steps);
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale

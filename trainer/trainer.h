@@ -15,6 +15,7 @@
 #include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/evaluation_weights.h"
 #include "trainer/flat_states.h"
 #include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
@@ -59,15 +60,20 @@ class Trainer {
   void start_save(const std::string& root, const TrainState& state, const std::string& config_text,
                   std::function<void(const std::string&)> after_commit = {}, bool yields = true);
   CheckpointSaver& saver() { return saver_; }
-  // Values, moments and data position. All ranks call it; one of each host reads. The world's main rank has verified
-  // the checkpoint.
+  // Values, moments, average and data position; an average that the checkpoint lacks begins at its weights. All ranks
+  // call it; one of each host reads. The world's main rank has verified the checkpoint.
   void load(const std::string& checkpoint, TrainState& state);
-  // Only the values, moments and loss scale of an earlier step; steps and data position go on.
+  // Only the values, moments, average and loss scale of an earlier step; steps and data position go on.
   void go_back_to(const std::string& checkpoint);
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest. The cursor is
   // that of this rank's streams: start_save() gathers the others.
   void snapshot(TrainState& state) const;
   int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
+
+  // For its lifetime layers compute with the weights for evaluation; nullptr if those of training are meant. All ranks
+  // call it together. The weights are whole, as after gather_weights().
+  [[nodiscard]] std::unique_ptr<EvaluationWeights> evaluation_weights();
+  void begin_average() { optimizer_.begin_average(ctx_); }  // at the present weights, if the run has an average
 
   // With a sharded optimizer: brings the weights of the last update from all shards, if the next step has not done so.
   // All ranks call it before they read weights outside of steps.
@@ -82,7 +88,7 @@ class Trainer {
 
  private:
   TrainState read_state(const std::string& checkpoint);
-  // And moments, and the loss scale of `then`, the checkpoint's state.
+  // And moments, average, and the loss scale of `then`, the checkpoint's state.
   void load_parameters(const std::string& checkpoint, const TrainState& then, bool verified);
   void start_loader(const StepCursor& cursor);
   StepCursor cursor_of_all_ranks(const StepCursor& own) const;

@@ -26,7 +26,7 @@ namespace {
 struct ExportRequest {
   std::string checkpoint, output;
   ExportFormat format = ExportFormat::pytorch;
-  bool force = false;
+  bool force = false, raw_weights = false;
 };
 
 bool parse(const std::vector<std::string>& args, ExportRequest& r) {
@@ -36,6 +36,7 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
               "pytorch: a safetensors file with the names and shapes of nn.Transformer; ctranslate2, "
               "huggingface: a folder that CTranslate2 or Hugging Face's transformers loads");
   options.add("output", r.output, "the file to write, or the new folder");
+  options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace an existing file, or the folder of an earlier export");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
@@ -114,12 +115,13 @@ int run_export(const CommandContext& context) {
   if (request.format == ExportFormat::pytorch) require_pytorch_model(config.model);
   if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);
   const Mesh mesh(*alone, config.parallel);
-  const LoadedModel model(folder, config, mesh);
+  const LoadedModel model(folder, config, mesh, request.raw_weights ? StoredWeights::training : StoredWeights::evaluation);
   if (request.format == ExportFormat::pytorch) {
     export_to_pytorch(request.output, model);
   } else {
     export_to_engine(request, model);
   }
+  if (!request.raw_weights && has_average(folder)) fmt::print("  the average of the weights (train.ema)\n");
   return 0;
 }
 

@@ -128,12 +128,13 @@ void print_memory(const RunConfig& config, const ParamStore& params) {
   fmt::print("\nmemory of a rank in training, parallel.tp = {}{}, {}{}\n", params.tp_size(),
              config.parallel.sequence && params.tp_size() > 1 ? " with parallel.sequence" : "", storage,
              params.device() == Device::cuda ? ", on a GPU" : "");
-  fmt::print("  parameters {}{}, gradients {}, moments {}\n", format_bytes(flat),
+  const size_t average = config.train.ema > 0 ? flat : 0;
+  fmt::print("  parameters {}{}, gradients {}, moments {}{}\n", format_bytes(flat),
              copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
-             format_bytes(2 * flat));
+             format_bytes(2 * flat), average > 0 ? fmt::format(", average {}", format_bytes(average)) : "");
   fmt::print("  activations of a block of {} x {} rows: {}\n", config.batch.source_rows, config.batch.rows,
              format_bytes(arena));
-  fmt::print("  together {}\n", format_bytes(4 * flat + copies + arena));
+  fmt::print("  together {}\n", format_bytes(4 * flat + average + copies + arena));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// tensor/cuda/adam.cu: one Adam step over flat parameters, with clipping and the rounded copy in one pass.
+// tensor/cuda/adam.cu: one Adam step over flat parameters, with clipping, the rounded copy and the average in one pass.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
@@ -11,7 +11,8 @@ template <typename T>
 struct AdamGroup {
   float *param, *m, *v;
   const float* grad;
-  T* copy;  // ?
+  T* copy;         // ?
+  float* average;  // ?
   ops::Adam a;
 
   __device__ void operator()(int64_t, int64_t at, int64_t count) const {
@@ -26,6 +27,12 @@ struct AdamGroup {
     store(first, m + at, count);
     store(second, v + at, count);
     if (copy != nullptr) store(p, copy + at, count);
+    if (average != nullptr) {
+      float mean[kGroup];
+      load(average + at, count, mean);
+      for (int i = 0; i < kGroup; ++i) average_update(a.scalars->average_rate, p[i], mean[i]);
+      store(mean, average + at, count);
+    }
   }
 };
 
@@ -34,9 +41,9 @@ struct AdamGroup {
 void adam(Context& ctx, const ops::Adam& a) {
   for_storage(a.copy.empty() ? DType::f32 : a.copy.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(
-        ctx, "adam", 1, a.param.numel(),
-        AdamGroup<T>{vector_of(a.param), vector_of(a.m), vector_of(a.v), vector_of(a.grad), vector_of<T>(a.copy), a});
+    launch_groups(ctx, "adam", 1, a.param.numel(),
+                  AdamGroup<T>{vector_of(a.param), vector_of(a.m), vector_of(a.v), vector_of(a.grad),
+                               vector_of<T>(a.copy), vector_of(a.average), a});
   });
 }
 

@@ -225,7 +225,7 @@ void check_more(const Checker& c, const CrossEntropy& a) {
 void check_more(const Checker& c, const Sum& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const SumSquares& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const Adam& a) {
-  for (const Tensor* t : {&a.param, &a.grad, &a.m, &a.v, &a.copy}) c.contiguous("a tensor", *t);
+  for (const Tensor* t : {&a.param, &a.grad, &a.m, &a.v, &a.copy, &a.average}) c.contiguous("a tensor", *t);
 }
 void check_more(const Checker& c, const ScheduleFree& a) {
   for (const Tensor* t : {&a.param, &a.grad, &a.z, &a.v, &a.copy}) c.contiguous("a tensor", *t);

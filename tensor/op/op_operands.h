@@ -269,6 +269,7 @@ void operands(auto& v, const Adam& a) {
   v.add("m", a.m, "*", f32);
   v.add("v", a.v, "*", f32);
   v.out("copy?", a.copy, "*", any_storage);
+  v.add("average?", a.average, "*", f32);
   v.scalars(a.scalars);
 }
 

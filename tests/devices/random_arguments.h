@@ -91,7 +91,8 @@ class RandomArguments {
                                               .grad_scale = 0.5f,
                                               .correction1 = past(0.9),
                                               .sqrt_correction2 = std::sqrt(past(0.98)),
-                                              .mean_weight = 0.25f});
+                                              .mean_weight = 0.25f,
+                                              .average_rate = 0.2f});
   }
 
   // Fills all empty operands by their description; sizes, optional operands and dropout are random. The

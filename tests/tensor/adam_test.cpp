@@ -31,6 +31,28 @@ TEST(Adam, FollowsTheAlgorithmForSeveralSteps) {
   }
 }
 
+// One pass gives the same bits as the update without an average; the average is that of the new parameters.
+TEST(Adam, MovesTheAverageTowardsTheNewParameters) {
+  Workspace w;
+  for (int64_t n : {1, 17, 1000}) {
+    const Tensor param = w.random({n}), m = w.zeros({n}), v = w.zeros({n}), average = w.copy(param);
+    const Tensor alone = w.copy(param), alone_m = w.zeros({n}), alone_v = w.zeros({n});
+    Doubles mean = to_doubles(param);
+    for (int64_t step = 1; step <= 5; ++step) {
+      const Tensor grad = w.random({n});
+      const auto rate = static_cast<float>(1.0 / static_cast<double>(1 + step));
+      StepScalars scalars{.lr = 0.1f, .average_rate = rate};
+      set_adam_corrections(scalars, 0.9f, 0.98f, step);
+      ops::adam(w.ctx, {.param = param, .grad = grad, .m = m, .v = v, .average = average, .scalars = &scalars});
+      ops::adam(w.ctx, {.param = alone, .grad = grad, .m = alone_m, .v = alone_v, .scalars = &scalars});
+      EXPECT_EQ(values(param), values(alone));
+      const Doubles p = to_doubles(param);
+      for (size_t i = 0; i < p.size(); ++i) mean[i] += static_cast<double>(rate) * (p[i] - mean[i]);
+    }
+    expect_close(average, mean, 3e-7, "average");
+  }
+}
+
 TEST(Adam, DoesNotMoveWithoutGradient) {
   Workspace w;
   const Tensor param = w.random({9}), zero = w.zeros({9}), before = w.copy(param);

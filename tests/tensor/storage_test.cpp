@@ -284,6 +284,11 @@ TEST_P(Storage, AdamWritesTheRoundedParameters) {
   const StepScalars scalars{.lr = 0.1f};
   ops::adam(w_.ctx, {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .scalars = &scalars});
   expect_rounded(copy, "copy");
+  const Tensor average = w_.zeros({n});
+  const StepScalars still{.lr = 0, .average_rate = 1};
+  ops::adam(w_.ctx,
+            {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .average = average, .scalars = &still});
+  EXPECT_EQ(values(average), values(param));
 }
 
 TEST_P(Storage, MixedWithAnotherIsRefused) {

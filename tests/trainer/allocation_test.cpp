@@ -13,7 +13,7 @@
 namespace weft::testing {
 namespace {
 
-RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recompute) {
+RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recompute, double ema = 0) {
   RunConfig c;
   c.model.width = 32, c.model.heads = 4, c.model.feed_forward = 48;
   c.model.encoder_layers = c.model.decoder_layers = 2;
@@ -21,7 +21,7 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
   c.batch.rows = 96, c.batch.blocks = 2, c.batch.page = 8, c.batch.window = 4;
   c.train.output = corpus.path() + "/run";
   c.train.validate_bleu = all_or_few(12, 2);
-  c.train.precision = precision, c.train.recompute = recompute;
+  c.train.precision = precision, c.train.recompute = recompute, c.train.ema = ema;
   c.decode.beam = 3;
   use_test_device(c);
   return resolve(c, 1);
@@ -35,7 +35,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
   const auto world = make_single_communicator();
   const int steps = all_or_few(20, 4);
   for (const bool recompute : {false, true}) {
-    const RunConfig c = config_of(corpus, GetParam(), recompute);
+    const RunConfig c = config_of(corpus, GetParam(), recompute, /*ema=*/0.9);
     const Mesh mesh(*world, c.parallel, test_rank(*world));
     Trainer trainer(c, mesh);
     Validation validation(c, mesh, trainer);
@@ -68,14 +68,15 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
 TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
   const TextCorpus corpus(/*num_pairs=*/40);
   constexpr int kRanks = 3;
-  RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
+  RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false, /*ema=*/0.9);
   c.parallel = {.dp = kRanks, .zero = 1};
   run_thread_ranks(kRanks, [&](Communicator& world) {
     const Mesh mesh(world, c.parallel, test_rank(world));
     const MemoryPlan plan = plan_tensors(c, TensorParallel(mesh.tp()), mesh.device());
     const Replica replica(c, mesh, storage_of(GetParam()), longest_row(c.batch));
     const ParamStore& params = replica.params();
-    const Optimizer optimizer(params, c.optimizer, Shard::of_rank(params.matrix_numel(), world, /*zero=*/true));
+    const Optimizer optimizer(params, c.optimizer, Shard::of_rank(params.matrix_numel(), world, /*zero=*/true),
+                              c.train.ema);
     const auto bytes = [&](int64_t n) {
       return Buffer::footprint(static_cast<size_t>(n) * sizeof(float), mesh.device());
     };
@@ -83,7 +84,8 @@ TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
     const size_t values = params.divided() ? bytes(optimizer.master().numel()) + bytes(params.vector_numel()) : whole;
     EXPECT_EQ(plan.moments, 2 * bytes(optimizer.first_moment().numel()));
     EXPECT_EQ(plan.parameters, values + replica.model().positions_bytes());
-    EXPECT_EQ(plan.less_by_shards, 3 * whole - values - plan.moments);
+    EXPECT_EQ(plan.average, bytes(optimizer.average().numel()));
+    EXPECT_EQ(plan.less_by_shards, 4 * whole - values - plan.moments - plan.average);
     EXPECT_GT(plan.less_by_shards, whole);
   });
 }

@@ -149,6 +149,19 @@ json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& 
                            folder + "/" + kStateFile, ErrorKind::checkpoint);
 }
 
+bool has_average(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : read_checkpoint_manifest(folder).files) names.push_back(name);
+  return !files_of_kind(names, kAverageKind).empty();
+}
+
+FlatState stored_weights(const std::string& folder, StoredWeights which, const FlatState& values) {
+  FlatState stored = values;
+  if (which == StoredWeights::evaluation && has_average(folder))
+    stored.kind = kAverageKind, stored.prefix = kAveragePrefix;
+  return stored;
+}
+
 void load_tensors(Context& ctx, const std::string& folder, const ParamStore& params,
                   const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
   load_files(ctx, folder, params, buffers, readers, verified);

@@ -34,6 +34,12 @@ nlohmann::json load_checkpoint(Context& ctx, const std::string& folder, const Pa
 void load_tensors(Context& ctx, const std::string& folder, const ParamStore& params,
                   const std::vector<FlatState>& buffers, Communicator& readers, bool verified);
 
+// The weights that a checkpoint has for evaluation: the average if there is one (train.ema), else those of the step.
+// `values`: where load_checkpoint() puts them.
+enum class StoredWeights : uint8_t { evaluation, training };
+bool has_average(const std::string& folder);  // reads the manifest
+FlatState stored_weights(const std::string& folder, StoredWeights which, const FlatState& values);
+
 // The functions below only access files and do not communicate: world rank 0 calls them and broadcasts the
 // result.
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kFormat[] = "weft-checkpoint";
-constexpr int64_t kNewestVersion = 2;  // 1: all tensors of a kind are in one file
+constexpr int64_t kNewestVersion = 3;  // 1: all tensors of a kind are in one file
 
 // The last lines hold the digest of all bytes before them.
 constexpr size_t kSealBytes = 90;

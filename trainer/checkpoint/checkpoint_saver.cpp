@@ -33,7 +33,9 @@ void add_small_files(RankFiles& files, const json& state, const CheckpointExtras
 CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& files, const Mesh& mesh) {
   CheckpointManifest manifest{.step = step, .weft_version = kVersion, .dp = mesh.dp().size(), .tp = mesh.tp().size()};
   for (const CheckpointFile& file : files) {
-    if (file.name.find("-of-") != std::string::npos) manifest.format_version = 2;
+    if (file.name.find("-of-") != std::string::npos)
+      manifest.format_version = std::max<int64_t>(manifest.format_version, 2);
+    if (file.name.starts_with(kAverageKind)) manifest.format_version = 3;
     for (const auto& [name, source] : file.tensors)
       manifest.tensors[name] = {file.name, "F32", dims_of(source.param->spec.shape)};
   }

@@ -21,15 +21,19 @@ int64_t stored_bytes(const TensorSources& tensors) {
   return bytes;
 }
 
-// Cuts the list of tensors where a writer has its share. `load`: bytes that the first writer has already.
-std::vector<CheckpointFile> cut(const TensorSources& tensors, int64_t load, int64_t share, int writers) {
+struct Writer {
+  int rank = 0;
+  int64_t load = 0;  // bytes that it has already
+};
+
+// Cuts the list of tensors where a writer has its share, beginning with `next`, which becomes the last one.
+std::vector<CheckpointFile> cut(const TensorSources& tensors, Writer& next, int64_t share, int writers) {
   std::vector<CheckpointFile> files;
-  int writer = 0;
   for (const auto& tensor : tensors) {
-    while (load >= share && writer + 1 < writers) load = 0, ++writer;
-    if (files.empty() || files.back().writer != writer) files.push_back({.writer = writer});
+    while (next.load >= share && next.rank + 1 < writers) next = {.rank = next.rank + 1};
+    if (files.empty() || files.back().writer != next.rank) files.push_back({.writer = next.rank});
     files.back().tensors.insert(tensor);
-    load += stored_bytes(tensor.second);
+    next.load += stored_bytes(tensor.second);
   }
   return files;
 }
@@ -67,8 +71,10 @@ std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int rank
   const auto writers = static_cast<int>(std::clamp<int64_t>(total / smallest_share, 1, ranks));
   const int64_t share = (total + writers - 1) / writers;
   std::vector<CheckpointFile> files;
+  Writer first, next{.load = parameters};  // of the parameters, and of all else
   for (const auto& [kind, tensors] : layout) {
-    std::vector<CheckpointFile> parts = cut(tensors, parameters, share, kind == kParameters ? 1 : writers);
+    const bool is_whole = kind == kParameters;
+    std::vector<CheckpointFile> parts = cut(tensors, is_whole ? first : next, share, is_whole ? 1 : writers);
     for (size_t i = 0; i < parts.size(); ++i)
       parts[i].name = kind + (parts.size() == 1 ? "" : fmt::format("-{:05d}-of-{:05d}", i + 1, parts.size())) + kSuffix;
     files.insert(files.end(), parts.begin(), parts.end());

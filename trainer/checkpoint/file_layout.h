@@ -16,11 +16,13 @@ namespace weft {
 // prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(), and until
 // the next state's: all ranks of the dp group call it together. What is written there counts after take().
 struct FlatState {
-  std::string kind;    // "model" or "optimizer"
-  std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments
+  std::string kind;    // "model", "optimizer" or "average"
+  std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments, "average." for the average
   ParamBuffer flat;
   std::function<void()> gather = {}, take = {};  // empty: not sharded
 };
+
+inline constexpr char kAverageKind[] = "average", kAveragePrefix[] = "average.";
 
 struct TensorSource {  // where this rank has its slice of a stored tensor
   const Param* param;
@@ -45,7 +47,7 @@ struct CheckpointFile {
 
 // Divides the tensors' bytes evenly among `ranks` writers, but gives none less than `smallest_share` bytes. The
 // parameters are always one file, model.safetensors, of rank 0. The optimizer's state is optimizer.safetensors or,
-// of several writers, optimizer-00001-of-00004.safetensors and so on.
+// of several writers, optimizer-00001-of-00004.safetensors and so on; so is the average of the weights.
 std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
 
 int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "tensor/error.h"
-#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
@@ -36,7 +35,7 @@ Tokenizers load_tokenizers(const std::string& folder) {
           .target = std::make_shared<const Tokenizer>(folder + "/target.model")};
 }
 
-LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh)
+LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh, StoredWeights weights)
     : folder_(folder), config_(config) {
   const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
   all_or_none(mesh.world(), [&] { open(); });
@@ -44,7 +43,8 @@ LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, con
       all_or_none(mesh.world(), [&] { return std::make_unique<Replica>(config_, mesh, DType::f32, kNumPositions); });
   all_or_none(mesh.world(), [&] {
     const ParamStore& params = replica_->params();
-    load_checkpoint(replica_->context(), folder_, params, {{"model", "", params.values()}});
+    load_checkpoint(replica_->context(), folder_, params,
+                    {stored_weights(folder_, weights, {"model", "", params.values()})});
     step_ = read_checkpoint_manifest(folder_).step;
   });
 }

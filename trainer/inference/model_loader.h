@@ -9,6 +9,7 @@
 #include <string>
 
 #include "data/tokenizer.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/replica.h"
 
 namespace weft {
@@ -23,7 +24,8 @@ Tokenizers load_tokenizers(const std::string& folder);
 class LoadedModel {
  public:
   // `folder` as resolve_checkpoint gives it; `config` as saved there, `parallel` resolved for the mesh.
-  LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh);
+  LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
+              StoredWeights weights = StoredWeights::evaluation);
 
   const RunConfig& config() const { return config_; }
   const std::string& folder() const { return folder_; }

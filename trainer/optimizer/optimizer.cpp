@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "tensor/op/op_formulas.h"
+#include "tensor/transfer.h"
+#include "trainer/optimizer/weight_average.h"
 
 namespace weft {
 
@@ -33,10 +35,11 @@ double clip_scale(double norm, double clip_norm) {
   return clip_norm > 0 ? std::min(1.0, clip_norm / (norm + 1e-6)) : 1.0;
 }
 
-Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard,
+Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema,
                      OptimizerGroups groups)
     : params_(params),
       config_(config),
+      ema_(ema),
       shard_(shard),
       by_split_(own_pieces(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; }))) {
   if (config.kind == OptimizerKind::muon) {
@@ -50,6 +53,7 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, co
   const auto allocate = [&](int64_t n) { return Buffer(static_cast<size_t>(n) * sizeof(float), params.device()); };
   m_ = allocate(shard_.numel() + params.vector_numel());
   v_ = allocate(shard_.numel() - of_muon.count + params.vector_numel());
+  if (has_average()) average_ = allocate(shard_.numel() + params.vector_numel());
   if (params.divided()) master_ = allocate(shard_.numel());
 }
 
@@ -93,6 +97,7 @@ void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
   scalars.lr = static_cast<float>(lr);
   scalars.grad_scale = static_cast<float>(grad_scale);
   set_adam_corrections(scalars, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), ++steps_);
+  if (has_average()) scalars.average_rate = static_cast<float>(average_rate(ema_, steps_));
 }
 
 void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
@@ -110,6 +115,7 @@ void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const P
                   .m = m.part(place, count),
                   .v = v.part(place, count),
                   .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
+                  .average = has_average() ? average().part(place, count) : Tensor(),
                   .beta1 = static_cast<float>(config_.beta1),
                   .beta2 = static_cast<float>(config_.beta2),
                   .eps = static_cast<float>(config_.eps),
@@ -138,6 +144,22 @@ void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
                            .scalars = scalars});
     params_.refresh(ctx, piece.range);
   }
+}
+
+void Optimizer::begin_average(Context& ctx) const {
+  if (!has_average()) return;
+  const ParamBuffer mean = average();
+  if (params_.divided()) {
+    copy(ctx, master(), mean.matrices);
+  } else {
+    shard_.take(ctx, params_.values().slice_rows(0, params_.matrix_numel()), mean.matrices);
+  }
+  copy(ctx, params_.vector_values(), mean.vectors);
+}
+
+void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const {
+  shard_.put(ctx, average().matrices, whole.matrices);
+  copy(ctx, average().vectors, whole.vectors);
 }
 
 }  // namespace weft

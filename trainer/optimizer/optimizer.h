@@ -53,8 +53,10 @@ struct OptimizerGroups {
 
 class Optimizer {
  public:
-  // `shard` divides the matrices of `params`; by default it is all of them.
-  Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, OptimizerGroups groups = {});
+  // `shard` divides the matrices of `params`; by default it is all of them. `ema`: decay of the average of the weights
+  // (weight_average.h); 0: there is none.
+  Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema = 0,
+            OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
       : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
@@ -65,8 +67,8 @@ class Optimizer {
   // Counts a step and sets Adam's step scalars. grad_scale multiplies the gradients: clipping factor / loss
   // scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
-  // With Muon all ranks call it, and gradients are overwritten. Updates values, moments and all copies of the values;
-  // `scalars` are those of next_step(), on the device.
+  // With Muon all ranks call it, and gradients are overwritten. Updates values, moments, average and all copies of the
+  // values; `scalars` are those of next_step(), on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
@@ -79,6 +81,16 @@ class Optimizer {
   ParamBuffer second_moment() const { return buffer_of(v_, muon_ ? muon_->elements() : ParamBuffer::Hole{}); }
   // Where ParamStore::divided(): the f32 values of this rank's matrices.
   Tensor master() const { return master_.tensor({shard_.numel()}); }
+
+  bool has_average() const { return ema_ > 0; }
+  ParamBuffer average() const { return buffer_of(average_); }  // as the moments
+  // The average becomes the present weights, of which at least the own shard is up to date.
+  void begin_average(Context& ctx) const;
+
+  // Whether the model is evaluated with other weights than it trains with (trainer/evaluation_weights.h).
+  bool has_evaluation_weights() const { return has_average(); }
+  // Writes those of the own shard, in its places, and of all vectors. `whole` is laid out like the parameters.
+  void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
   // Adjacent elements with one property, all of this rank.
@@ -94,11 +106,12 @@ class Optimizer {
 
   const ParamStore& params_;
   OptimizerConfig config_;
+  double ema_;
   Shard shard_;
   std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
   std::vector<Piece> of_muon_;  // by_decay_ has the others
-  Buffer m_, v_, master_;
+  Buffer m_, v_, average_, master_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };
 

@@ -63,9 +63,11 @@ size_t tokenizer_bytes(const Corpus& corpus) {
   return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
 }
 
-size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks) {
+size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& params) {
+  const auto ranks = static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1));
   const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  const std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  if (c.train.ema > 0) states.emplace_back(kAverageKind, kAveragePrefix, flat);
   const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
   const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
   int64_t largest = 0;
@@ -103,12 +105,13 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   const bool muon = c.optimizer.kind == OptimizerKind::muon;
   plan.moments = bytes(own + params.vector_numel()) +
                  bytes(own - (muon ? Muon::elements_of(params).count : 0) + params.vector_numel());
-  plan.less_by_shards = model.positions_bytes() + 3 * bytes(params.numel()) - plan.parameters - plan.moments;
+  if (c.train.ema > 0) plan.average = bytes(own + params.vector_numel());
+  plan.less_by_shards = model.positions_bytes() + (c.train.ema > 0 ? 4 : 3) * bytes(params.numel()) - plan.parameters -
+                        plan.moments - plan.average;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
   plan.scratch = dry.scratch_bytes() + (muon ? Buffer::footprint(Muon::scratch_bytes(params), device) : 0);
-  plan.saving =
-      largest_share_of_a_checkpoint(params, static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1)));
+  plan.saving = largest_share_of_a_checkpoint(c, params);
   return plan;
 }
 
@@ -131,6 +134,7 @@ std::string describe(const MemoryPlan& m, const char* storage) {
   part(fmt::format("their {} copies", storage), m.copies);
   part("gradients", m.gradients);
   part("moments", m.moments);
+  part("average", m.average);
   part("activations", m.activations);
   part("scratch", m.scratch);
   part("translation", m.translation);

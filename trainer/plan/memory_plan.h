@@ -19,6 +19,7 @@ struct MemoryPlan {  // bytes
   size_t parameters = 0;  // and the table of sinusoids
   size_t copies = 0;      // of the parameters, rounded; 0 in f32
   size_t gradients = 0, moments = 0;
+  size_t average = 0;      // of the weights (train.ema)
   size_t activations = 0;  // the arena of one block
   size_t scratch = 0;      // work space of GEMMs and attention
   size_t translation = 0;  // caches and arena of the validation's decoder
@@ -27,10 +28,10 @@ struct MemoryPlan {  // bytes
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
-  size_t less_by_shards = 0;  // than without parallel.zero: of parameters and moments
+  size_t less_by_shards = 0;  // than without parallel.zero: of parameters, moments and average
 
   size_t tensors() const {  // in the device's memory
-    return parameters + copies + gradients + moments + activations + scratch + translation;
+    return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };

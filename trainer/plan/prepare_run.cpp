@@ -34,7 +34,13 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     if (!folder) return {};
     const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
     Context host;
-    return {*folder, TrainState::from_json(load_checkpoint(host, *folder, none, {}), *folder).precision};
+    const TrainState state = TrainState::from_json(load_checkpoint(host, *folder, none, {}), *folder);
+    if (state.cursor.num_streams == 0)
+      fail(ErrorKind::usage,
+           fmt::format("{} has weights, but no state of a run to resume (weft average and weft import "
+                       "write such checkpoints): give --train.init={} and another --train.output",
+                       *folder, *folder));
+    return {*folder, state.precision};
   });
   return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
 }

@@ -41,6 +41,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least<int64_t>(c.train.patience, 0, "train.patience");
   if (!(c.train.divergence_rise > 0))
     fail(ErrorKind::usage, fmt::format("train.divergence_rise = {} must be above 0", c.train.divergence_rise));
+  require_fraction(c.train.ema, "train.ema");
   require_fraction(c.optimizer.beta1, "optimizer.beta1");
   require_fraction(c.optimizer.beta2, "optimizer.beta2");
   require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");

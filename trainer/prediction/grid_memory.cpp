@@ -27,6 +27,7 @@ MemoryPlan plan_of_gpu(const RunConfig& c, const TensorParallel& tp) {
       f32(params.mixed() ? own : params.numel()) + static_cast<size_t>(longest_row(c.batch)) * model.positions_bytes();
   plan.copies = params.mixed() ? static_cast<size_t>(params.numel()) * size_of(params.compute_dtype()) : 0;
   plan.moments = 2 * f32(own);
+  plan.average = c.train.ema > 0 ? f32(own) : 0;
   if (c.optimizer.kind == OptimizerKind::muon) {
     plan.moments -= f32(Muon::elements_of(params).count);
     plan.scratch = Muon::scratch_bytes(params);

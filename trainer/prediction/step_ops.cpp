@@ -101,7 +101,12 @@ StepOps step_ops(const RunConfig& c, Block& block) {
     for (const int64_t numel : runs_of_split(params))
       ops::sum_squares(dry, {.x = flat.slice_rows(0, numel), .y = sums.whole_squares()});
     const Tensor copy(nullptr, {params.numel()}, params.compute_dtype(), dry.device());
-    ops::adam(dry, {.param = flat, .grad = flat, .m = flat, .v = flat, .copy = params.mixed() ? copy : Tensor()});
+    ops::adam(dry, {.param = flat,
+                    .grad = flat,
+                    .m = flat,
+                    .v = flat,
+                    .copy = params.mixed() ? copy : Tensor(),
+                    .average = c.train.ema > 0 ? flat : Tensor()});
     if (c.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params);
     all.step = run.take();
   }

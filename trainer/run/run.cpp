@@ -102,6 +102,7 @@ void Run::take_initial_values() {
   if (config_.train.init.empty()) return;
   const std::string from =
       initial_values_from(trainer_->replica(), trainer_->states().front(), config_.train.init, config_);
+  trainer_->begin_average();
   log_.message(fmt::format("starting with the parameters of {}", from));
 }
 
@@ -146,6 +147,10 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
 void Run::report_changed_options(const std::string& checkpoint) {
   for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text_))
     log_.message(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+  const bool wanted = config_.train.ema > 0;
+  if (wanted == has_average(checkpoint)) return;
+  log_.message(wanted ? "train.ema: the average of the weights begins at those of that checkpoint"
+                      : "train.ema = 0: the average of the weights in that checkpoint is dropped");
 }
 
 // This rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks: the

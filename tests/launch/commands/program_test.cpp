@@ -38,7 +38,7 @@ TEST(Program, SaysItsVersion) {
 
 TEST(Program, ExplainsEachCommand) {
   for (const char* command : {"pack", "train", "launch", "translate", "score", "evaluate", "bleu", "inspect", "watch",
-                              "verify", "bench", "plan", "export", "import"}) {
+                              "verify", "bench", "plan", "average", "export", "import"}) {
     const Outcome o = run_weft(std::string(command) + " --help");
     EXPECT_EQ(o.status, 0) << o.text;
     EXPECT_TRUE(o.text.starts_with(std::string("usage: weft ") + command)) << o.text;

@@ -18,6 +18,8 @@ TEST(OpCost, CountsWhatIsAddedToTwice) {
   EXPECT_EQ(cost_of(ctx, adam), (OpCost{.bytes = 280}));
   adam.copy = tensor({10}, DType::bf16);
   EXPECT_EQ(cost_of(ctx, adam), (OpCost{.bytes = 300}));
+  adam.average = tensor({10});
+  EXPECT_EQ(cost_of(ctx, adam), (OpCost{.bytes = 380}));
 }
 
 TEST(OpCost, OfAProductCountsItsOperations) {

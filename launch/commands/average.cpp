@@ -1,0 +1,212 @@
+// launch/commands/average.cpp: `weft average`: makes a checkpoint of the mean of several checkpoints' weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "data/atomic_file.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/options.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/average.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/plan/config_difference.h"
+#include "trainer/report/event_log.h"
+#include "trainer/report/progress.h"
+#include "trainer/train_state.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AverageRequest {
+  std::vector<std::string> paths;
+  std::string output;
+  int64_t last = 0, best = 0;
+  bool force = false, raw_weights = false, quiet = false;
+};
+
+bool parse(const std::vector<std::string>& args, AverageRequest& r) {
+  Options options("average RUN --last N --output DIR  |  RUN --best N --output DIR  |  CHECKPOINT ... --output DIR");
+  options.positional("PATH", r.paths,
+                     "a run's folder with --last or --best; else two or more checkpoints of one model");
+  options.add("last", r.last, "average the newest N checkpoints of the run; train.keep_last says how many it keeps");
+  options.add(
+      "best", r.best,
+      "average the N checkpoints of the run that were validated best, by the metric of train.keep_best; of those "
+      "that are still there (train.keep_last, train.keep_every)");
+  options.add("output", r.output,
+              "a new or empty folder for the checkpoint: give it to translate, evaluate, export ...");
+  options.add("force", r.force, "replace an average that is in --output");
+  options.add("raw-weights", r.raw_weights,
+              "average the weights of the checkpoints' steps although they have moving averages (train.ema), too");
+  options.add("quiet", r.quiet, "no progress on standard error");
+  for (const char* name : {"last", "best"}) options.describe_default(name, "");
+  if (!options.parse(args)) return false;
+  options.require("output");
+  const bool of_run = options.given("last") || options.given("best");
+  if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best: give one of them");
+  if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
+    fail(ErrorKind::usage,
+         fmt::format("--{} needs a number of checkpoints, at least 1", options.given("last") ? "last" : "best"));
+  if (of_run && r.paths.size() != 1)
+    fail(ErrorKind::usage,
+         fmt::format("--last and --best choose among the checkpoints of one run: give one folder, not {}",
+                     r.paths.size()));
+  if (!of_run && r.paths.size() < 2)
+    fail(ErrorKind::usage, "an average needs two or more checkpoints, or a run's folder with --last N or --best N");
+  return true;
+}
+
+std::string root_of_run(const std::string& run) {
+  if (!fs::is_directory(run)) fail(ErrorKind::checkpoint, fmt::format("{}: there is no such folder", run));
+  return fs::is_directory(run + "/checkpoints") ? run + "/checkpoints" : run;
+}
+
+[[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
+  fail(ErrorKind::usage,
+       fmt::format("{} has {} {}, --{} asks for {}: give a smaller number (a higher train.keep_last or "
+                   "train.keep_every lets a run keep more)",
+                   run, found, what, option, wanted));
+}
+
+std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
+  std::vector<std::string> folders = step_folders(root_of_run(run));
+  if (std::ssize(folders) < count) too_few(run, folders.size(), "checkpoints", "last", count);
+  folders.resize(static_cast<size_t>(count));
+  return folders;
+}
+
+TrainState state_of(const std::string& folder) {
+  const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);
+  Context host;
+  return TrainState::from_json(load_checkpoint(host, folder, none, {}), folder);
+}
+
+// By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
+std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
+  const std::vector<std::string> folders = step_folders(root_of_run(run));
+  const std::string log = run + "/log.jsonl";
+  if (!fs::exists(log))
+    fail(ErrorKind::usage,
+         fmt::format("--best reads the scores of {}, which is not there: give a run's folder, or --last", log));
+  const std::string metric = folders.empty() ? "" : state_of(folders.front()).best.metric;
+  const char* const field = metric == "bleu" ? "bleu" : "valid_loss";
+  std::map<int64_t, double> scores;  // higher is better
+  for (const nlohmann::json& record : read_event_log(log))
+    if (const auto found = record.find(field); found != record.end() && found->is_number())
+      scores[record.at("step").get<int64_t>()] = metric == "bleu" ? found->get<double>() : -found->get<double>();
+  std::vector<std::pair<double, std::string>> scored;
+  for (const std::string& folder : folders)
+    if (const auto found = scores.find(*step_of_folder(fs::path(folder).filename().string())); found != scores.end())
+      scored.emplace_back(found->second, folder);
+  if (std::ssize(scored) < count) too_few(run, scored.size(), "checkpoints that were validated", "best", count);
+  std::sort(scored.rbegin(), scored.rend());
+  std::vector<std::string> best;
+  for (const auto& [score, folder] : scored) best.push_back(folder);
+  best.resize(static_cast<size_t>(count));
+  return best;
+}
+
+// In the order of their steps: the order of the arguments does not matter.
+std::vector<std::string> chosen(const AverageRequest& r) {
+  std::vector<std::string> folders;
+  if (r.last > 0) {
+    folders = last_of_run(r.paths.front(), r.last);
+  } else if (r.best > 0) {
+    folders = best_of_run(r.paths.front(), r.best);
+  } else {
+    for (const std::string& path : r.paths) folders.push_back(resolve_checkpoint(path));
+  }
+  std::map<std::pair<int64_t, std::string>, std::string> by_step;
+  for (const std::string& folder : folders) {
+    const std::string real = fs::canonical(folder).string();
+    if (!by_step.emplace(std::pair(read_checkpoint_manifest(folder).step, real), folder).second)
+      fail(ErrorKind::usage, fmt::format("{} is given twice", folder));
+  }
+  folders.clear();
+  for (const auto& [place, folder] : by_step) folders.push_back(folder);
+  return folders;
+}
+
+// Heads, for instance, do not show in the shapes of tensors.
+void require_same_options(const std::string& folder, const std::string& other) {
+  for (const ChangedOption& o : config_differences(read_file(folder + "/config.cfg"), read_file(other + "/config.cfg")))
+    if (o.name.starts_with("model.") && !o.name.starts_with("model.dropout"))
+      fail(ErrorKind::checkpoint, fmt::format("{} and {} are of different models: {} is {} and {}", folder, other,
+                                              o.name, printable(o.from), printable(o.to)));
+}
+
+// Whether the folder has nothing but what `weft average` and `weft import` write.
+bool holds_weights_alone(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (is_temporary_name(name)) continue;
+    if (!step_of_folder(name) || !fs::is_regular_file(entry.path() / kManifestName)) return false;
+    const CheckpointManifest manifest = read_checkpoint_manifest(entry.path().string());
+    for (const auto& [file, digest] : manifest.files)
+      if (file.starts_with("optimizer")) return false;
+  }
+  return true;
+}
+
+void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(r.output, error))) return;
+  if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
+  if (fs::is_empty(r.output)) return;
+  if (!r.force)
+    fail(ErrorKind::usage,
+         fmt::format("--output {} already exists: give the name of a new folder, or --force", r.output));
+  if (!holds_weights_alone(r.output))
+    fail(ErrorKind::usage,
+         fmt::format("--output {} holds more than an average, which --force does not replace: give the "
+                     "name of a new folder",
+                     r.output));
+  for (const std::string& folder : folders)
+    if (fs::equivalent(fs::path(folder).parent_path(), r.output, error))
+      fail(ErrorKind::usage,
+           fmt::format("--output {} holds {}, which is averaged: give the name of a new folder", r.output, folder));
+}
+
+}  // namespace
+
+int run_average(const CommandContext& context) {
+  AverageRequest request;
+  if (!parse(context.args, request)) return 0;
+  const std::vector<std::string> folders = chosen(request);
+  for (const std::string& folder : folders) require_same_options(folders.front(), folder);
+  make_room(request, folders);
+  const StoredWeights which = request.raw_weights ? StoredWeights::training : StoredWeights::evaluation;
+  const TrainState last = state_of(folders.back());
+  nlohmann::json state = TrainState{.step = last.step, .model = last.model, .precision = last.precision}.to_json();
+  for (const std::string& folder : folders) state["averaged"].push_back(folder);
+
+  // An average that is replaced stays until the new one is whole.
+  const std::string root = request.output + (fs::exists(request.output) && !fs::is_empty(request.output) ? ".new" : "");
+  std::optional<ProgressBar> bar;
+  const auto show = [&](int64_t done, int64_t total) {
+    if (!bar) bar.emplace("averaging", total, ProgressOutput::standard(request.quiet));
+    bar->update(done, "tensors");
+  };
+  const std::string made = average_checkpoints(folders, which, root, state, show);
+  if (root != request.output) {
+    fs::remove_all(request.output);
+    fs::rename(root, request.output);
+  }
+  const std::string folder = request.output + "/" + fs::path(made).filename().string();
+  fmt::print("{}: the mean of {} checkpoints\n", folder, folders.size());
+  for (const std::string& source : folders)
+    fmt::print("  {}{}\n", source,
+               which == StoredWeights::evaluation && has_average(source) ? "  (its moving average)" : "");
+  fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
+  return 0;
+}
+
+}  // namespace weft
