@@ -34,9 +34,21 @@ void Shard::gather(Communicator& group, const Tensor& shard, const Tensor& whole
   for (const auto& work : pending) work->wait();
 }
 
+void Shard::gather_in_place(Communicator& group, const Tensor& whole) const {
+  std::vector<std::unique_ptr<PendingWork>> pending;
+  for (const Chunk& bucket : buckets_)
+    pending.push_back(group.start_all_gather(part(whole, own(bucket)), part(whole, bucket)));
+  for (const auto& work : pending) work->wait();
+}
+
 void Shard::take(Context& ctx, const Tensor& whole, const Tensor& shard) const {
   for (const Chunk& bucket : buckets_)
     copy(ctx, part(whole, own(bucket)), shard.slice_rows(place(bucket), own(bucket).count));
+}
+
+void Shard::put(Context& ctx, const Tensor& shard, const Tensor& whole) const {
+  for (const Chunk& bucket : buckets_)
+    copy(ctx, shard.slice_rows(place(bucket), own(bucket).count), part(whole, own(bucket)));
 }
 
 }  // namespace weft

@@ -44,7 +44,9 @@ class Shard {
 
   // Both with all ranks of `group`, whose order is that of the shards. whole [numel], shard [numel()].
   void gather(Communicator& group, const Tensor& shard, const Tensor& whole) const;
+  void gather_in_place(Communicator& group, const Tensor& whole) const;     // from the own parts of `whole`
   void take(Context& ctx, const Tensor& whole, const Tensor& shard) const;  // the own parts
+  void put(Context& ctx, const Tensor& shard, const Tensor& whole) const;   // back to their places
 
  private:
   int64_t numel_ = 0;

@@ -62,7 +62,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       saver_(mesh) {
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
-  if (const FlatState values = states().front(); values.take) values.take();
+  if (const FlatState values = states().front(); values.take && optimizer_.sharded()) values.take();
+  optimizer_.begin(ctx_);
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
@@ -189,6 +190,16 @@ void Trainer::gather_weights() {
   weights_are_whole_ = true;
 }
 
+std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
+  const ParamStore& params = replica_.params();
+  const bool exchanges = optimizer_.has_evaluation_weights();
+  if (!exchanges || !params.divided()) gather_weights();  // divided: other rounded weights come in their place
+  if (!exchanges) return nullptr;
+  saver_.wait_until_copied();
+  if (params.divided()) weights_are_whole_ = false;  // afterwards
+  return std::make_unique<EvaluationWeights>(ctx_, replica_.device_mesh().dp(), params, optimizer_);
+}
+
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   const ProfilerRange range(ctx_, "update");
   saver_.wait_until_copied();
@@ -243,6 +254,7 @@ void Trainer::snapshot(TrainState& state) const {
   state.order = order_;
   state.model = architecture_;
   state.optimizer = name_of_enum(config_.optimizer.kind);
+  state.rate_sums = optimizer_.rate_sums();
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
@@ -302,6 +314,7 @@ void Trainer::load_parameters(const std::string& checkpoint, const TrainState& t
   if (!replica_.params().divided()) replica_.params().round_values(ctx_);
   weights_are_whole_ = true;
   optimizer_.set_steps(then.optimizer_steps);
+  optimizer_.set_rate_sums(then.rate_sums);
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }

@@ -15,6 +15,7 @@
 #include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/evaluation_weights.h"
 #include "trainer/flat_states.h"
 #include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
@@ -67,6 +68,10 @@ class Trainer {
   // that of this rank's streams: start_save() gathers the others.
   void snapshot(TrainState& state) const;
   int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
+
+  // For its lifetime layers compute with the weights for evaluation; nullptr if those of training are meant. All ranks
+  // call it together. The weights are whole, as after gather_weights().
+  [[nodiscard]] std::unique_ptr<EvaluationWeights> evaluation_weights();
 
   // With a sharded optimizer: brings the weights of the last update from all shards, if the next step has not done so.
   // All ranks call it before they read weights outside of steps.

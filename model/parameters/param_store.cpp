@@ -179,12 +179,13 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
   round_values(ctx);
 }
 
-void ParamStore::round_values(Context& ctx) const {
+void ParamStore::round_values(Context& ctx) const { round_values(ctx, value_buffer()); }
+
+void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
   if (!mixed()) return;
-  const ParamBuffer values = value_buffer();
-  const int64_t first = values.matrices.numel();
+  const int64_t first = values.matrices.numel(), rest = values.vectors.numel();
   ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
-  if (divided_) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, vector_numel_)});
+  if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
   refresh(ctx, {.first_param = 0, .last_param = params_.size()});
 }
 

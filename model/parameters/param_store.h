@@ -102,8 +102,9 @@ class ParamStore {
   void lay_out(int shards = 1);
   void allocate(int shards = 1);  // lays out, and makes the flat buffers
   void initialize(Context& ctx, uint64_t seed);
-  void round_values(Context& ctx) const;                        // updates all copies after values were written
-  void refresh(Context& ctx, const ParamRange& written) const;  // after the rounded copies were written, too
+  void round_values(Context& ctx) const;                             // updates all copies after values were written
+  void round_values(Context& ctx, const ParamBuffer& values) const;  // the copies become those of other values
+  void refresh(Context& ctx, const ParamRange& written) const;       // after the rounded copies were written, too
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -116,6 +117,10 @@ class ParamStore {
   ParamBuffer value_buffer() const {
     return divided_ ? ParamBuffer(grads().slice_rows(0, matrix_numel_), values_.tensor({vector_numel_}))
                     : ParamBuffer(values());
+  }
+  Tensor vector_values() const {  // [vector_numel()], wherever the matrices are
+    return values_.tensor({vector_numel_}, DType::f32,
+                          divided_ ? 0 : static_cast<size_t>(matrix_numel_) * sizeof(float));
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
   // Of the vectors with sums_rows, which are the last ones. The alignment between them is 0.

@@ -63,9 +63,10 @@ size_t tokenizer_bytes(const Corpus& corpus) {
   return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
 }
 
-size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks) {
+size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks, OptimizerKind kind) {
   const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  const std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  if (kind == OptimizerKind::schedule_free) states.push_back({"optimizer", "y", flat});
   const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
   const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
   int64_t largest = 0;
@@ -107,8 +108,8 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
   plan.scratch = dry.scratch_bytes() + (muon ? Buffer::footprint(Muon::scratch_bytes(params), device) : 0);
-  plan.saving =
-      largest_share_of_a_checkpoint(params, static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1)));
+  plan.saving = largest_share_of_a_checkpoint(
+      params, static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1)), c.optimizer.kind);
   return plan;
 }
 

@@ -39,7 +39,7 @@ bool Validation::due(int64_t step, bool last) const {
 
 std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
   if (stop()) return std::nullopt;
-  trainer_.gather_weights();
+  const auto weights = trainer_.evaluation_weights();  // until the end of the validation
   Pass p = trainer_.pass(/*training=*/false);
   const LossSums sums =
       validation_loss(p, trainer_.replica().model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
