@@ -97,7 +97,7 @@ TEST(ScheduleFreeTraining, SavesTheMeanAsTheModel) {
 
   Trainer other(config, mesh);
   initial_values_from(other.replica(), other.states().front(), saved, config);
-  const std::vector<float> x = to_host<float>(ctx, other.replica().params().values());
+  const std::vector<float> x = to_host<float>(other.replica().context(), other.replica().params().values());
   double difference = 0;
   for (size_t i = 0; i < of_z.size(); ++i) {
     EXPECT_NEAR(x[i], (y[i] - 0.1 * of_z[i]) / 0.9, 1e-6);
