@@ -14,7 +14,7 @@ struct StepScalars {
   float loss_scale = 1;  // multiplies the gradients of the loss
   // Adam: learning rate; factor of the gradients; 1 - beta1^t and sqrt(1 - beta2^t) of its t-th step
   float lr = 0, grad_scale = 1, correction1 = 1, sqrt_correction2 = 1;
-  float mean_weight = 1;  // ScheduleFree: of this step's z in the mean x
+  float mean_weight = 1;   // ScheduleFree: of this step's z in the mean x
   float average_rate = 0;  // 1 - decay of the average of the weights (trainer/optimizer/weight_average.h)
 };
 

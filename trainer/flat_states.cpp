@@ -1,10 +1,35 @@
 // trainer/flat_states.cpp: gathers shards, and takes them back.
 #include "trainer/flat_states.h"
 
+#include "tensor/transfer.h"
+
 namespace weft {
+
+namespace {
+
+// The model is x, whose place is the gradients' memory; y and z are the state that goes on from it.
+std::vector<FlatState> schedule_free_states(Context& ctx, const ParamStore& params, const Optimizer& optimizer) {
+  const Tensor x = params.grads(), y = params.values();
+  const ParamBuffer whole{x.slice_rows(0, params.matrix_numel()),
+                          x.slice_rows(params.matrix_numel(), params.vector_numel())};
+  FlatState model{"model", "", whole};
+  model.gather = [&ctx, &optimizer, whole] { optimizer.write_evaluation_weights(ctx, whole); };
+  model.take = [&ctx, &params, &optimizer, x, y] {
+    copy(ctx, x, y);
+    params.round_values(ctx);
+    optimizer.begin(ctx);
+  };
+  return {model,
+          {"optimizer", "schedule_free.v.", optimizer.second_moment()},
+          {"optimizer", "schedule_free.y.", y},
+          {"optimizer", "schedule_free.z.", optimizer.first_moment()}};
+}
+
+}  // namespace
 
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer) {
+  if (optimizer.is_schedule_free()) return schedule_free_states(ctx, params, optimizer);
   const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
   if (!optimizer.sharded()) {
     std::vector<FlatState> states{

@@ -49,6 +49,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, sourc
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DivergenceState, recent, lowest, good_until, not_finite, rollbacks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RateSums, highest, squares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, order, model, precision,
                                    loss_scale, best)
 
@@ -65,6 +66,7 @@ json TrainState::to_json() const {
   json j = *this;
   j["divergence"] = divergence;
   if (optimizer != "adam") j["optimizer"] = optimizer;
+  if (optimizer == "schedule_free") j["rate_sums"] = rate_sums;
   if (validation_due) j["validation_due"] = true;
   return j;
 }
@@ -99,6 +101,7 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   TrainState state = j.get<TrainState>();
   if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
   state.optimizer = j.value("optimizer", "adam");
+  if (state.optimizer == "schedule_free") j.at("rate_sums").get_to(state.rate_sums);
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {

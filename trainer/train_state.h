@@ -10,6 +10,7 @@
 #include "model/config.h"
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
+#include "trainer/optimizer/rate_sums.h"
 
 namespace weft {
 
@@ -45,6 +46,7 @@ struct TrainState {
   DataOrder order;
   Architecture model;
   std::string optimizer = "adam";  // optimizer.kind
+  RateSums rate_sums;              // if that is schedule_free
   std::string precision = "f32";  // of the last step: f32, bf16 or f16
   LossScale loss_scale;           // of the next one, in the same precision
   BestScore best;

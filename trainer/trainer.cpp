@@ -64,7 +64,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       saver_(mesh) {
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
-  if (const FlatState values = states().front(); values.take) values.take();
+  if (const FlatState values = states().front(); values.take && optimizer_.sharded()) values.take();
+  optimizer_.begin(ctx_);
   begin_average();
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
@@ -259,6 +260,7 @@ void Trainer::snapshot(TrainState& state) const {
   state.order = order_;
   state.model = architecture_;
   state.optimizer = name_of_enum(config_.optimizer.kind);
+  state.rate_sums = optimizer_.rate_sums();
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
@@ -323,6 +325,7 @@ void Trainer::load_parameters(const std::string& checkpoint, const TrainState& t
   weights_are_whole_ = true;
   if (!has_average) begin_average();
   optimizer_.set_steps(then.optimizer_steps);
+  optimizer_.set_rate_sums(then.rate_sums);
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }

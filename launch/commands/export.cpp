@@ -115,7 +115,8 @@ int run_export(const CommandContext& context) {
   if (request.format == ExportFormat::pytorch) require_pytorch_model(config.model);
   if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);
   const Mesh mesh(*alone, config.parallel);
-  const LoadedModel model(folder, config, mesh, request.raw_weights ? StoredWeights::training : StoredWeights::evaluation);
+  const LoadedModel model(folder, config, mesh,
+                          request.raw_weights ? StoredWeights::training : StoredWeights::evaluation);
   if (request.format == ExportFormat::pytorch) {
     export_to_pytorch(request.output, model);
   } else {

@@ -1,4 +1,5 @@
-// tests/parity/optimizers_test.cpp: some steps of Muon give the parameters of PyTorch's, on every grid.
+// tests/parity/optimizers_test.cpp: some steps of Muon and of schedule-free AdamW give the parameters
+// that PyTorch and the package schedulefree have.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,6 +11,7 @@
 #include "tests/support/device_group.h"
 #include "tests/support/small_model.h"
 #include "trainer/optimizer/optimizer.h"
+#include "trainer/optimizer/schedule.h"
 
 namespace weft::testing {
 namespace {
@@ -114,6 +116,41 @@ TEST(PytorchMuon, ItsBf16IterationIsNear) {
   const Values want = values_of(file, "after", static_cast<size_t>(file.integer("steps")) - 1);
   for (const auto& [name, got] : steps_of_muon(file, 1, 1))
     expect_close_in_norm(got, want.at(name), 1e-3, 0, name.c_str());
+}
+
+class PytorchScheduleFree : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Warmup, PytorchScheduleFree, ::testing::Values("schedule_free", "schedule_free_warmup"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(PytorchScheduleFree, TrainsAndEvaluatesTheSameWeights) {
+  const ReferenceFile file("pytorch_optimizers.h5", GetParam());
+  const OptimizerConfig options{.kind = OptimizerKind::schedule_free,
+                                .beta1 = file.number("beta1"),
+                                .beta2 = file.number("beta2"),
+                                .eps = file.number("eps"),
+                                .weight_decay = file.number("weight_decay")};
+  const ScheduleConfig schedule{
+      .kind = ScheduleKind::constant, .lr = file.number("lr"), .warmup = file.integer("warmup")};
+  Context ctx(test_device());
+  ParamStore params(0, 1, DType::f32, test_device());
+  const Param* p = params.declare({.name = "vector", .shape = {40}, .decay = true});
+  params.allocate();
+  put(ctx, numbers(file, "vector", "initial", 0), p->value);
+  Optimizer optimizer(params, options);
+  optimizer.begin(ctx);
+  const DeviceScalars scalars(test_device());
+  for (int64_t step = 0; step < file.integer("steps"); ++step) {
+    put(ctx, numbers(file, "vector", "gradients", static_cast<size_t>(step)), p->grad);
+    StepScalars now;
+    optimizer.next_step(now, learning_rate(schedule, step, file.integer("steps")), /*grad_scale=*/1);
+    scalars.set(ctx, now);
+    optimizer.update(ctx, scalars.get());
+    expect_close_in_norm(to_host<float>(ctx, p->value), numbers(file, "vector", "after", static_cast<size_t>(step)),
+                         3e-7, 0, "y");
+  }
+  const ParamBuffer x{params.grads().slice_rows(0, 0), params.grads()};
+  optimizer.write_evaluation_weights(ctx, x);
+  expect_close_in_norm(to_host<float>(ctx, p->grad), numbers(file, "vector", "evaluated", 0), 3e-7, 0, "x");
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
                        .sequence = part.sequence};
     config.optimizer.clip_norm = part.clip_norm;
     config.optimizer.kind = part.optimizer;
+    if (part.optimizer == OptimizerKind::schedule_free) config.schedule.kind = ScheduleKind::constant;
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));

@@ -1,4 +1,4 @@
-// trainer/optimizer/optimizer.cpp: sums of squares, Adam, and Muon between its momentum and its update.
+// trainer/optimizer/optimizer.cpp: sums of squares, and the steps of each kind.
 #include "trainer/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -98,10 +98,13 @@ void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
   scalars.grad_scale = static_cast<float>(grad_scale);
   set_adam_corrections(scalars, static_cast<float>(config_.beta1), static_cast<float>(config_.beta2), ++steps_);
   if (has_average()) scalars.average_rate = static_cast<float>(average_rate(ema_, steps_));
+  scalars.mean_weight = static_cast<float>(rate_sums_.add(lr));
 }
 
 void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
-  for (const Piece& piece : by_decay_) update_by_adam(ctx, scalars, piece);
+  const bool free = is_schedule_free();
+  for (const Piece& piece : by_decay_)
+    free ? update_schedule_free(ctx, scalars, piece) : update_by_adam(ctx, scalars, piece);
   if (muon_) update_by_muon(ctx, scalars);
 }
 
@@ -122,6 +125,42 @@ void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const P
                   .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
                   .scalars = scalars});
   if (!sharded()) params_.refresh(ctx, range);
+}
+
+void Optimizer::update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
+  const ParamRange& range = piece.range;
+  const int64_t first = range.begin, count = range.end - first;
+  ops::schedule_free(ctx, {.param = params_.values().slice_rows(first, count),
+                           .grad = params_.grads().slice_rows(first, count),
+                           .z = first_moment().part(first, count),
+                           .v = second_moment().part(first, count),
+                           .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
+                           .beta1 = static_cast<float>(config_.beta1),
+                           .beta2 = static_cast<float>(config_.beta2),
+                           .eps = static_cast<float>(config_.eps),
+                           .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
+                           .scalars = scalars});
+  params_.refresh(ctx, range);
+}
+
+// Of schedule-free steps: y = (1 - beta1) z + beta1 x, solved for x.
+void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const {
+  if (has_average()) {
+    shard_.put(ctx, average().matrices, whole.matrices);
+    return copy(ctx, average().vectors, whole.vectors);
+  }
+  const double share = 1 / config_.beta1;
+  const auto write = [&](const Tensor& y, const Tensor& z, const Tensor& x) {
+    ops::scale_add(ctx, {.x = y, .y = x, .alpha = static_cast<float>(share)});
+    ops::scale_add(ctx, {.x = z, .y = x, .alpha = static_cast<float>(1 - share), .beta = 1});
+  };
+  const ParamBuffer z = first_moment();
+  write(params_.values().slice_rows(0, params_.matrix_numel()), z.matrices, whole.matrices);
+  write(params_.vector_values(), z.vectors, whole.vectors);
+}
+
+void Optimizer::begin(Context& ctx) const {
+  if (is_schedule_free()) copy(ctx, params_.values(), m_.tensor({params_.numel()}));
 }
 
 // The gradients become updates of the momentum, then orthogonalised ones.
@@ -155,11 +194,6 @@ void Optimizer::begin_average(Context& ctx) const {
     shard_.take(ctx, params_.values().slice_rows(0, params_.matrix_numel()), mean.matrices);
   }
   copy(ctx, params_.vector_values(), mean.vectors);
-}
-
-void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const {
-  shard_.put(ctx, average().matrices, whole.matrices);
-  copy(ctx, average().vectors, whole.vectors);
 }
 
 }  // namespace weft

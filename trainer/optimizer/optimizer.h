@@ -1,5 +1,5 @@
-// trainer/optimizer/optimizer.h: the update of the flat parameters, by Adam alone or with Muon for matrices, and the
-// norm of their gradient.
+// trainer/optimizer/optimizer.h: the update of the flat parameters, by Adam, by Muon for matrices, or
+// schedule-free; and the norm of their gradient.
 //
 // With a shard (parallel/shard.h) of the matrices it keeps and updates that one alone, and all of the vectors, which
 // are few. ParamGather then brings the other shards' weights.
@@ -12,12 +12,14 @@
 #include "parallel/shard.h"
 #include "tensor/enum_names.h"
 #include "trainer/optimizer/muon.h"
+#include "trainer/optimizer/rate_sums.h"
 
 namespace weft {
 
-enum class OptimizerKind : uint8_t { adam, muon };
-constexpr EnumNames<OptimizerKind, 2> enum_names(OptimizerKind) {
-  return {{{"adam", OptimizerKind::adam}, {"muon", OptimizerKind::muon}}};
+enum class OptimizerKind : uint8_t { adam, muon, schedule_free };
+constexpr EnumNames<OptimizerKind, 3> enum_names(OptimizerKind) {
+  return {
+      {{"adam", OptimizerKind::adam}, {"muon", OptimizerKind::muon}, {"schedule_free", OptimizerKind::schedule_free}}};
 }
 
 struct OptimizerConfig {
@@ -28,8 +30,10 @@ struct OptimizerConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("kind", kind, "adam, or muon: orthogonalised momentum for matrices, Adam for tables, biases and norms");
-    v("beta1", beta1, "Adam: decay of the first moment");
+    v("kind", kind,
+      "adam; muon: orthogonalised momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
+      "weighted mean is evaluated and saved, with schedule.kind = constant");
+    v("beta1", beta1, "Adam: decay of the first moment; schedule_free: share of the mean in y");
     v("beta2", beta2, "Adam: decay of the second moment");
     v("eps", eps, "Adam: added to the root of the second moment");
     v("weight_decay", weight_decay,
@@ -64,7 +68,7 @@ class Optimizer {
   // optimizer the squares of all ranks of dp add up to those of the whole gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
-  // Counts a step and sets Adam's step scalars. grad_scale multiplies the gradients: clipping factor / loss
+  // Counts a step and sets the update's step scalars. grad_scale multiplies the gradients: clipping factor / loss
   // scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
   // With Muon all ranks call it, and gradients are overwritten. Updates values, moments, average and all copies of the
@@ -76,20 +80,29 @@ class Optimizer {
 
   bool sharded() const { return shard_.ranks() > 1; }
   const Shard& shard() const { return shard_; }
-  // The moments: of the matrices [shard().numel()], and of the vectors. Muon's matrices have no second one.
+  const RateSums& rate_sums() const { return rate_sums_; }
+  void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
+
+  bool is_schedule_free() const { return config_.kind == OptimizerKind::schedule_free; }
+  // Schedule-free steps begin at the present weights.
+  void begin(Context& ctx) const;
+
+  // The moments: of the matrices [shard().numel()], and of the vectors. Muon's matrices have no second one. Of
+  // schedule-free steps the first one is z.
   ParamBuffer first_moment() const { return buffer_of(m_, {}); }
   ParamBuffer second_moment() const { return buffer_of(v_, muon_ ? muon_->elements() : ParamBuffer::Hole{}); }
   // Where ParamStore::divided(): the f32 values of this rank's matrices.
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
   bool has_average() const { return ema_ > 0; }
-  ParamBuffer average() const { return buffer_of(average_); }  // as the moments
+  ParamBuffer average() const { return buffer_of(average_, {}); }  // as the moments
   // The average becomes the present weights, of which at least the own shard is up to date.
   void begin_average(Context& ctx) const;
 
   // Whether the model is evaluated with other weights than it trains with (trainer/evaluation_weights.h).
-  bool has_evaluation_weights() const { return has_average(); }
-  // Writes those of the own shard, in its places, and of all vectors. `whole` is laid out like the parameters.
+  bool has_evaluation_weights() const { return has_average() || is_schedule_free(); }
+  // Writes those of the own shard, in its places, and of all vectors: the average; or x, of which the weights are y
+  // (ops::ScheduleFree). `whole` is laid out like the parameters, and may be their memory.
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
@@ -102,6 +115,7 @@ class Optimizer {
   std::vector<Piece> own_pieces(const std::vector<ParamRange>& ranges) const;
   ParamBuffer buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const;
   void update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
+  void update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
   void update_by_muon(Context& ctx, const StepScalars* scalars) const;
 
   const ParamStore& params_;
@@ -112,6 +126,7 @@ class Optimizer {
   std::vector<Piece> by_decay_, by_split_;
   std::vector<Piece> of_muon_;  // by_decay_ has the others
   Buffer m_, v_, average_, master_;
+  RateSums rate_sums_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };
 

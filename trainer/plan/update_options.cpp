@@ -14,9 +14,29 @@ void check_optimizer(const RunConfig& c) {
          fmt::format("optimizer.kind = muon updates whole matrices, which parallel.zero = {} divides over dp: leave "
                      "parallel.zero at 0 (the ranks of dp share Muon's work without it)",
                      c.parallel.zero));
+  if (o.kind != OptimizerKind::adam && c.train.ema > 0)
+    fail(ErrorKind::usage, fmt::format("train.ema = {} needs optimizer.kind = adam, but it is {}: set train.ema = 0",
+                                       c.train.ema, name_of_enum(o.kind)));
+  if (o.kind != OptimizerKind::schedule_free) return;
+  if (c.parallel.zero > 0)
+    fail(ErrorKind::usage,
+         fmt::format("optimizer.kind = schedule_free is not divided over dp: parallel.zero = {} must be "
+                     "0",
+                     c.parallel.zero));
+  if (!(o.beta1 > 0))
+    fail(ErrorKind::usage,
+         fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it is "
+                     "the share of the mean in the weights",
+                     o.beta1));
+  if (c.schedule.kind != ScheduleKind::constant)
+    fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free takes the place of a falling rate: set "
+                                       "schedule.kind = constant (it is {}), with schedule.warmup",
+                                       name_of_enum(c.schedule.kind)));
 }
 
 std::string describe_optimizer(const RunConfig& c) {
+  if (c.optimizer.kind == OptimizerKind::schedule_free)
+    return "schedule-free AdamW; its weighted mean is validated and saved as the model";
   if (c.optimizer.kind != OptimizerKind::muon) return "";
   return fmt::format("muon for matrices, momentum {}, {}; adam for tables, biases and norms", c.optimizer.muon_momentum,
                      name_of_enum(c.optimizer.muon_adjust));

@@ -35,8 +35,8 @@ class Validation {
 
   // Whether to validate after this step, which may be the run's last; never twice after the same step.
   bool due(int64_t step, bool last) const;
-  // With the weights for evaluation. All ranks call it and get the same. It asks stop(), which agrees between the ranks, every few sentences, and
-  // returns nothing once that is true.
+  // With the weights for evaluation. All ranks call it and get the same. It asks stop(), which agrees between the
+  // ranks, every few sentences, and returns nothing once that is true.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
 
