@@ -72,7 +72,7 @@ Values steps_of_muon(const ReferenceFile& file, int dp, int tp) {
     declare_matrices(params);
     put_slices(ctx, params, values_of(file, "initial", 0), /*gradients=*/false);
     Optimizer optimizer(params, options, Shard(params.matrix_numel(), 0, 1, int64_t{1} << 62),
-                        {.tp = &device_mesh.tp(), .dp = &device_mesh.dp()});
+                        /*ema=*/0, {.tp = &device_mesh.tp(), .dp = &device_mesh.dp()});
     const DeviceScalars scalars(test_device());
     for (int64_t step = 0; step < file.integer("steps"); ++step) {
       put_slices(ctx, params, values_of(file, "gradients", static_cast<size_t>(step)), /*gradients=*/true);

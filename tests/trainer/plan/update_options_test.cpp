@@ -25,6 +25,15 @@ TEST(CheckSchedule, RefusesAShareThatIsNone) {
               fmt::format("schedule.decay_share = {} must be in (0, 1]", share));
 }
 
+TEST(CheckOptimizer, RefusesAnAverageBesideAnotherOptimizerThanAdam) {
+  RunConfig config;
+  config.train.ema = 0.999;
+  EXPECT_NO_THROW(check_optimizer(config));
+  config.optimizer.kind = OptimizerKind::muon;
+  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
+            "train.ema = 0.999 needs optimizer.kind = adam, but it is muon: set train.ema = 0");
+}
+
 TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
   EXPECT_EQ(describe_schedule({.lr = 1e-3, .warmup = 10}, 100), "rate up to 0.001 after 10 of warm-up");
   EXPECT_EQ(describe_schedule({.kind = ScheduleKind::wsd, .lr = 1e-3, .warmup = 10, .decay_steps = 50}, 100),
