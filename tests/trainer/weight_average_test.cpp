@@ -9,6 +9,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/initial_values.h"
 #include "trainer/optimizer/weight_average.h"
+#include "trainer/plan/precision.h"
 #include "trainer/run/validation.h"
 
 namespace weft::testing {
