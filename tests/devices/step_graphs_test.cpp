@@ -24,6 +24,7 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda
   config.train.precision = variant.precision;
   config.train.recompute = variant.recompute;
   config.train.cuda_graph = cuda_graph;
+  config.train.ema = 0.9;
   config.batch.blocks = variant.blocks;
   const auto world = make_single_communicator();
   config = resolve(config, 1);
@@ -33,9 +34,11 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda
   for (int i = 0; i < 4; ++i) {
     const StepReport report = trainer.step();
     result.losses.insert(result.losses.end(), {report.loss, report.nll, report.grad_norm});
+    const auto weights = trainer.evaluation_weights();  // between replays
   }
   EXPECT_EQ(trainer.graphs().recorded(), cuda_graph != CudaGraph::off);
   result.params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
+  result.params["the average"] = to_host<float>(trainer.replica().context(), trainer.states().back().flat.matrices);
   return result;
 }
 

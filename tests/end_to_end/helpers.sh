@@ -17,6 +17,7 @@ expect() {  # expect STATUS COMMAND...: writes the command's output to ./out and
   fail "exit status $status, not $1: ${*:2}"
 }
 same() { cmp -s "$1" "$2"; }
+differ() { ! same "$1" "$2"; }
 has() { grep -qF -- "$2" "$1"; }  # has FILE TEXT
 mpi() { "$mpirun" -n "$1" --oversubscribe "${@:2}"; }
 

@@ -7,7 +7,10 @@
 
 #include "tests/support/small_run.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/initial_values.h"
 #include "trainer/optimizer/weight_average.h"
+#include "trainer/plan/precision.h"
+#include "trainer/run/validation.h"
 
 namespace weft::testing {
 namespace {
@@ -101,7 +104,6 @@ TEST(WeightAverageRate, FallsToThatOfTheDecay) {
   EXPECT_DOUBLE_EQ(average_rate(0.5, 10), 0.5);
 }
 
-// Skipped steps, which f16 begins with, are no updates.
 TEST_P(WeightAverage, IsThatOfItsDefinition) {
   with_trainers({}, GetParam(), /*ema=*/0.5, [](Trainer& trainer, Communicator&) {
     std::map<std::string, std::vector<double>> expected;
@@ -212,6 +214,53 @@ TEST_P(WeightAverage, BeginsAtTheWeightsOfACheckpointWithoutOne) {
     for (const auto& [name, x] : resumed.weights[0])
       EXPECT_EQ(resumed.averages[0].at(kAveragePrefix + name), x) << name;
   }
+}
+
+// f16 with a loss scale that is too high begins with steps that no rank takes.
+TEST(WeightAverageOfSkippedSteps, StaysAsItWas) {
+  for (const AveragedGrid& grid : averaged_grids()) {
+    SCOPED_TRACE(describe_grid(grid));
+    const TemporaryFolder folder;
+    with_trainers(grid, Precision::f16, kDecay, [&](Trainer& trainer, Communicator&) {
+      TrainState state;
+      trainer.step();
+      trainer.snapshot(state);
+      state.loss_scale.value = 0x1p30;
+      trainer.load(save(trainer, folder.path(), state), state);
+      const Values before = part_of(trainer, kAverageKind);
+      ASSERT_TRUE(trainer.step().skipped);
+      EXPECT_EQ(part_of(trainer, kAverageKind), before);
+    });
+  }
+}
+
+// Also by a run that begins with a checkpoint's weights, as translation does.
+TEST_P(WeightAverage, IsWhatIsValidated) {
+  const TemporaryFolder folder;
+  run_thread_ranks(1, [&](Communicator& world) {
+    RunConfig config = run_config(averaged_corpus());
+    config.data.valid = config.data.train, config.train.validate_bleu = 0, config.train.keep_best = BestMetric::loss;
+    config.train.precision = GetParam(), config.train.ema = kDecay;
+    config = resolve(config, world.size());
+    const Mesh mesh(world, config.parallel, test_rank(world));
+    const auto validated = [&](Trainer& trainer) {
+      return Validation(config, mesh, trainer).run(1, [] { return false; })->loss;
+    };
+    Trainer trainer(config, mesh);
+    for (int i = 0; i < averaged_steps(); ++i) trainer.step();
+    TrainState state;
+    trainer.snapshot(state);
+    const std::string checkpoint = save(trainer, folder.path(), state);
+    const double of_average = validated(trainer);
+
+    RunConfig without = config;
+    without.train.ema = 0;
+    Trainer begun(without, mesh), resumed(without, mesh);
+    initial_values_from(begun.replica(), begun.states().front(), checkpoint, without);
+    resumed.load(checkpoint, state);
+    EXPECT_EQ(validated(begun), of_average);
+    EXPECT_NE(validated(resumed), of_average);
+  });
 }
 
 TEST(WeightAverageOfACheckpoint, IsDroppedByARunWithoutIt) {

@@ -73,6 +73,7 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
     c.train.validate_every = one_of<int64_t>({2, 3, 5}), c.train.save_every = one_of<int64_t>({0, 2, 7});
     c.train.patience = one_of<int64_t>({0, 2}), c.train.keep_last = 1;
     c.train.keep_best = BestMetric::loss, c.train.validate_bleu = 0;
+    c.train.ema = one_of({0.0, 0.9}), c.parallel.zero = one_of<int64_t>({0, 1});
     use_test_device(c);
     return c;
   }
@@ -115,8 +116,11 @@ std::vector<nlohmann::json> log_of(const RunConfig& c) {
   return records;
 }
 
+// With the average, if there is one.
 std::string final_model(const RunConfig& c) {
-  return read_file(c.train.output + "/checkpoints/latest/model.safetensors");
+  const std::string folder = c.train.output + "/checkpoints/latest", average = folder + "/average.safetensors";
+  EXPECT_EQ(fs::exists(average), c.train.ema > 0);
+  return read_file(folder + "/model.safetensors") + (c.train.ema > 0 ? read_file(average) : "");
 }
 
 TEST_P(ResumedRun, OnItsGridIsBitEqualToOneThatWasNotStopped) {
