@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "data/batch.h"

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <bit>
+#include <iterator>
 
 #include "tensor/error.h"
 
