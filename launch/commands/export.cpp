@@ -18,6 +18,7 @@
 #include "trainer/checkpoint/pytorch_weights.h"
 #include "trainer/export/ctranslate2.h"
 #include "trainer/export/huggingface.h"
+#include "trainer/export/marian.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -32,9 +33,10 @@ struct ExportRequest {
 bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   Options options("export --checkpoint PATH --format FORMAT --output PATH [options]");
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
-  options.add("format", r.format,
-              "pytorch: a safetensors file with the names and shapes of nn.Transformer; ctranslate2, "
-              "huggingface: a folder that CTranslate2 or Hugging Face's transformers loads");
+  options.add(
+      "format", r.format,
+      "pytorch: a safetensors file with the names and shapes of nn.Transformer; ctranslate2, huggingface, marian: "
+      "a folder that CTranslate2, Hugging Face's transformers or Marian loads");
   options.add("output", r.output, "the file to write, or the new folder");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace an existing file, or the folder of an earlier export");
@@ -93,6 +95,7 @@ void export_to_engine(const ExportRequest& r, const LoadedModel& model) {
                                .folder = model.folder()};
   if (r.format == ExportFormat::ctranslate2) export_ctranslate2(exported, output);
   if (r.format == ExportFormat::huggingface) export_huggingface(exported, output);
+  if (r.format == ExportFormat::marian) export_marian(exported, output);
   uint64_t bytes = 0;
   std::vector<std::string> names;
   for (const auto& [name, size] : output.commit()) {
@@ -114,6 +117,7 @@ int run_export(const CommandContext& context) {
   const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
   if (request.format == ExportFormat::pytorch) require_pytorch_model(config.model);
   if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);
+  if (request.format == ExportFormat::marian) require_marian_model(config.model);
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh,
                           request.raw_weights ? StoredWeights::training : StoredWeights::evaluation);

@@ -11,11 +11,12 @@ namespace weft {
 enum class ImportFormat : uint8_t { pytorch };
 constexpr EnumNames<ImportFormat, 1> enum_names(ImportFormat) { return {{{"pytorch", ImportFormat::pytorch}}}; }
 
-enum class ExportFormat : uint8_t { pytorch, ctranslate2, huggingface };
-constexpr EnumNames<ExportFormat, 3> enum_names(ExportFormat) {
+enum class ExportFormat : uint8_t { pytorch, ctranslate2, huggingface, marian };
+constexpr EnumNames<ExportFormat, 4> enum_names(ExportFormat) {
   return {{{"pytorch", ExportFormat::pytorch},
            {"ctranslate2", ExportFormat::ctranslate2},
-           {"huggingface", ExportFormat::huggingface}}};
+           {"huggingface", ExportFormat::huggingface},
+           {"marian", ExportFormat::marian}}};
 }
 
 }  // namespace weft

@@ -1,10 +1,12 @@
 """The engines that `weft export` writes for: each translates greedily, and scores given translations.
 
-`translate(lines, longest)` returns texts of at most `longest` tokens; `log_probs(lines, translations)` returns the
+`translate(lines, longest)` returns texts of at most `longest` tokens (Marian's limit is its own); `log_probs(lines, translations)` returns the
 natural logarithm of each translation's probability, end of sentence included.
 """
 import os
 import pathlib
+import subprocess
+import sys
 
 import sentencepiece
 
@@ -69,4 +71,24 @@ class HuggingFace:
         return sums
 
 
-ENGINES = {"ctranslate2": CTranslate2, "huggingface": HuggingFace}
+class Marian:
+    """Through pymarian, whose library prints to standard error: a process of its own."""
+
+    PROGRAM = "import sys, pymarian; print(pymarian.Translator(sys.argv[1]).translate(sys.stdin.read()))"
+
+    def __init__(self, folder):
+        self.options = f"--config {folder}/decoder.yml --cpu-threads 1 --mini-batch 16 --beam-size 1 --normalize 0 --n-best"
+        self.scores = {}
+
+    def translate(self, lines, longest):
+        found = subprocess.run([sys.executable, "-c", self.PROGRAM, self.options], input="\n".join(lines), check=True,
+                               capture_output=True, text=True).stdout.splitlines()
+        columns = [line.split(" ||| ") for line in found if line]
+        self.scores = {(source, text): float(score) for source, (_, text, _, score) in zip(lines, columns, strict=True)}
+        return [text for _, text, _, _ in columns]
+
+    def log_probs(self, lines, translations):  # of the tokens of its own translations; it prints six digits
+        return [self.scores[pair] for pair in zip(lines, translations)]
+
+
+ENGINES = {"ctranslate2": CTranslate2, "huggingface": HuggingFace, "marian": Marian}

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "data/batch.h"
@@ -88,7 +89,7 @@ std::string padding_name(const ExportedModel& model) {
   return name;
 }
 
-std::string vocabulary_json(const Tokenizer& tokenizer, int64_t padding, const std::string& name) {
+std::string vocabulary_with_padding(const Tokenizer& tokenizer, int64_t padding, const std::string& name) {
   std::vector<std::string> pieces = pieces_of(tokenizer);
   pieces.insert(pieces.begin() + padding, name);
   nlohmann::ordered_json ids;
@@ -110,8 +111,9 @@ json tokenizer_config(const ExportedModel& model, const std::string& padding) {
 
 void write_tokenizer(const ExportedModel& model, const OutputFolder& output) {
   const std::string padding = padding_name(model);
-  output.write("vocab.json", vocabulary_json(model.source, padding_id(model), padding));
-  if (!model.is_joint()) output.write("target_vocab.json", vocabulary_json(model.target, padding_id(model), padding));
+  output.write("vocab.json", vocabulary_with_padding(model.source, padding_id(model), padding));
+  if (!model.is_joint())
+    output.write("target_vocab.json", vocabulary_with_padding(model.target, padding_id(model), padding));
   output.copy(model.source_file(), "source.spm");
   output.copy(model.target_file(), "target.spm");
   output.write("tokenizer_config.json", tokenizer_config(model, padding).dump(2) + "\n");

@@ -1,0 +1,115 @@
+// tests/trainer/export/marian_test.cpp: forms that Marian lacks, and that its decoder begins as ours does.
+// tests/exchange runs the folder in Marian.
+#include "trainer/export/marian.h"
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "tests/support/errors.h"
+#include "tests/trainer/export/export_fixture.h"
+
+namespace weft::testing {
+namespace {
+
+class MarianExport : public Export {
+ protected:
+  void SetUp() override {
+    Export::SetUp();
+    config_.norm = NormPosition::post;
+    config_.final_norm = false;
+    config_.positions = Positions::tensor2tensor;
+  }
+  void export_model() {
+    const ExportedModel exported = model();
+    OutputFolder folder(output(), /*force=*/false);
+    export_marian(exported, folder);
+    folder.commit();
+    archive_ = read_file(output() + "/model.npz");
+  }
+  // The data of a float array of `count` values, which ends where the next member or the directory begins.
+  Values values(const std::string& name, size_t count) const {
+    const size_t at = archive_.find("PK\3\4", archive_.find(name + ".npy") - 30), length = at + 30 + name.size() + 4;
+    uint32_t size;
+    std::memcpy(&size, archive_.data() + at + 18, sizeof size);
+    Values found(count);
+    std::memcpy(found.data(), archive_.data() + length + size - count * sizeof(float), count * sizeof(float));
+    return found;
+  }
+
+  std::string archive_;
+};
+
+TEST_F(MarianExport, WritesModelVocabularyAndConfiguration) {
+  give_joint_tokenizer();
+  export_model();
+  EXPECT_EQ(files(), (std::set<std::string>{"decoder.yml", "model.npz", "vocab.spm"}));
+  for (const char* text :
+       {"enc-depth: 1", "transformer-heads: 3", "transformer-postprocess: dan", "tied-embeddings: false"})
+    EXPECT_TRUE(holds(archive_, text)) << text;
+  std::filesystem::remove_all(output());
+  std::filesystem::remove(folder_ / "tokenizer.model");
+  give_two_tokenizers();
+  config_.tying = Tying::output;
+  export_model();
+  EXPECT_EQ(files(), (std::set<std::string>{"decoder.yml", "model.npz", "source.spm", "target.spm"}));
+}
+
+TEST_F(MarianExport, TransposesMatrices) {
+  give_joint_tokenizer();
+  export_model();
+  const Values theirs = values("encoder_l1_ffn_W1", 12 * 20), own = ours("encoder.0.feed_forward.up.weight");
+  for (size_t in = 0; in < 12; ++in)
+    for (size_t out = 0; out < 20; ++out) EXPECT_EQ(theirs[in * 20 + out], own[out * 12 + in]);
+}
+
+// Queries of the decoder's first block at the first position, less the position's row, which both add alike.
+TEST_F(MarianExport, BeginsWithTheEmbeddingOfBos) {
+  give_joint_tokenizer();
+  export_model();
+  const Values table = ours("embedding.weight"), weight = ours("decoder.0.self_attention.qkv.weight"),
+               bias = ours("decoder.0.self_attention.qkv.bias"), out = ours("decoder.0.self_attention.out.bias");
+  const Values theirs = values("decoder_l1_self_bq", 12), their_out = values("decoder_l1_self_bo", 12);
+  const float scale = std::sqrt(12.0f);
+  for (size_t i = 0; i < 12; ++i) {
+    double expected = bias[i];
+    for (size_t j = 0; j < 12; ++j) expected += weight[i * 12 + j] * scale * table[1 * 12 + j];
+    EXPECT_NEAR(theirs[i], expected, 1e-5);
+    EXPECT_NEAR(their_out[i], out[i] + scale * table[1 * 12 + i], 1e-6);
+  }
+  const Values target = values("decoder_Wemb", table.size());
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(target[1 * 12 + i], 0);
+    EXPECT_EQ(target[5 * 12 + i], table[5 * 12 + i] - table[1 * 12 + i]);
+  }
+  EXPECT_EQ(values("encoder_Wemb", table.size()), table);
+}
+
+struct MarianForm {
+  const char* name;
+  std::function<void(ModelConfig&)> change;
+  const char* message;
+};
+class MarianRefusal : public MarianExport, public ::testing::WithParamInterface<MarianForm> {};
+
+TEST_P(MarianRefusal, NamesTheOptionAndWhatFits) {
+  GetParam().change(config_);
+  expect_error([&] { require_marian_model(config_); }, ErrorKind::usage, {GetParam().message});
+}
+
+const MarianForm kMarianForms[] = {
+    {"PreNorm", [](ModelConfig& c) { c.norm = NormPosition::pre; }, "Marian has no model.norm = pre: post fits"},
+    {"NormKind", [](ModelConfig& c) { c.norm_kind = NormKind::rms; }, "model.norm_kind = rms: layer fits"},
+    {"FinalNorm", [](ModelConfig& c) { c.final_norm = true; }, "model.final_norm = true: false fits"},
+    {"Positions", [](ModelConfig& c) { c.positions = Positions::interleaved; },
+     "model.positions = interleaved: tensor2tensor fits"},
+    {"Offset", [](ModelConfig& c) { c.position_offset = 1; }, "model.position_offset = 1: 0 fits"},
+    {"Width", [](ModelConfig& c) { c.width = 15; }, "model.width = 15: an even width fits"},
+    {"Activation", [](ModelConfig& c) { c.activation = FeedForwardActivation::gelu; },
+     "model.activation = gelu: relu and silu fit"},
+    {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: 0 fits"}};
+INSTANTIATE_TEST_SUITE_P(All, MarianRefusal, ::testing::ValuesIn(kMarianForms),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,212 @@
+// trainer/export/marian.cpp: our parameters under Marian's names, and its configuration.
+//
+// Names and formulas: src/models/transformer.h of marian-nmt/marian-dev, read in version 1.12. Matrices are [in, out],
+// the transpose of ours, vectors [1, size]; blocks count from 1.
+#include "trainer/export/marian.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "data/batch.h"
+#include "trainer/export/npz.h"
+#include "trainer/export/weights.h"
+
+namespace weft {
+namespace {
+
+struct MarianTensor {
+  std::vector<int64_t> shape;
+  MakeValues values;
+};
+
+Values transposed(const Values& matrix, int64_t rows, int64_t columns) {  // [rows, columns] to [columns, rows]
+  Values result(matrix.size());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      result[static_cast<size_t>(c * rows + r)] = matrix[static_cast<size_t>(r * columns + c)];
+  return result;
+}
+
+class MarianLayout {
+ public:
+  explicit MarianLayout(const ExportedModel& model)
+      : config_(model.config), weights_(config_, model.params), D_(config_.width) {
+    begin_ = weights_.rows(weights_.target_table(), SpecialIds::bos, 1);
+    for (float& value : begin_) value *= scale();
+  }
+
+  std::map<std::string, MarianTensor> build() {
+    add_tables();
+    for (int64_t i = 0; i < config_.encoder_layers; ++i) add_block("encoder", i);
+    for (int64_t i = 0; i < config_.decoder_layers; ++i) add_block("decoder", i);
+    begin_in_biases("decoder_l1_self");
+    return std::move(tensors_);
+  }
+
+ private:
+  float scale() const { return config_.scale_embeddings ? std::sqrt(static_cast<float>(D_)) : 1.0f; }
+
+  void add(const std::string& name, std::vector<int64_t> shape, MakeValues values) {
+    tensors_[name] = {std::move(shape), std::move(values)};
+  }
+
+  // Marian multiplies by sqrt(D) always.
+  void add_tables() {
+    const float factor = scale() / std::sqrt(static_cast<float>(D_));
+    add("encoder_Wemb", {config_.source_vocabulary, D_}, [=, this] {
+      Values table = weights_.of(weights_.source_table());
+      for (float& value : table) value *= factor;
+      return table;
+    });
+    add("decoder_Wemb", {config_.target_vocabulary, D_}, [=, this] {
+      Values table = weights_.of(weights_.target_table());
+      const Values bos = weights_.rows(weights_.target_table(), SpecialIds::bos, 1);
+      for (size_t i = 0; i < table.size(); ++i) table[i] = factor * (table[i] - bos[i % bos.size()]);
+      return table;
+    });
+    const int64_t target = config_.target_vocabulary;
+    add("decoder_ff_logit_out_W", {D_, target},
+        [=, this] { return transposed(weights_.of(weights_.output_table()), target, D_); });
+    add_vector("decoder_ff_logit_out_b", config_.bias_output ? "output.bias" : "", 0, target);
+  }
+
+  // `count` values of our vector from `first` on, or zeros if `ours` is empty.
+  void add_vector(const std::string& name, const std::string& ours, int64_t first, int64_t count) {
+    add(name, {1, count},
+        [=, this] { return ours.empty() ? Values(static_cast<size_t>(count)) : weights_.part(ours, first, count); });
+  }
+  void add_norm(const std::string& name, const std::string& ours) {
+    add_vector(name + "_ln_scale", ours + ".weight", 0, D_);
+    add_vector(name + "_ln_bias", ours + ".bias", 0, D_);
+  }
+
+  // Rows first .. first + out of our matrix [.., in] and of its bias: NAME_W{part}, NAME_b{part}.
+  void add_linear(const std::string& name, const char* part, const std::string& ours, int64_t first, int64_t out,
+                  int64_t in, bool bias) {
+    add(name + "_W" + part, {in, out},
+        [=, this] { return transposed(weights_.part(ours + ".weight", first * in, out * in), out, in); });
+    add_vector(name + "_b" + part, bias ? ours + ".bias" : "", first, out);
+  }
+
+  struct Source {  // of one of an attention's projections
+    std::string name;
+    int64_t first;
+  };
+  void add_attention(const std::string& name, const std::string& ours, const Source& q, const Source& k,
+                     const Source& v) {
+    const bool bias = config_.bias_attention;
+    add_linear(name, "q", ours + q.name, q.first, D_, D_, bias);
+    add_linear(name, "k", ours + k.name, k.first, D_, D_, bias);
+    add_linear(name, "v", ours + v.name, v.first, D_, D_, bias);
+    add_linear(name, "o", ours + ".out", 0, D_, D_, bias);
+    add_norm(name + "_Wo", ours + ".norm");
+  }
+
+  void add_block(const std::string& side, int64_t i) {
+    const std::string name = fmt::format("{}_l{}", side, i + 1), ours = fmt::format("{}.{}", side, i);
+    add_attention(name + "_self", ours + ".self_attention", {".qkv", 0}, {".qkv", D_}, {".qkv", 2 * D_});
+    if (side == "decoder")
+      add_attention(name + "_context", ours + ".cross_attention", {".q", 0}, {".kv", 0}, {".kv", D_});
+    const int64_t F = config_.feed_forward;
+    add_linear(name + "_ffn", "1", ours + ".feed_forward.up", 0, F, D_, config_.bias_feed_forward);
+    add_linear(name + "_ffn", "2", ours + ".feed_forward.down", 0, D_, F, config_.bias_feed_forward);
+    add_norm(name + "_ffn_ffn", ours + ".feed_forward.norm");
+  }
+
+  void begin_in_biases(const std::string& attention) {
+    for (const char* part : {"q", "k", "v"}) {
+      const MakeValues matrix = tensors_.at(attention + "_W" + part).values,
+                       bias = tensors_.at(attention + "_b" + part).values;
+      add(attention + "_b" + part, {1, D_}, [=, this] { return plus_product(bias(), matrix()); });
+    }
+    const MakeValues bias = tensors_.at(attention + "_bo").values;
+    add(attention + "_bo", {1, D_}, [=, this] {
+      Values sum = bias();
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += begin_[i];
+      return sum;
+    });
+  }
+  Values plus_product(Values bias, const Values& matrix) const {  // bias + begin_ x matrix [D in, D out]
+    for (size_t out = 0; out < bias.size(); ++out) {
+      double sum = bias[out];
+      for (size_t in = 0; in < begin_.size(); ++in) sum += double{begin_[in]} * matrix[in * bias.size() + out];
+      bias[out] = static_cast<float>(sum);
+    }
+    return bias;
+  }
+
+  const ModelConfig& config_;
+  Weights weights_;
+  int64_t D_;
+  Values begin_;  // what a target's first position adds to its position's row: scale x embedding of bos
+  std::map<std::string, MarianTensor> tensors_;
+};
+
+// Every option that Marian's transformer reads; those that say nothing have Marian's defaults.
+std::string model_yml(const ModelConfig& c) {
+  const std::string yml = fmt::format(
+      "type: transformer\n"
+      "dim-emb: {}\ndim-vocabs: [{}, {}]\nenc-depth: {}\ndec-depth: {}\ntransformer-heads: {}\n"
+      "transformer-dim-ffn: {}\ntransformer-ffn-activation: {}\n"
+      "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntransformer-postprocess-top: \"\"\n",
+      c.width, c.source_vocabulary, c.target_vocabulary, c.encoder_layers, c.decoder_layers, c.heads, c.feed_forward,
+      c.activation == FeedForwardActivation::silu ? "swish" : "relu");
+  return yml +
+         "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\ntransformer-decoder-dim-ffn: 0\n"
+         "transformer-decoder-ffn-depth: 0\ntransformer-decoder-autoreg: self-attention\n"
+         "transformer-dim-aan: 2048\ntransformer-aan-depth: 2\ntransformer-aan-activation: swish\n"
+         "transformer-aan-nogate: false\ntransformer-depth-scaling: false\ntransformer-no-projection: false\n"
+         "transformer-pool: false\ntransformer-tied-layers: []\ntransformer-train-position-embeddings: false\n"
+         "transformer-guided-alignment-layer: last\ntied-embeddings: false\ntied-embeddings-src: false\n"
+         "tied-embeddings-all: false\nenc-type: bidirectional\nenc-cell: gru\nenc-cell-depth: 1\ndec-cell: gru\n"
+         "dec-cell-base-depth: 2\ndec-cell-high-depth: 1\ndim-rnn: 1024\nlayer-normalization: false\n"
+         "right-left: false\nskip: false\ninput-types: []\nfactors-combine: sum\nfactors-dim-emb: 0\n"
+         "lemma-dim-emb: 0\nlemma-dependency: \"\"\nulr: false\nulr-dim-emb: 0\nulr-trainable-transformation: false\n"
+         "version: v1.12.0\n";
+}
+
+std::string decoder_yml(const ExportedModel& model) {
+  return fmt::format(
+      "relative-paths: true\nmodels: [model.npz]\nvocabs: [{}]\nbeam-size: {}\nnormalize: {}\nallow-unk: true\n",
+      model.is_joint() ? "vocab.spm, vocab.spm" : "source.spm, target.spm", model.beam, model.length_penalty);
+}
+
+}  // namespace
+
+// Marian's pre-norm decoder normalises keys and values of self-attention at the first step of a translation only.
+void require_marian_model(const ModelConfig& c) {
+  const auto refuse = [](const char* option, const std::string& value, const char* fits) {
+    refuse_form("Marian", option, value, fits);
+  };
+  if (c.norm != NormPosition::post) refuse("model.norm", name_of_enum(c.norm), "post fits");
+  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "layer fits");
+  if (c.final_norm) refuse("model.final_norm", "true", "false fits");
+  if (c.positions != Positions::tensor2tensor)
+    refuse("model.positions", name_of_enum(c.positions), "tensor2tensor fits");
+  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "0 fits");
+  if (c.width % 2 != 0) refuse("model.width", std::to_string(c.width), "an even width fits");
+  if (c.activation != FeedForwardActivation::relu && c.activation != FeedForwardActivation::silu)
+    refuse("model.activation", name_of_enum(c.activation), "relu and silu fit");
+  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "0 fits");
+}
+
+void export_marian(const ExportedModel& model, const OutputFolder& output) {
+  require_marian_model(model.config);
+  MarianLayout layout(model);
+  NpzWriter file(output.file("model.npz"));
+  for (const auto& [name, tensor] : layout.build()) file.add(name, tensor.shape, tensor.values());
+  const std::string yml = model_yml(model.config);
+  file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // with its NUL
+  file.finish();
+  output.write("decoder.yml", decoder_yml(model));
+  if (model.is_joint()) {
+    output.copy(model.source_file(), "vocab.spm");
+    return;
+  }
+  output.copy(model.source_file(), "source.spm");
+  output.copy(model.target_file(), "target.spm");
+}
+
+}  // namespace weft
