@@ -65,7 +65,12 @@ size_t tokenizer_bytes(const Corpus& corpus) {
 
 size_t largest_share_of_a_checkpoint(const ParamStore& params, int ranks, OptimizerKind kind) {
   const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  ParamBuffer second = flat;
+  if (kind == OptimizerKind::muon) {
+    second.absent = Muon::elements_of(params);
+    second.matrices = flat.slice_rows(0, params.numel() - second.absent.count);
+  }
+  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", second}};
   if (kind == OptimizerKind::schedule_free) states.push_back({"optimizer", "y", flat});
   const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
   const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
