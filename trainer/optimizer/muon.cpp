@@ -84,16 +84,18 @@ size_t largest_workspace(const std::vector<MuonMatrix>& matrices, DType type) {
 void orthogonalise_matrix(Context& ctx, const MuonMatrix& m, const Tensor& local, const Tensor& memory, DType type,
                           const Tensor& square, double factor, Communicator* tp) {
   const Workspace w(type, m.rows, m.cols);
-  const Tensor whole = w.whole(memory), own = whole.slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols);
-  if (!m.is_whole()) ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
-  ops::scale_add(ctx, {.x = local, .y = own});
-  if (!m.is_whole() && tp != nullptr) tp->all_reduce(whole);  // each element is one rank's, all others add 0
+  const auto own = [&](const Tensor& t) { return t.slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols); };
+  const Tensor whole = m.is_whole() ? local : w.whole(memory);
+  if (!m.is_whole()) {
+    ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
+    ops::scale_add(ctx, {.x = local, .y = own(whole)});
+    if (tp != nullptr) tp->all_reduce(whole);  // each element is one rank's, all others add 0
+  }
   ops::fill(ctx, {.x = Tensor(square.data, {2}, DType::f32, square.device)});
   ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square});
   ops::scale_add(ctx, {.x = whole, .y = w.x(memory), .norm_square = square, .eps = kEps});
   iterate(ctx, w, memory);
-  const Tensor x = w.x(memory).slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols);
-  ops::scale_add(ctx, {.x = x, .y = local, .alpha = static_cast<float>(factor)});
+  ops::scale_add(ctx, {.x = own(w.x(memory)), .y = local, .alpha = static_cast<float>(factor)});
 }
 
 }  // namespace

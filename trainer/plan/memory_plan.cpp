@@ -66,7 +66,12 @@ size_t tokenizer_bytes(const Corpus& corpus) {
 size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& params) {
   const auto ranks = static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1));
   const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", flat}};
+  ParamBuffer second = flat;
+  if (c.optimizer.kind == OptimizerKind::muon) {
+    second.absent = Muon::elements_of(params);
+    second.matrices = flat.slice_rows(0, params.numel() - second.absent.count);
+  }
+  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", second}};
   if (c.optimizer.kind == OptimizerKind::schedule_free) states.push_back({"optimizer", "y", flat});
   if (c.train.ema > 0) states.emplace_back(kAverageKind, kAveragePrefix, flat);
   const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
