@@ -51,6 +51,7 @@ struct TrainStatus {
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
   double fill = 0;                                                    // of the blocks' rows, 0 to 1
+  double mfu = 0;  // share of the peak that the model uses; 0: not known
   double eta_seconds = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/atomic_file.h"
+#include "data/corpus.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -27,12 +28,24 @@ nlohmann::ordered_json to_json(const SampleAttention& a) {
   return {{"sample", a.sample}, {"source", a.source}, {"target", a.target}, {"weights", std::move(rows)}};
 }
 
+// With sentences of the corpus's mean length.
+TokenFlops peak_share_of(const RunConfig& config, const Mesh& mesh) {
+  if (config.train.peak_flops == 0 || !mesh.world().is_main_rank()) return {};
+  const Manifest corpus = read_manifest(config.data.train);
+  const auto mean = [&](int64_t tokens) {  // and eos
+    return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(corpus.num_pairs, 1)) + 1;
+  };
+  return forward_flops(config.model, mean(corpus.source_tokens), mean(corpus.target_tokens)) *
+         (kTrainingPasses / (config.train.peak_flops * mesh.world().size()));
+}
+
 }  // namespace
 
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
       hosts_(mesh.world().all_gather_strings(host_name())),
+      peak_share_(peak_share_of(config, mesh)),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
 
@@ -86,6 +99,11 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                                 {"target_tokens", r.target_tokens},
                                 {"seconds", r.seconds},
                                 {"fill", r.fill}};
+  const auto mfu = [&](double source, double target) {
+    return source * peak_share_.source + target * peak_share_.target;
+  };
+  if (config_.train.peak_flops > 0)
+    record["mfu"] = mfu(static_cast<double>(r.source_tokens), static_cast<double>(r.target_tokens)) / r.seconds;
   if (!r.busy.empty()) {
     record["slowest_rank"] = slowest_rank(r.busy);
     record["waiting"] = std::round(1e4 * waiting_share(r.busy)) / 1e4;
@@ -108,6 +126,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                   .source_tokens_per_second = throughput_.source_tokens_per_second(),
                   .target_tokens_per_second = throughput_.target_tokens_per_second(),
                   .fill = r.fill,
+                  .mfu = mfu(throughput_.source_tokens_per_second(), throughput_.target_tokens_per_second()),
                   .eta_seconds = left});
   report_epoch(r, dropped);
   report_skipped(r);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/flops.h"
 #include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
@@ -44,6 +45,7 @@ class RunLog {
   RunConfig config_;
   const Mesh& mesh_;
   const std::vector<std::string> hosts_;  // of each rank
+  const TokenFlops peak_share_;           // of the ranks' peak, of a token a second; 0 without train.peak_flops
   TrainProgress progress_;
   std::optional<EventLog> events_;
   std::optional<TensorBoardLog> tensorboard_;  // with train.tensorboard

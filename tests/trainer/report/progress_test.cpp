@@ -114,6 +114,12 @@ TEST(TrainProgress, SaysAllOfAStepInOneLine) {
             "fill 99.5%  2m 05s left");
 }
 
+TEST(TrainLine, HasTheShareOfThePeakIfItIsKnown) {
+  TrainStatus status = example_status(20);
+  status.mfu = 0.4125;
+  EXPECT_NE(train_line(status).find("fill 99.5%  mfu 41.2%  2m 05s left"), std::string::npos) << train_line(status);
+}
+
 TEST(TrainProgress, WritesEveryNthStepAndTheLastOnAPipe) {
   FakeTerminal t;
   {
