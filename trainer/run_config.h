@@ -57,6 +57,7 @@ struct TrainConfig {
   int64_t validate_bleu = 500;
   int64_t samples = 4;
   bool tensorboard = true;
+  double peak_flops = 0;
   double save_minutes = 0;
   int64_t keep_last = 3;
   int64_t keep_every = 0;
@@ -91,6 +92,9 @@ struct TrainConfig {
       "validate_bleu");
     v("tensorboard", tensorboard,
       "write scalars, samples and attention to event files for TensorBoard, in the folder's tensorboard/");
+    v("peak_flops", peak_flops,
+      "peak operations a second of a rank's processor, of which the log's mfu is the share that the model uses; 0 = "
+      "measured on CPUs, of the data sheet for A100, H100 and H200, else not known");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
     v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,

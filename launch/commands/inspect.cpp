@@ -28,6 +28,7 @@ struct InspectRequest {
   std::vector<std::string> paths;
   int64_t pairs = 0, vocabulary = 0;
   RunView run;
+  std::string html;
 };
 
 // A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
@@ -49,6 +50,9 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("tensorboard", r.run.tensorboard,
               "run: write its log as an event file for TensorBoard in this folder, of several runs in folders of "
               "their names");
+  options.add("html", r.html,
+              "runs: write one page with their curves, samples, attention and configurations, laid over each other, to "
+              "this HTML file");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
@@ -78,7 +82,7 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", {"chart", "svg", "tensorboard"}, [=](const InspectRequest& r) {
+    return {"a run", {"chart", "svg", "tensorboard", "html"}, [=](const InspectRequest& r) {
               RunView view = r.run;
               if (r.paths.size() > 1 && !view.tensorboard.empty()) view.tensorboard += "/" + path.filename().string();
               inspect_run(folder, view);
@@ -95,7 +99,7 @@ Thing thing_at(const std::string& path) {
 
 // Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
-  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "tensorboard"})
+  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "tensorboard", "html"})
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
       fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
 }
@@ -129,6 +133,7 @@ int run_inspect(const CommandContext& context) {
     check_used(options, path, things.back());
   }
   for (const Thing& thing : things) thing.show(request);
+  if (!request.html.empty()) write_run_page(request.paths, request.html);
   return 0;
 }
 

@@ -16,7 +16,8 @@ struct RunView {
   bool chart = false;
   std::string svg, tensorboard;  // a file and a folder to write; empty: none
 };
-void inspect_run(const std::string& folder, const RunView& view);  // its log and checkpoints
+void inspect_run(const std::string& folder, const RunView& view);                       // its log and checkpoints
+void write_run_page(const std::vector<std::string>& folders, const std::string& file);  // one HTML page of all
 
 struct ModelView {
   int64_t vocabulary = 0;  // used if neither the file nor its corpus has it; 0 = not given

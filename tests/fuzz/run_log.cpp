@@ -9,6 +9,7 @@ void read_input(std::string_view bytes) {
   const std::string log = weft::fuzz::file("log.jsonl", bytes);
   const auto& folder = weft::fuzz::folder();
   weft::inspect_run(folder.path(), {.chart = true, .svg = folder / "chart.svg", .tensorboard = folder / "tensorboard"});
+  weft::write_run_page({folder.path()}, folder / "page.html");
   const weft::EventLog resumed(log, /*last_step=*/3);
 }
 

@@ -85,7 +85,8 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
-  log_.set_peak(peak_flops(mesh.own(), storage_of(config_.train.precision), world));
+  log_.set_peak(t.peak_flops > 0 ? t.peak_flops * world.size()
+                                 : peak_flops(mesh.own(), storage_of(config_.train.precision), world));
   if (run.resume_from.empty()) take_initial_values();
   if (is_new) open_folder();
   start(run.resume_from, plan, kept_gemms);

@@ -87,6 +87,29 @@ TEST(Inspect, WritesAnEventFileOfEachRun) {
     EXPECT_FALSE(std::filesystem::is_empty(folder / (std::string("events/") + run))) << run;
 }
 
+TEST(Inspect, WritesOnePageOfSeveralRuns) {
+  const TemporaryFolder folder;
+  for (const char* run : {"a", "b"}) {
+    std::filesystem::create_directories(folder / run);
+    write_file_atomically(folder / (std::string(run) + "/log.jsonl"), "{\"step\":1,\"loss\":2}\n");
+  }
+  inspect({folder / "a", folder / "b/", "--html", folder / "page.html"});
+  EXPECT_NE(read_file(folder / "page.html").find("<title>a, b</title>"), std::string::npos);
+}
+
+TEST(Inspect, RefusesAPageOfWhatIsNoRun) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "empty");
+  write_file_atomically(folder / "empty/log.jsonl", "");
+  EXPECT_EQ(refusal({folder / "none", "--html", folder / "page.html"}),
+            folder / "none" + ": there is no such file or folder");
+  EXPECT_EQ(refusal({folder / "empty", "--html", folder / "page.html"}),
+            folder / "empty" + " has no step yet: there is nothing to show");
+  EXPECT_EQ(refusal({kTiny, "--html", folder / "page.html"}),
+            std::string("--html has no effect: ") + kTiny + " is a configuration");
+  EXPECT_FALSE(std::filesystem::exists(folder / "page.html"));
+}
+
 TEST(InspectModel, IsWhatInspectShowsOfAConfiguration) {
   EXPECT_EQ(inspect({"model", kTiny, "--vocabulary", "300"}), inspect({kTiny, "--vocabulary", "300"}));
 }

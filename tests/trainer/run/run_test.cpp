@@ -10,6 +10,8 @@
 #include <set>
 
 #include "data/atomic_file.h"
+#include "data/shards/manifest.h"
+#include "model/flops.h"
 #include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
@@ -140,6 +142,23 @@ TEST(Run, WritesNoEventFileIfToldSo) {
   c.train.tensorboard = false, c.train.steps = 1;
   run(c);
   EXPECT_FALSE(fs::exists(c.train.output + "/tensorboard"));
+}
+
+TEST(Run, LogsTheShareOfThePeakOfAllRanks) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.steps = 1, c.train.peak_flops = 1e9;
+  run(c);
+  const nlohmann::json step = read_event_log(c.train.output + "/log.jsonl").at(1);
+  const Manifest corpus = read_manifest(c.data.train);
+  ModelConfig model = c.model;
+  model.source_vocabulary = model.target_vocabulary = corpus.target_vocabulary;
+  const TokenFlops flops = forward_flops(model, 1.0 * corpus.source_tokens / corpus.num_pairs + 1,
+                                         1.0 * corpus.target_tokens / corpus.num_pairs + 1);
+  const double operations = 3 * (step.at("source_tokens").get<double>() * flops.source +
+                                 step.at("target_tokens").get<double>() * flops.target);
+  const double share = operations / 1e9 / step.at("seconds").get<double>();  // if all sentences were of mean length
+  EXPECT_NEAR(step.at("mfu").get<double>(), share, 0.05 * share);
 }
 
 TEST(Run, WithoutSamplesLogsScoresAlone) {
