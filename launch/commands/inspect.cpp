@@ -47,6 +47,8 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
   options.add("chart", r.run.chart, "run: draw loss and BLEU over its steps");
   options.add("svg", r.run.svg, "run: write the same drawing to this SVG file");
+  options.add("curve", r.run.curve,
+              "run: draw this number of the log instead, such as lr, grad_norm, fill, valid_nll or chrf");
   options.add("tensorboard", r.run.tensorboard,
               "run: write its log as an event file for TensorBoard in this folder, of several runs in folders of "
               "their names");
@@ -57,6 +59,8 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
   if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
+  if (!r.run.curve.empty() && !r.run.chart && r.run.svg.empty())
+    fail(ErrorKind::usage, "--curve says what --chart or --svg FILE draws: give one of them");
   return true;
 }
 
@@ -82,7 +86,7 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", {"chart", "svg", "tensorboard", "html"}, [=](const InspectRequest& r) {
+    return {"a run", {"chart", "svg", "curve", "tensorboard", "html"}, [=](const InspectRequest& r) {
               RunView view = r.run;
               if (r.paths.size() > 1 && !view.tensorboard.empty()) view.tensorboard += "/" + path.filename().string();
               inspect_run(folder, view);
@@ -99,7 +103,7 @@ Thing thing_at(const std::string& path) {
 
 // Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
-  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "tensorboard", "html"})
+  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "curve", "tensorboard", "html"})
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
       fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
 }

@@ -14,6 +14,7 @@ void inspect_shard(const std::string& file, int64_t num_pairs);     // the same 
 void inspect_checkpoint(const std::string& folder);                 // step, files (digests verified), tensors, config
 struct RunView {
   bool chart = false;
+  std::string curve;             // what --chart and --svg draw: a number of the log's records; empty: loss and BLEU
   std::string svg, tensorboard;  // a file and a folder to write; empty: none
 };
 void inspect_run(const std::string& folder, const RunView& view);                       // its log and checkpoints

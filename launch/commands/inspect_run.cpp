@@ -1,9 +1,11 @@
 // launch/commands/inspect_run.cpp: shows a verified checkpoint, or a run's log and checkpoints.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "data/atomic_file.h"
 #include "launch/commands/inspect.h"
@@ -38,6 +40,25 @@ ChartSeries series(const std::vector<nlohmann::json>& log, const char* key, cons
     if (step && value) s.points.emplace_back(*step, *value);
   }
   return s;
+}
+
+struct ChosenSeries {
+  std::vector<ChartSeries> left;
+  ChartSeries right;
+};
+
+ChosenSeries chosen_series(const std::vector<nlohmann::json>& log, const std::string& curve) {
+  if (curve.empty())
+    return {.left = {series(log, "loss", "loss"), series(log, "valid_loss", "validation loss")},
+            .right = series(log, "bleu", "BLEU")};
+  std::set<std::string> known;
+  for (const nlohmann::json& record : log)
+    for (const auto& [key, value] : record.items())
+      if (value.is_number() && key != "step") known.insert(key);
+  if (!known.contains(curve))
+    fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(curve),
+                                       printable(fmt::format("{}", fmt::join(known, ", ")))));
+  return {.left = {series(log, curve.c_str(), curve.c_str())}};
 }
 
 // The last few records that have `key`, each as "step 1200  loss 3.1  ...".
@@ -102,13 +123,12 @@ void inspect_run(const std::string& folder, const RunView& view) {
   print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
   fmt::print("\nlast validations\n");
   print_last(log, "valid_loss", {"valid_loss", "valid_nll", "bleu", "chrf"});
-  const ChartSeries loss = series(log, "loss", "loss"), bleu = series(log, "bleu", "BLEU");
-  if (view.chart) fmt::print("\n{}", draw_chart({loss, bleu}, {.utf8 = locale_is_utf8()}));
+  const auto [left, right] = chosen_series(log, view.curve);
+  if (view.chart) fmt::print("\n{}", draw_chart({left.front(), right}, {.utf8 = locale_is_utf8()}));
   if (!view.tensorboard.empty()) TensorBoardLog(view.tensorboard, log, config_of_run(folder));
   if (view.svg.empty()) return;
   const std::string title = fs::path(folder).lexically_normal().filename().string();
-  const std::string drawing =
-      to_svg({.title = title, .left = {loss, series(log, "valid_loss", "validation loss")}, .right = {bleu}});
+  const std::string drawing = to_svg({.title = title, .left = left, .right = {right}});
   if (drawing.empty()) fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to draw", folder));
   write_file_atomically(view.svg, drawing);
 }

@@ -244,9 +244,7 @@ function make_chart(panel) {
     if (Math.abs(to_x(to) - to_x(from)) > 8) set_range([from, to]);
     else zoom.setAttribute("width", 0);
   });
-  box.addEventListener("pointerleave", () => {
-    if (pressed == null) charts.forEach((chart) => chart.point(null));
-  });
+  box.addEventListener("pointerleave", () => pressed ?? charts.forEach((chart) => chart.point(null)));
   box.addEventListener("dblclick", () => set_range(null));
   return { root, draw, point };
 }
@@ -392,6 +390,7 @@ section("summary", summary());
 section("differences", differences_table());
 curves();
 byId("curves").hidden = charts.length === 0;
+byId("marks").hidden = !runs.some((run) => run.starts.some((s) => s.step > 0) || run.rollbacks.length);
 section("samples", samples());
 section("attention", attention());
 section("validations", validations());

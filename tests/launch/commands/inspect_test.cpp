@@ -97,6 +97,19 @@ TEST(Inspect, WritesOnePageOfSeveralRuns) {
   EXPECT_NE(read_file(folder / "page.html").find("<title>a, b</title>"), std::string::npos);
 }
 
+TEST(Inspect, DrawsAnyNumberOfTheLog) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "run");
+  write_file_atomically(folder / "run/log.jsonl",
+                        "{\"step\":1,\"loss\":2,\"lr\":0.5}\n{\"step\":2,\"loss\":1,\"lr\":0.25}\n");
+  inspect({folder / "run", "--svg", folder / "lr.svg", "--curve", "lr"});
+  const std::vector<std::string> texts = texts_of(read_file(folder / "lr.svg"));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "lr"), 1);
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "loss"), 0);
+  EXPECT_EQ(refusal({folder / "run", "--chart", "--curve", "rl"}), "curve = rl: the log has loss, lr");
+  EXPECT_NE(refusal({folder / "run", "--curve", "lr"}).find("give one of them"), std::string::npos);
+}
+
 TEST(Inspect, RefusesAPageOfWhatIsNoRun) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "empty");
