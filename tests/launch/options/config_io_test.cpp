@@ -81,8 +81,9 @@ RunConfig unusual_config() {
   config.sections(all);
   for (Field& field : fields) {
     const std::string before = field.get();
-    for (const char* candidate : {"false", "true", "gelu", "pre", "rms", "halves", "xavier", "cosine", "output", "loss",
-                                  "bf16", "rollback", "cpu", "mpi", "0.1234567890123456", "77"}) {
+    for (const char* candidate :
+         {"false", "true", "gelu", "pre", "rms", "halves", "xavier", "cosine", "output", "loss", "bf16", "rollback",
+          "cpu", "mpi", "muon", "original", "linear", "0.1234567890123456", "77"}) {
       try {
         field.set(candidate);
       } catch (const Error&) {
