@@ -6,6 +6,7 @@
 #include "launch/options/options.h"
 #include "launch/reports/plan_report.h"
 #include "tensor/error.h"
+#include "trainer/plan/update_options.h"
 
 namespace weft {
 namespace {
@@ -75,6 +76,12 @@ void check(const PlanOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
   const int64_t zero = o.request.config.parallel.zero;
   if (zero != 0 && zero != 1) fail(ErrorKind::usage, fmt::format("parallel.zero = {}: give 0 or 1", zero));
+  check_optimizer(o.request.config);
+  if (const OptimizerKind kind = o.request.config.optimizer.kind; o.variants && kind != OptimizerKind::adam)
+    fail(ErrorKind::usage,
+         fmt::format("--variants compares sharded optimizers, which optimizer.kind = {} has not: leave "
+                     "it out",
+                     name_of_enum(kind)));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // tensor/cpu/muon.cpp: Muon's momentum and update over flat parameters, and scaled sums of matrices.
+#include <algorithm>
+
 #include "tensor/cpu/runtime.h"
 #include "tensor/half.h"
 #include "tensor/op/op_formulas.h"

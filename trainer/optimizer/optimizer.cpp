@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/error.h"
 #include "tensor/op/op_formulas.h"
 #include "tensor/transfer.h"
 #include "trainer/optimizer/weight_average.h"

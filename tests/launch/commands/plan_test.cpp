@@ -134,6 +134,30 @@ TEST(Plan, HasAnOriginInEveryMachineFile) {
   }
 }
 
+TEST(Plan, CountsTheWorkOfMuonAndRefusesToDivideIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "muon.cfg";
+  std::ifstream base(kConfigs + "base.cfg");
+  std::string text(std::istreambuf_iterator<char>(base), {});
+  text.replace(text.find("[optimizer]\n"), 12, "[optimizer]\nkind = muon\n");
+  std::ofstream(file) << text;
+  const auto args = [&](const std::string& option) {
+    return std::vector<std::string>{"--config=" + file, "--machine=" + kConfigs + "machines/h200-400g.cfg", "--ranks=4",
+                                    option};
+  };
+  const auto optimizer = [&](const std::vector<std::string>& of) {
+    return Json::parse(plan(of)).at("grids").at(0).at("parts").at("optimizer").get<double>();
+  };
+  EXPECT_GT(optimizer(args("--json")), optimizer(cluster("base", "h200-400g", 4, {"--json"})));
+  for (const char* option : {"--variants", "--parallel.zero=1"})
+    EXPECT_TRUE(holds(refusal_of(ErrorKind::usage,
+                                 [&] {
+                                   run_plan({args(option), nullptr});
+                                 }),
+                      "optimizer.kind = muon"))
+        << option;
+}
+
 TEST(Plan, RefusesWhatItCannotRead) {
   const auto refusal = [](const std::vector<std::string>& args) {
     return message_of(ErrorKind::usage, [&] { run_plan({args, nullptr}); });

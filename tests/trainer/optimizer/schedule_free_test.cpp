@@ -78,6 +78,18 @@ TEST(ScheduleFreeTraining, AResumedRunIsBitEqualToOneThatWasNotStopped) {
     }
 }
 
+TEST(ScheduleFreeTraining, GoesOnOnAnotherGrid) {
+  const TemporaryFolder folder;
+  const int half = free_steps() / 2;
+  const Trained whole = train(free_corpus(), schedule_free(1, 1, 2 * half));
+  Part part = schedule_free(2, 1, half);
+  part.to = folder.path();
+  train(free_corpus(), part);
+  part = schedule_free(1, 2, half);
+  part.from = folder / fmt::format("step-{:08}", half);
+  expect_equal_to_rounding(train(free_corpus(), part), whole, static_cast<size_t>(half));
+}
+
 // x is what the formula says, is saved as the model, and starts another run.
 TEST(ScheduleFreeTraining, SavesTheMeanAsTheModel) {
   const TemporaryFolder folder;
