@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads a run's event file with TensorBoard itself and compares it with the run's log.jsonl.
 
-Usage: python3 -m venv VENV; VENV/bin/pip install tensorboard; VENV/bin/python tests/reference/tensorboard_events.py RUN [EVENTS]
+Usage: tests/exchange/make_venv VENV; VENV/bin/python tests/reference/tensorboard_events.py RUN [EVENTS]
 EVENTS: the folder that `weft inspect RUN --tensorboard EVENTS` wrote; RUN/tensorboard without it.
 """
 import json
