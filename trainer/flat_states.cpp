@@ -29,7 +29,7 @@ std::vector<FlatState> schedule_free_states(Context& ctx, const ParamStore& para
 
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer) {
-  if (optimizer.has_evaluation_weights()) return schedule_free_states(ctx, params, optimizer);
+  if (optimizer.is_schedule_free()) return schedule_free_states(ctx, params, optimizer);
   const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
   if (!optimizer.sharded())
     return {{"model", "", params.values()}, {"optimizer", "adam.m.", m}, {"optimizer", "adam.v.", v}};

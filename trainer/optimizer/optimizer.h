@@ -81,8 +81,9 @@ class Optimizer {
   const RateSums& rate_sums() const { return rate_sums_; }
   void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
 
+  bool is_schedule_free() const { return config_.kind == OptimizerKind::schedule_free; }
   // Whether the model is evaluated with other weights than it trains with (trainer/evaluation_weights.h).
-  bool has_evaluation_weights() const { return config_.kind == OptimizerKind::schedule_free; }
+  bool has_evaluation_weights() const { return is_schedule_free(); }
   // Writes those, x, of which the weights are y (ops::ScheduleFree). `whole` is laid out like the parameters, and may
   // be their memory.
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
