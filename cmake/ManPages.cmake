@@ -7,7 +7,7 @@ endfunction()
 
 run_weft(commands --help=words)
 string(REGEX REPLACE "\t[^\n]*\n" ";" commands "${commands}")
-list(REMOVE_ITEM commands "")
+string(REGEX REPLACE ";$" "" commands "${commands}")
 foreach(command IN LISTS commands)
   run_weft(page ${command} --help=man)
   file(WRITE ${FOLDER}/weft-${command}.1 "${page}")
