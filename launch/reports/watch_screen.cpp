@@ -16,7 +16,7 @@ constexpr size_t kRecentSteps = 50;  // for speed
 constexpr int kLinesBesideChart = 11;
 constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
 
-double number(const nlohmann::json& record, const char* key) {
+double watched_number(const nlohmann::json& record, const char* key) {
   const auto it = record.find(key);
   return it != record.end() && it->is_number() ? it->get<double>() : std::nan("");
 }
@@ -25,12 +25,12 @@ double number(const nlohmann::json& record, const char* key) {
 double sum(const WatchedLog& log, const char* key) {
   double total = 0;
   for (const nlohmann::json& step : log.steps)
-    if (const double x = number(step, key); std::isfinite(x)) total += x;
+    if (const double x = watched_number(step, key); std::isfinite(x)) total += x;
   return total;
 }
 
 double left_seconds(const TrainConfig& t, const WatchedLog& log) {
-  const double left = static_cast<double>(t.steps) - number(log.steps.back(), "step");
+  const double left = static_cast<double>(t.steps) - watched_number(log.steps.back(), "step");
   const double by_steps = left * sum(log, "seconds") / static_cast<double>(log.steps.size());
   const double by_time = t.minutes > 0 ? 60 * t.minutes - log.seconds : by_steps;
   return std::max(0.0, std::min(by_steps, by_time));
@@ -38,15 +38,16 @@ double left_seconds(const TrainConfig& t, const WatchedLog& log) {
 
 std::vector<std::string> step_lines(const WatchedRun& run) {
   const nlohmann::json& now = run.log.steps.back();
-  const double nll = number(now, "nll"), seconds = sum(run.log, "seconds");
-  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * number(now, "mfu")) : "";
+  const double nll = watched_number(now, "nll"), seconds = sum(run.log, "seconds");
+  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * watched_number(now, "mfu")) : "";
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
-  return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
-                      with_commas(static_cast<int64_t>(number(now, "step"))), with_commas(run.config.train.steps),
-                      number(now, "epoch"), number(now, "loss"), nll, std::exp(nll)),
-          fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number(now, "lr"),
-                      number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
-                      100 * number(now, "fill"), mfu)};
+  return {
+      fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
+                  with_commas(static_cast<int64_t>(watched_number(now, "step"))), with_commas(run.config.train.steps),
+                  watched_number(now, "epoch"), watched_number(now, "loss"), nll, std::exp(nll)),
+      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", watched_number(now, "lr"),
+                  watched_number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
+                  100 * watched_number(now, "fill"), mfu)};
 }
 
 std::string bar(double fraction, int width, bool utf8) {
@@ -57,8 +58,10 @@ std::string bar(double fraction, int width, bool utf8) {
 }
 
 std::string validation_text(const nlohmann::json& v) {
-  std::string text = fmt::format("step {:.0f}: loss {:.4f}", number(v, "step"), number(v, "valid_loss"));
-  if (v.contains("bleu")) text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number(v, "bleu"), number(v, "chrf"));
+  std::string text =
+      fmt::format("step {:.0f}: loss {:.4f}", watched_number(v, "step"), watched_number(v, "valid_loss"));
+  if (v.contains("bleu"))
+    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", watched_number(v, "bleu"), watched_number(v, "chrf"));
   return text;
 }
 
@@ -66,7 +69,7 @@ std::vector<std::string> validation_lines(const std::vector<nlohmann::json>& all
   if (all.empty()) return {};
   const bool translated = std::ranges::any_of(all, [](const auto& v) { return v.contains("bleu"); });
   const auto quality = [&](const nlohmann::json& v) {
-    const double x = translated ? number(v, "bleu") : -number(v, "valid_loss");
+    const double x = translated ? watched_number(v, "bleu") : -watched_number(v, "valid_loss");
     return std::isnan(x) ? -std::numeric_limits<double>::infinity() : x;
   };
   const auto best = std::ranges::max_element(all, {}, quality);
@@ -78,13 +81,13 @@ std::vector<std::string> validation_lines(const std::vector<nlohmann::json>& all
 std::string ranks_text(const nlohmann::json& step) {
   if (!step.contains("slowest_rank")) return "";
   return fmt::format("ranks       the others wait {:.1f} % of their time for rank {:.0f}",
-                     100 * number(step, "waiting"), number(step, "slowest_rank"));
+                     100 * watched_number(step, "waiting"), watched_number(step, "slowest_rank"));
 }
 
 std::string silence(const WatchedRun& run) {
   if (run.finished) return "finished";
   double longest = 0;
-  for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, number(step, "seconds"));
+  for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, watched_number(step, "seconds"));
   if (run.silent_seconds < std::max(kSilentSeconds, 5 * longest)) return "";
   return fmt::format("no record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
 }
@@ -133,15 +136,15 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
 }  // namespace
 
 void WatchedLog::add(const nlohmann::json& record) {
-  const double step = number(record, "step");
+  const double step = watched_number(record, "step");
   if (record.contains("valid_loss")) {
     validations.push_back(record);
-    if (record.contains("bleu")) bleu.points.emplace_back(step, number(record, "bleu"));
+    if (record.contains("bleu")) bleu.points.emplace_back(step, watched_number(record, "bleu"));
   } else if (record.contains("loss") && std::isfinite(step)) {
     steps.push_back(record);
     if (steps.size() > kRecentSteps) steps.pop_front();
-    loss.points.emplace_back(step, number(record, "loss"));
-    if (const double s = number(record, "seconds"); std::isfinite(s)) seconds += s;
+    loss.points.emplace_back(step, watched_number(record, "loss"));
+    if (const double s = watched_number(record, "seconds"); std::isfinite(s)) seconds += s;
   }
 }
 

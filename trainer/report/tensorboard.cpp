@@ -91,7 +91,7 @@ class Summary {  // the values of one event
   ProtoMessage values_;
 };
 
-double number(const Json& record, const char* key) {
+double number_or_nan(const Json& record, const char* key) {
   const auto it = record.find(key);
   return it != record.end() && it->is_number() ? it->get<double>() : 0;
 }
@@ -103,10 +103,11 @@ void add_step(const Json& record, Summary& to) {
       to.scalar("train/" + key, value);
   to.scalar("speed/step_seconds", record.value("seconds", Json()));
   to.scalar("speed/waiting", record.value("waiting", Json()));
-  const double seconds = number(record, "seconds");
+  const double seconds = number_or_nan(record, "seconds");
   if (seconds <= 0) return;
   for (const char* side : {"source_tokens", "target_tokens"})
-    if (record.contains(side)) to.scalar(fmt::format("speed/{}_per_second", side), number(record, side) / seconds);
+    if (record.contains(side))
+      to.scalar(fmt::format("speed/{}_per_second", side), number_or_nan(record, side) / seconds);
 }
 
 std::string text_of(const Json& object, const char* key) {
@@ -162,7 +163,7 @@ std::string TensorBoardEncoder::begin(const std::string& config, double time) {
 }
 
 std::string TensorBoardEncoder::events(const Json& record) {
-  seconds_ += number(record, "seconds");
+  seconds_ += number_or_nan(record, "seconds");
   const int64_t step = record.value("step", int64_t{0});
   Summary summary;
   if (record.contains("schema"))
@@ -172,16 +173,16 @@ std::string TensorBoardEncoder::events(const Json& record) {
   else if (record.contains("valid_loss"))
     add_validation(record, summary);
   else if (record.contains("rolled_back_to"))
-    summary.text("rollbacks",
-                 fmt::format("step {}: back to the parameters of step {:.0f}", step, number(record, "rolled_back_to")));
-  return summary.event(step, record.contains("time") ? number(record, "time") : seconds_);
+    summary.text("rollbacks", fmt::format("step {}: back to the parameters of step {:.0f}", step,
+                                          number_or_nan(record, "rolled_back_to")));
+  return summary.event(step, record.contains("time") ? number_or_nan(record, "time") : seconds_);
 }
 
 std::string tensorboard_file_name(double time) { return fmt::format("{}{:010.0f}{}", kNameBegin, time, kNameEnd); }
 
 std::string tensorboard_file(const std::vector<Json>& log, const std::string& config) {
   TensorBoardEncoder encoder;
-  std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number(log.front(), "time"));
+  std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number_or_nan(log.front(), "time"));
   for (const Json& record : log) bytes += encoder.events(record);
   return bytes;
 }
