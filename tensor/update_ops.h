@@ -36,9 +36,10 @@ struct MuonMomentum {
 // param -= lr (update + weight_decay param).
 struct MuonUpdate {
   Tensor param, update;
-  Tensor copy;  // [n]? bf16 or f16 out: the new parameters, rounded
+  Tensor copy;     // [n]? bf16 or f16 out: the new parameters, rounded
+  Tensor average;  // [n]? as Adam's
   float weight_decay = 0;
-  const StepScalars* scalars = nullptr;  // lr
+  const StepScalars* scalars = nullptr;  // lr, average_rate
 };
 
 }  // namespace weft::ops

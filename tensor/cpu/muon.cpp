@@ -55,6 +55,12 @@ void muon_update(Context&, const ops::MuonUpdate& a) {
   const float* update = a.update.ptr<float>();
 #pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
   for (int64_t i = 0; i < n; ++i) param[i] -= lr * (update[i] + decay * param[i]);
+  if (!a.average.empty()) {
+    const float rate = a.scalars->average_rate;
+    float* average = a.average.ptr<float>();
+#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
+    for (int64_t i = 0; i < n; ++i) average_update(rate, param[i], average[i]);
+  }
   if (a.copy.empty()) return;
   for_storage(a.copy.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -41,7 +41,8 @@ template <typename T>
 struct MuonUpdateGroup {
   float* param;
   const float* update;
-  T* copy;  // ?
+  T* copy;         // ?
+  float* average;  // ?
   float weight_decay;
   const StepScalars* scalars;
   __device__ void operator()(int64_t, int64_t at, int64_t count) const {
@@ -51,6 +52,12 @@ struct MuonUpdateGroup {
     for (int i = 0; i < kGroup; ++i) p[i] -= scalars->lr * (u[i] + weight_decay * p[i]);
     store(p, param + at, count);
     if (copy != nullptr) store(p, copy + at, count);
+    if (average != nullptr) {
+      float mean[kGroup];
+      load(average + at, count, mean);
+      for (int i = 0; i < kGroup; ++i) average_update(scalars->average_rate, p[i], mean[i]);
+      store(mean, average + at, count);
+    }
   }
 };
 
@@ -74,9 +81,9 @@ void muon_momentum(Context& ctx, const ops::MuonMomentum& a) {
 void muon_update(Context& ctx, const ops::MuonUpdate& a) {
   for_storage(a.copy.empty() ? DType::f32 : a.copy.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(
-        ctx, "muon_update", 1, a.param.numel(),
-        MuonUpdateGroup<T>{vector_of(a.param), vector_of(a.update), vector_of<T>(a.copy), a.weight_decay, a.scalars});
+    launch_groups(ctx, "muon_update", 1, a.param.numel(),
+                  MuonUpdateGroup<T>{vector_of(a.param), vector_of(a.update), vector_of<T>(a.copy),
+                                     vector_of(a.average), a.weight_decay, a.scalars});
   });
 }
 

@@ -235,7 +235,7 @@ void check_more(const Checker& c, const MuonMomentum& a) {
   for (const Tensor* t : {&a.grad, &a.m}) c.contiguous("a tensor", *t);
 }
 void check_more(const Checker& c, const MuonUpdate& a) {
-  for (const Tensor* t : {&a.param, &a.update, &a.copy}) c.contiguous("a tensor", *t);
+  for (const Tensor* t : {&a.param, &a.update, &a.copy, &a.average}) c.contiguous("a tensor", *t);
 }
 void check_more(const Checker& c, const Init& a) {
   c.contiguous("x", a.x);

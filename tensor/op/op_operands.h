@@ -298,6 +298,7 @@ void operands(auto& v, const MuonUpdate& a) {
   v.add("param", a.param, "*", f32);
   v.in("update", a.update, "*", f32);
   v.out("copy?", a.copy, "*", any_storage);
+  v.add("average?", a.average, "*", f32);
   v.scalars(a.scalars);
 }
 

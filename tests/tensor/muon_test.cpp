@@ -31,10 +31,17 @@ TEST(Muon, MovesParametersByTheRateAndDecaysThem) {
   const Tensor param = w.random({5000}), update = w.random({5000});
   Doubles expected = to_doubles(param);
   const Doubles u = to_doubles(update);
-  const StepScalars scalars{.lr = 0.25f};
-  ops::muon_update(w.ctx, {.param = param, .update = update, .weight_decay = 0.5f, .scalars = &scalars});
-  for (size_t i = 0; i < u.size(); ++i) expected[i] -= 0.25 * (u[i] + 0.5 * expected[i]);
+  const Tensor average = w.random({5000});
+  Doubles mean = to_doubles(average);
+  const StepScalars scalars{.lr = 0.25f, .average_rate = 0.125f};
+  ops::muon_update(w.ctx,
+                   {.param = param, .update = update, .average = average, .weight_decay = 0.5f, .scalars = &scalars});
+  for (size_t i = 0; i < u.size(); ++i) {
+    expected[i] -= 0.25 * (u[i] + 0.5 * expected[i]);
+    mean[i] += 0.125 * (expected[i] - mean[i]);
+  }
   expect_close(param, expected, 3e-7, "param");
+  expect_close(average, mean, 3e-7, "average");
 }
 
 TEST(ScaleAdd, ScalesAndAddsColumnSlices) {

@@ -28,15 +28,18 @@ int averaged_steps() { return all_or_few(8, 2); }
 struct AveragedGrid {
   int dp = 1, tp = 1;
   int64_t zero = 0;
+  OptimizerKind optimizer = OptimizerKind::adam;
 };
-constexpr AveragedGrid kAveragedGrids[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {2, 1, 1}, {2, 2, 1}};
+constexpr AveragedGrid kOneRank{1, 1}, kShards{2, 2, 1}, kMuon{2, 2, 0, OptimizerKind::muon};
+constexpr AveragedGrid kAveragedGrids[] = {kOneRank, {2, 1}, {1, 2}, {2, 2}, {2, 1, 1}, {1, 1, 0, OptimizerKind::muon},
+                                           kShards,  kMuon};
 
-std::span<const AveragedGrid> averaged_grids() {  // the emulated device is slow: the last one alone has both groups
-  return std::span(kAveragedGrids).last(all_or_few(std::size(kAveragedGrids), size_t{1}));
+std::span<const AveragedGrid> averaged_grids() {  // the emulated device is slow: the last two have both groups
+  return std::span(kAveragedGrids).last(all_or_few(std::size(kAveragedGrids), size_t{2}));
 }
 
 std::string describe_grid(const AveragedGrid& l) {
-  return fmt::format("dp {} x tp {}, parallel.zero {}", l.dp, l.tp, l.zero);
+  return fmt::format("dp {} x tp {}, parallel.zero {}, {}", l.dp, l.tp, l.zero, name_of_enum(l.optimizer));
 }
 
 // This rank's part of the tensors of a kind, gathered over dp.
@@ -57,6 +60,7 @@ void with_trainers(const AveragedGrid& grid, Precision precision, double ema,
   run_thread_ranks(grid.dp * grid.tp, [&](Communicator& world) {
     RunConfig config = run_config(averaged_corpus());
     config.parallel = {.dp = grid.dp, .tp = grid.tp, .zero = grid.zero};
+    config.optimizer.kind = grid.optimizer;
     config.optimizer.clip_norm = 0;  // whose norm is added up in another order with parallel.zero
     config.train.precision = precision, config.train.ema = ema;
     config = resolve(config, world.size());
@@ -105,7 +109,7 @@ TEST(WeightAverageRate, FallsToThatOfTheDecay) {
 }
 
 TEST_P(WeightAverage, IsThatOfItsDefinition) {
-  with_trainers({}, GetParam(), /*ema=*/0.5, [](Trainer& trainer, Communicator&) {
+  const auto compare = [](Trainer& trainer, Communicator&) {
     std::map<std::string, std::vector<double>> expected;
     for (const auto& [name, x] : part_of(trainer, "model")) expected[name].assign(x.begin(), x.end());
     int64_t updates = 0;
@@ -122,11 +126,12 @@ TEST_P(WeightAverage, IsThatOfItsDefinition) {
       const std::vector<double>& y = expected.at(name.substr(std::strlen(kAveragePrefix)));
       for (size_t j = 0; j < x.size(); ++j) ASSERT_NEAR(x[j], y[j], 1e-6 * (1 + std::abs(y[j]))) << name;
     }
-  });
+  };
+  for (const AveragedGrid& grid : {kOneRank, kMuon}) with_trainers(grid, GetParam(), /*ema=*/0.5, compare);
 }
 
 TEST_P(WeightAverage, ChangesNoStep) {
-  for (const AveragedGrid& grid : {kAveragedGrids[0], kAveragedGrids[5]}) {
+  for (const AveragedGrid& grid : {kOneRank, kShards, kMuon}) {
     SCOPED_TRACE(describe_grid(grid));
     const AveragedRun with = averaged_run(grid, GetParam(), averaged_steps());
     const AveragedRun without = averaged_run(grid, GetParam(), averaged_steps(), /*ema=*/0);
@@ -203,13 +208,23 @@ TEST_P(WeightAverage, ResumesBitByBitWithOrWithoutShards) {
     }
 }
 
+TEST_P(WeightAverage, BesideMuonResumesBitByBit) {
+  const int n = averaged_steps();
+  const TemporaryFolder folder;
+  const AveragedRun whole = averaged_run(kMuon, GetParam(), 2 * n);
+  averaged_run(kMuon, GetParam(), n, kDecay, false, "", folder.path());
+  const AveragedRun rest = averaged_run(kMuon, GetParam(), n, kDecay, false, folder / fmt::format("step-{:08}", n));
+  EXPECT_EQ(rest.averages, whole.averages);
+  EXPECT_EQ(rest.weights, whole.weights);
+}
+
 TEST_P(WeightAverage, BeginsAtTheWeightsOfACheckpointWithoutOne) {
   const TemporaryFolder folder;
   const int n = averaged_steps();
   const std::string at_n = folder / fmt::format("step-{:08}", n);
   averaged_run({}, GetParam(), n, /*ema=*/0, false, "", folder.path());
   EXPECT_FALSE(has_average(at_n));
-  for (const AveragedGrid& grid : {kAveragedGrids[0], kAveragedGrids[4]}) {
+  for (const AveragedGrid& grid : {kOneRank, AveragedGrid{2, 1, 1}}) {
     const AveragedRun resumed = averaged_run(grid, GetParam(), /*steps=*/0, kDecay, false, at_n);
     for (const auto& [name, x] : resumed.weights[0])
       EXPECT_EQ(resumed.averages[0].at(kAveragePrefix + name), x) << name;

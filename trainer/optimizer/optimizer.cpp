@@ -180,6 +180,7 @@ void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
     ops::muon_update(ctx, {.param = params_.values().slice_rows(first, count),
                            .update = grads(piece),
                            .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
+                           .average = has_average() ? average().part(first, count) : Tensor(),
                            .weight_decay = piece.range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
                            .scalars = scalars});
     params_.refresh(ctx, piece.range);

@@ -14,10 +14,11 @@ void check_optimizer(const RunConfig& c) {
          fmt::format("optimizer.kind = muon updates whole matrices, which parallel.zero = {} divides over dp: leave "
                      "parallel.zero at 0 (the ranks of dp share Muon's work without it)",
                      c.parallel.zero));
-  if (o.kind != OptimizerKind::adam && c.train.ema > 0)
-    fail(ErrorKind::usage, fmt::format("train.ema = {} needs optimizer.kind = adam, but it is {}: set train.ema = 0",
-                                       c.train.ema, name_of_enum(o.kind)));
   if (o.kind != OptimizerKind::schedule_free) return;
+  if (c.train.ema > 0)
+    fail(ErrorKind::usage, fmt::format("train.ema = {} is a second average beside that of optimizer.kind = "
+                                       "schedule_free: set train.ema = 0",
+                                       c.train.ema));
   if (c.parallel.zero > 0)
     fail(ErrorKind::usage,
          fmt::format("optimizer.kind = schedule_free is not divided over dp: parallel.zero = {} must be "

@@ -25,13 +25,16 @@ TEST(CheckSchedule, RefusesAShareThatIsNone) {
               fmt::format("schedule.decay_share = {} must be in (0, 1]", share));
 }
 
-TEST(CheckOptimizer, RefusesAnAverageBesideAnotherOptimizerThanAdam) {
+TEST(CheckOptimizer, RefusesASecondAverageBesideThatOfScheduleFreeSteps) {
   RunConfig config;
   config.train.ema = 0.999;
-  EXPECT_NO_THROW(check_optimizer(config));
-  config.optimizer.kind = OptimizerKind::muon;
+  for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::muon}) {
+    config.optimizer.kind = kind;
+    EXPECT_NO_THROW(check_optimizer(config));
+  }
+  config.optimizer.kind = OptimizerKind::schedule_free;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-            "train.ema = 0.999 needs optimizer.kind = adam, but it is muon: set train.ema = 0");
+            "train.ema = 0.999 is a second average beside that of optimizer.kind = schedule_free: set train.ema = 0");
 }
 
 TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
