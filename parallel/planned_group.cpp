@@ -12,12 +12,13 @@ class NothingPending final : public PendingWork {
 
 class PlannedGroup final : public Communicator {
  public:
-  PlannedGroup(int size, OpTrace* trace) : size_(size), trace_(trace) {}
+  PlannedGroup(int size, OpTrace* trace, const char* all_reduce)
+      : size_(size), trace_(trace), all_reduce_(all_reduce) {}
   int rank() const override { return 0; }
   int size() const override { return size_; }
 
-  void all_reduce(const Tensor& x, ReduceOp) override { note_collective(trace_, kDpAllReduce, x); }
-  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override { return started(kDpAllReduce, x); }
+  void all_reduce(const Tensor& x, ReduceOp) override { note_collective(trace_, all_reduce_, x); }
+  std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override { return started(all_reduce_, x); }
   std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor&) override {
     return started(kDpAllGather, x);
   }
@@ -31,7 +32,7 @@ class PlannedGroup final : public Communicator {
   void reduce_scatter(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpReduceScatter, x); }
   void broadcast(const Tensor& x, int) override { note_collective(trace_, kDpBroadcast, x); }
   void barrier() override {}
-  std::unique_ptr<Communicator> split(int, int) override { return make_planned_group(size_, trace_); }
+  std::unique_ptr<Communicator> split(int, int) override { return make_planned_group(size_, trace_, all_reduce_); }
 
  private:
   std::unique_ptr<PendingWork> started(const char* name, const Tensor& x) {
@@ -41,6 +42,7 @@ class PlannedGroup final : public Communicator {
 
   int size_;
   OpTrace* trace_;
+  const char* all_reduce_;
 };
 
 }  // namespace
@@ -53,8 +55,8 @@ void note_collective(OpTrace* trace, const char* name, const Tensor& x) {
                         .again = {}});
 }
 
-std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace) {
-  return std::make_unique<PlannedGroup>(size, trace);
+std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace, const char* all_reduce) {
+  return std::make_unique<PlannedGroup>(size, trace, all_reduce);
 }
 
 }  // namespace weft

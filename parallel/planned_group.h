@@ -25,7 +25,8 @@ inline bool is_dp_collective(std::string_view op) { return op.starts_with("dp ")
 void note_collective(OpTrace* trace, const char* name, const Tensor& x);  // nothing without a trace that keeps ops
 
 // Rank 0 of a group of `size`. Collectives end at once and change no tensor, whose data may be null. With `trace`,
-// which outlives it, they are noted as those of data parallelism.
-std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace = nullptr);
+// which outlives it, they are noted: as those of data parallelism, but all-reduces by the name given.
+std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace = nullptr,
+                                                 const char* all_reduce = kDpAllReduce);
 
 }  // namespace weft

@@ -98,6 +98,52 @@ void orthogonalise_matrix(Context& ctx, const MuonMatrix& m, const Tensor& local
   ops::scale_add(ctx, {.x = own(w.x(memory)), .y = local, .alpha = static_cast<float>(factor)});
 }
 
+struct Share {                 // of a rank of dp: consecutive matrices
+  size_t first = 0, last = 0;  // one past
+};
+
+// The matrix in the middle of whose work rank r's share of all work ends is r's last one.
+std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks) {
+  double all = 0, done = 0;
+  for (const MuonMatrix& m : matrices) all += static_cast<double>(cost_of(m));
+  std::vector<Share> result(static_cast<size_t>(ranks));
+  size_t rank = 0;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const double middle = done + static_cast<double>(cost_of(matrices[i])) / 2;
+    while (middle * ranks >= all * static_cast<double>(rank + 1) && rank + 1 < result.size()) result[++rank] = {i, i};
+    result[rank].last = i + 1;
+    done += static_cast<double>(cost_of(matrices[i]));
+  }
+  return result;
+}
+
+// This rank's share of the matrices, and then everyone's from its rank.
+void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector<MuonMatrix>& matrices,
+                       MuonAdjust adjust, const Tensor& memory, const Tensor& square, Communicator* tp,
+                       Communicator* dp) {
+  const int ranks = dp == nullptr ? 1 : dp->size(), own = dp == nullptr ? 0 : dp->rank();
+  const std::vector<Share> shares = shares_of(matrices, ranks);
+  const Share& share = shares[static_cast<size_t>(own)];
+  const auto updates = [&](int64_t begin, int64_t count) {  // in place of the gradients, which a dry run lacks
+    return ctx.dry_run() ? Tensor(nullptr, {count}, DType::f32, ctx.device())
+                            : params.grads().slice_rows(begin, count);
+  };
+  for (size_t i = share.first; i < share.last; ++i) {
+    const MuonMatrix& m = matrices[i];
+    const Tensor local = updates(m.offset, m.local_rows * m.local_cols).with_shape({m.local_rows, m.local_cols});
+    const double factor = muon_factor(adjust, m.rows, m.cols);
+    orthogonalise_matrix(ctx, m, local, memory, iteration_type(params), square, factor, tp);
+  }
+  if (ranks == 1) return;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Share& of_rank = shares[static_cast<size_t>(rank)];
+    if (of_rank.first == of_rank.last) continue;
+    const MuonMatrix& last = matrices[of_rank.last - 1];
+    const int64_t begin = matrices[of_rank.first].offset;
+    dp->broadcast(updates(begin, last.offset + last.local_rows * last.local_cols - begin), rank);
+  }
+}
+
 }  // namespace
 
 double muon_factor(MuonAdjust adjust, int64_t rows, int64_t cols) {
@@ -143,14 +189,6 @@ size_t Muon::scratch_bytes(const ParamStore& params) {
   return largest_workspace(matrices_of(params), iteration_type(params));
 }
 
-void Muon::dry_run(Context& dry, const ParamStore& params) {
-  const Tensor memory(nullptr, {0}, DType::f32, dry.device()), square(nullptr, {1}, DType::f64, dry.device());
-  for (const MuonMatrix& m : matrices_of(params)) {
-    const Tensor local(nullptr, {m.local_rows, m.local_cols}, DType::f32, dry.device());
-    orthogonalise_matrix(dry, m, local, memory, iteration_type(params), square, 1, nullptr);
-  }
-}
-
 Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp)
     : params_(params),
       adjust_(adjust),
@@ -163,42 +201,14 @@ Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Commun
   require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "ranks of tp put matrices together");
 }
 
-// The matrix in the middle of whose work rank r's share of all work ends is r's last one.
-std::vector<Muon::Share> Muon::shares(int ranks) const {
-  double all = 0, done = 0;
-  for (const MuonMatrix& m : matrices_) all += static_cast<double>(cost_of(m));
-  std::vector<Share> result(static_cast<size_t>(ranks));
-  size_t rank = 0;
-  for (size_t i = 0; i < matrices_.size(); ++i) {
-    const double middle = done + static_cast<double>(cost_of(matrices_[i])) / 2;
-    while (middle * ranks >= all * static_cast<double>(rank + 1) && rank + 1 < result.size()) result[++rank] = {i, i};
-    result[rank].last = i + 1;
-    done += static_cast<double>(cost_of(matrices_[i]));
-  }
-  return result;
-}
-
-void Muon::orthogonalise(Context& ctx, const MuonMatrix& m) const {
-  const Tensor local = params_.grads().slice_rows(m.offset, m.local_rows * m.local_cols);
-  const Tensor memory = scratch_.tensor({static_cast<int64_t>(scratch_bytes(params_) / sizeof(float))});
-  orthogonalise_matrix(ctx, m, local.with_shape({m.local_rows, m.local_cols}), memory, iteration_type(params_),
-                       square_[0], muon_factor(adjust_, m.rows, m.cols), tp_);
+void Muon::dry_run(Context& dry, const ParamStore& params, Communicator* tp, Communicator* dp) {
+  const Tensor memory(nullptr, {0}, DType::f32, dry.device()), square(nullptr, {1}, DType::f64, dry.device());
+  orthogonalise_all(dry, params, matrices_of(params), MuonAdjust::original, memory, square, tp, dp);
 }
 
 void Muon::orthogonalise(Context& ctx) const {
-  const int ranks = dp_ == nullptr ? 1 : dp_->size(), own = dp_ == nullptr ? 0 : dp_->rank();
-  const std::vector<Share> all = shares(ranks);
-  const Share& share = all[static_cast<size_t>(own)];
-  for (size_t i = share.first; i < share.last; ++i) orthogonalise(ctx, matrices_[i]);
-  if (ranks == 1) return;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Share& of_rank = all[static_cast<size_t>(rank)];
-    if (of_rank.first == of_rank.last) continue;
-    const MuonMatrix& last = matrices_[of_rank.last - 1];
-    const int64_t begin = matrices_[of_rank.first].offset;
-    const int64_t end = last.offset + last.local_rows * last.local_cols;
-    dp_->broadcast(params_.grads().slice_rows(begin, end - begin), rank);
-  }
+  const Tensor memory = scratch_.tensor({static_cast<int64_t>(scratch_bytes(params_) / sizeof(float))});
+  orthogonalise_all(ctx, params_, matrices_, adjust_, memory, square_[0], tp_, dp_);
 }
 
 }  // namespace weft

@@ -46,8 +46,8 @@ class Muon {
   static ParamBuffer::Hole elements_of(const ParamStore& params);
   // Bytes of the memory for one matrix at a time, on params' device.
   static size_t scratch_bytes(const ParamStore& params);
-  // The ops of an update's orthogonalisations, without dp: for a trace, and for their scratch memory.
-  static void dry_run(Context& dry, const ParamStore& params);
+  // The ops of orthogonalise(): for a trace, and for their scratch memory.
+  static void dry_run(Context& dry, const ParamStore& params, Communicator* tp = nullptr, Communicator* dp = nullptr);
 
   // All outlive it. Without `tp` and `dp` there is one rank.
   Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp);
@@ -58,13 +58,6 @@ class Muon {
   void orthogonalise(Context& ctx) const;
 
  private:
-  struct Share {                 // of a rank of dp: consecutive matrices
-    size_t first = 0, last = 0;  // one past
-  };
-
-  std::vector<Share> shares(int ranks) const;
-  void orthogonalise(Context& ctx, const MuonMatrix& matrix) const;
-
   const ParamStore& params_;
   MuonAdjust adjust_;
   Communicator *tp_, *dp_;

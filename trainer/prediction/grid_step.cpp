@@ -84,6 +84,9 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
+  // Of Muon: a broadcast sends what one rank has, as does its part of an all-gather.
+  double exchange(const Op& op) const { return is_tp_collective(op.name) ? tp_sum(op) : weights(op.cost.bytes); }
+
  private:
   // Of this many dp ranks that compute at a time.
   double ranks_of_core(int64_t dp_ranks) const {
@@ -213,13 +216,12 @@ struct Work {
 
   double optimizer() const {
     const auto shares = static_cast<double>(exchange.sharded ? times.dp().ranks : 1);
-    const auto ranks = static_cast<double>(times.dp().ranks);  // which divide Muon's iterations
     double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange);
     for (size_t i = 0; i < update.size(); ++i) {
       const std::string_view name = ops.step[i].name;
-      const bool iterates = name == "gemm" || name == "scale_add";
-      seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i] / (iterates ? ranks : 1);
+      seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i];
     }
+    for (const Op& op : ops.exchange) seconds += times.exchange(op);
     return seconds;
   }
 
@@ -237,6 +239,12 @@ struct Work {
       t.weight_bytes += bytes;
       t.sent_bytes += 0.5 * sent_bytes(times.dp(), bytes);
     }
+    for (const Op& op : ops.exchange) {
+      if (!is_dp_collective(op.name)) continue;
+      ++t.dp_collectives;
+      t.weight_bytes += op.cost.bytes;
+      t.sent_bytes += 0.5 * sent_bytes(times.dp(), op.cost.bytes);
+    }
     const auto add_tp = [&t](const std::vector<Op>& of_block, int64_t times) {
       for (const Op& op : of_block) {
         if (!is_tp_collective(op.name)) continue;
@@ -246,6 +254,7 @@ struct Work {
     };
     add_tp(ops.block, blocks - 1);
     add_tp(ops.last_block, 1);
+    add_tp(ops.exchange, 1);
     t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp) * kTotalsBytes;
     return t;
   }

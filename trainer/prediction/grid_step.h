@@ -19,10 +19,10 @@ struct GradientExchange {
 GradientExchange exchange_of(const ParallelConfig& parallel);
 
 struct Traffic {               // of a rank, in a step
-  int64_t dp_collectives = 0;  // of gradients and, with a sharded optimizer, of weights
+  int64_t dp_collectives = 0;  // of gradients and, with a sharded optimizer, of weights, or of Muon's updates
   int64_t tp_sums = 0;         // sums and gathers of tensor parallelism
   double gradient_bytes = 0;   // of their tensors, in the type that is sent
-  double weight_bytes = 0;     // of gathered weights
+  double weight_bytes = 0;     // of gathered weights, or of Muon's updates
   double tp_bytes = 0;
   double sent_bytes = 0;       // over dp: what a ring sends
   double exchanged_bytes = 0;  // of numbers between the hosts' processes

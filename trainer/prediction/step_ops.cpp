@@ -107,8 +107,15 @@ StepOps step_ops(const RunConfig& c, Block& block) {
                     .v = flat,
                     .copy = params.mixed() ? copy : Tensor(),
                     .average = c.train.ema > 0 ? flat : Tensor()});
-    if (c.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params);
     all.step = run.take();
+  }
+  if (c.optimizer.kind == OptimizerKind::muon) {
+    TracedDryRun run(dry);
+    const auto dp_group = make_planned_group(dp, &run.trace());
+    const auto tp_group = make_planned_group(tp.size(), &run.trace(), kTpAllReduce);
+    Muon::dry_run(dry, params, tp_group.get(), dp_group.get());
+    for (const OpTrace::Op& op : run.take())
+      (is_dp_collective(op.name) || is_tp_collective(op.name) ? all.exchange : all.step).push_back(op);
   }
   return all;
 }

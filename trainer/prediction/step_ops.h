@@ -12,8 +12,9 @@ namespace weft {
 struct StepOps {
   std::vector<OpTrace::Op> block;       // a block's forward and backward pass, with the collectives of tp
   std::vector<OpTrace::Op> last_block;  // the same of a step's last block, with those of dp (parallel/planned_group.h)
-  std::vector<OpTrace::Op> step;        // what a step adds: zero gradients, their norm, Adam (of all), Muon's iterations
-  int64_t parameters = 0;               // of this rank, padding included
+  std::vector<OpTrace::Op> step;      // what a step adds: zero gradients, their norm, Adam (of all), Muon's iterations
+  std::vector<OpTrace::Op> exchange;  // collectives of Muon's iterations
+  int64_t parameters = 0;             // of this rank, padding included
 };
 
 // The ops that a GPU is given, rank 0 of the grid config.parallel.dp x tp (0: 1), by a dry run. A collective stands

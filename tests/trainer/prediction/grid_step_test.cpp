@@ -73,10 +73,10 @@ void expect_counted_traffic(const RunConfig& config, int dp, int tp) {
     return sum;
   };
   const Counted gradients = total("0", {"all_reduce", "reduce_scatter", "all_to_all"}),
-                weights = total("0", {"all_gather"});
-  EXPECT_EQ(t.dp_collectives, gradients.calls + weights.calls) << dp << " x " << tp;
+                weights = total("0", {"all_gather"}), updates = total("0", {"broadcast"});
+  EXPECT_EQ(t.dp_collectives, gradients.calls + weights.calls + updates.calls) << dp << " x " << tp;
   EXPECT_EQ(t.gradient_bytes, gradients.bytes) << dp << " x " << tp;
-  EXPECT_EQ(t.weight_bytes, dp * weights.bytes) << dp << " x " << tp;
+  EXPECT_EQ(t.weight_bytes, dp * weights.bytes + updates.bytes) << dp << " x " << tp;
   EXPECT_EQ((Counted{t.tp_sums, t.tp_bytes}), total("1", {"all_reduce", "all_gather", "reduce_scatter"}))
       << dp << " x " << tp;
   EXPECT_EQ(counts["world all_gather"].calls, 1);
@@ -106,6 +106,15 @@ TEST(GridStep, HasTheTrafficOfAShardedOptimizer) {
   expect_counted_traffic(c, 4, 1);
   c.train.precision = Precision::bf16, c.parallel.gradient_type = GradientType::bf16;
   expect_counted_traffic(c, 2, 2);
+}
+
+TEST(GridStep, HasTheTrafficOfMuon) {
+  RunConfig c = small_config();
+  c.optimizer.kind = OptimizerKind::muon;
+  expect_counted_traffic(c, 1, 1);
+  expect_counted_traffic(c, 2, 2);
+  c.train.precision = Precision::bf16;
+  expect_counted_traffic(c, 4, 1);
 }
 
 TEST(GridStep, HasTheTrafficOfSplitRows) {
