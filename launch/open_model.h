@@ -51,6 +51,6 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                          }));
 }
 
-std::vector<std::string> read_text_file(const std::string& path);  // plain or gzip, checked (data/text/text_reader.h)
+std::vector<std::string> read_text_file(const std::string& path);  // plain or packed, checked (data/text/text_reader.h)
 
 }  // namespace weft

@@ -56,6 +56,7 @@ set(doors
   "^nccl"          "^(parallel/nccl|tests/emulation)/"
   "^hdf5"          "^((tests/)?data|tests/parity)/"
   "^sentencepiece" "^((tests/)?data|tests/bench)/"
+  "^(zstd|lzma)"   "^(tests/)?data/"
   "^boost/"        "^((tests/)?launch|tests/emulation)/|^trainer/report/crc32c")
 
 set(longest 400)

@@ -1,64 +1,52 @@
 // data/text/gzip.cpp: zlib's inflate over consecutive members.
-#include "data/text/gzip.h"
-
 #include <zlib.h>
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "data/text/decompressors.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
-constexpr size_t kChunk = 256 << 10;
-
-class Inflater {
+class GzipDecompressor : public Decompressor {
  public:
-  Inflater() {
+  GzipDecompressor() {
     if (inflateInit2(&stream_, 15 + 16) != Z_OK) fail(ErrorKind::internal, "zlib cannot be started");
   }
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  ~GzipDecompressor() override { inflateEnd(&stream_); }
+  GzipDecompressor(const GzipDecompressor&) = delete;
+  GzipDecompressor& operator=(const GzipDecompressor&) = delete;
 
-  // Appends a chunk of text; false: the data ended within a member.
-  bool next(std::string_view& packed, std::string& text) {
-    const auto taken = static_cast<uInt>(std::min<size_t>(packed.size(), std::numeric_limits<uInt>::max()));
-    const size_t before = text.size();
-    text.resize(before + kChunk);
+  // (gzread would treat anything that follows a member and is none as the end of the file, and lose the rest.)
+  size_t next(std::string_view& packed, char* out, size_t size) override {
+    constexpr size_t kMost = std::numeric_limits<uInt>::max();
+    if (packed.empty() && between_parts_) return 0;
+    if (std::exchange(between_parts_, false)) inflateReset(&stream_);
+    const auto given = static_cast<uInt>(std::min(packed.size(), kMost));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    stream_.avail_in = taken;
-    stream_.next_out = reinterpret_cast<Bytef*>(text.data() + before);
-    stream_.avail_out = kChunk;
-    status_ = inflate(&stream_, Z_NO_FLUSH);
-    text.resize(text.size() - stream_.avail_out);
-    packed.remove_prefix(taken - stream_.avail_in);
-    if (status_ == Z_STREAM_END) inflateReset(&stream_);
-    return status_ != Z_BUF_ERROR;
+    stream_.avail_in = given;
+    stream_.next_out = reinterpret_cast<Bytef*>(out);
+    stream_.avail_out = static_cast<uInt>(std::min(size, kMost));
+    const uInt room = stream_.avail_out;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+      throw UnpackError{"is damaged", stream_.msg ? stream_.msg : "no gzip data"};
+    between_parts_ = status == Z_STREAM_END;
+    packed.remove_prefix(given - stream_.avail_in);
+    return room - stream_.avail_out;
   }
-  bool between_members() const { return status_ == Z_STREAM_END; }
-  bool is_damaged() const { return status_ != Z_OK && status_ != Z_STREAM_END && status_ != Z_BUF_ERROR; }
-  const char* reason() const { return stream_.msg ? stream_.msg : "no gzip data"; }
+  bool between_parts() const override { return between_parts_; }
 
  private:
   z_stream stream_{};
-  int status_ = Z_OK;
+  bool between_parts_ = false;
 };
 
 }  // namespace
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
-
-std::string gunzip(std::string_view packed, const std::string& name) {
-  std::string text;
-  Inflater inflater;
-  do {
-    if (!inflater.next(packed, text)) fail(ErrorKind::data, fmt::format("{}: its gzip data is cut off", name));
-    if (inflater.is_damaged())
-      fail(ErrorKind::data, fmt::format("{}: its gzip data is damaged ({})", name, inflater.reason()));
-  } while (!packed.empty() || !inflater.between_members());
-  return text;
-}
+std::unique_ptr<Decompressor> make_gzip_decompressor() { return std::make_unique<GzipDecompressor>(); }
 
 }  // namespace weft

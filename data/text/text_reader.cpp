@@ -1,15 +1,16 @@
-// data/text/text_reader.cpp: lines of plain text and of gzip files.
+// data/text/text_reader.cpp: lines of plain text and of packed files.
 #include "data/text/text_reader.h"
-
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "data/text/compression.h"
 #include "data/text/text_line.h"
 #include "tensor/error.h"
 
@@ -17,7 +18,7 @@ namespace weft {
 namespace {
 
 constexpr size_t kMaxLine = 1 << 20;
-constexpr unsigned kBuffer = 256 << 10;
+constexpr int64_t kBuffer = 256 << 10;
 
 }  // namespace
 
@@ -33,56 +34,45 @@ struct TextReader::Impl {
     file.open(path, std::ios::binary);
     if (!file) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
     read_packed();
-    gzip = stream.avail_in >= 2 && packed[0] == '\x1f' && packed[1] == '\x8b';
-    if (gzip && inflateInit2(&stream, 15 + 16) != Z_OK) fail(ErrorKind::internal, "zlib cannot be started");
-  }
-  ~Impl() {
-    if (gzip) inflateEnd(&stream);
+    compression = compression_of(unread);
+    if (compression != Compression::none) decompressor = make_decompressor(compression);
   }
 
-  bool read_packed() {  // false at the end of the file
+  void read_packed() {  // nothing is unread at the end of the file
     file.read(packed.data(), kBuffer);
     if (file.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    stream.next_in = reinterpret_cast<Bytef*>(packed.data());
-    stream.avail_in = static_cast<uInt>(file.gcount());
+    unread = {packed.data(), static_cast<size_t>(file.gcount())};
     num_read += file.gcount();
-    return stream.avail_in > 0;
   }
 
   bool refill() {  // false at the end of the text
     begin = end = 0;
-    if (stream.avail_in == 0 && !read_packed()) {
-      if (gzip && !between_members) fail_read("is cut off", "unexpected end of file");
-      return false;
-    }
-    if (!gzip) {
-      std::swap(buffer, packed);
-      end = std::exchange(stream.avail_in, 0);
-      return true;
-    }
-    return inflate_some();
+    if (unread.empty()) read_packed();
+    if (decompressor) return unpack_some();
+    std::swap(buffer, packed);
+    end = std::exchange(unread, {}).size();
+    return end > 0;
   }
 
-  // A gzip file has one or several consecutive members. (gzread would treat anything else that follows as the
-  // end of the file, and silently lose the rest of the text.)
-  bool inflate_some() {
-    while (end == 0) {
-      if (stream.avail_in == 0 && !read_packed()) return refill();
-      if (std::exchange(between_members, false)) inflateReset(&stream);
-      stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-      stream.avail_out = kBuffer;
-      const int status = inflate(&stream, Z_NO_FLUSH);
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-        fail_read("is damaged", stream.msg ? stream.msg : "no gzip data");
-      between_members = status == Z_STREAM_END;
-      end = kBuffer - stream.avail_out;
+  bool unpack_some() {
+    try {
+      while (end == 0) {
+        if (unread.empty()) read_packed();
+        const bool all_given = unread.empty();
+        end = decompressor->next(unread, buffer.data(), kBuffer);
+        if (end > 0 || !all_given) continue;
+        if (!decompressor->between_parts()) fail_read("is cut off", "unexpected end of file");
+        return false;
+      }
+    } catch (const UnpackError& error) {
+      fail_read(error.what, error.why.c_str());
     }
     return true;
   }
 
   [[noreturn]] void fail_read(const char* what, const char* why) const {
-    fail(ErrorKind::data,
-         fmt::format("{} {}: its gzip data cannot be read beyond line {} ({})", path, what, num_lines, why));
+    fail(ErrorKind::data, fmt::format("{} {}: its {} data cannot be read beyond line {} ({})", path, what,
+                                      name_of(compression), num_lines, why));
   }
 
   bool read_raw(std::string& line) {
@@ -109,9 +99,10 @@ struct TextReader::Impl {
   std::string path;
   int64_t size = 0, num_lines = 0, num_read = 0;
   std::ifstream file;
-  z_stream stream{};  // for a plain file: only the unread part of `packed`
-  bool gzip = false, between_members = false;
-  std::vector<char> packed, buffer;  // file contents; text
+  Compression compression = Compression::none;
+  std::unique_ptr<Decompressor> decompressor;  // none for plain text
+  std::vector<char> packed, buffer;            // file contents; text
+  std::string_view unread;                     // of `packed`
   size_t begin = 0, end = 0;
 };
 
@@ -128,7 +119,7 @@ bool TextReader::next(std::string& line) {
 }
 
 int64_t TextReader::num_lines() const { return impl_->num_lines; }
-int64_t TextReader::bytes_read() const { return impl_->num_read - impl_->stream.avail_in; }
+int64_t TextReader::bytes_read() const { return impl_->num_read - std::ssize(impl_->unread); }
 int64_t TextReader::file_bytes() const { return impl_->size; }
 const std::string& TextReader::path() const { return impl_->path; }
 

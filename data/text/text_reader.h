@@ -1,8 +1,8 @@
-// data/text/text_reader.h: the lines of a text file, plain or gzip, as valid UTF-8.
+// data/text/text_reader.h: the lines of a text file, plain or packed with gzip, zstd or xz, as valid UTF-8.
 //
 // A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. A
-// data Error names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, damaged or cut-off gzip
-// data.
+// data Error names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, packed data that is damaged
+// or cut off.
 #pragma once
 
 #include <cstdint>

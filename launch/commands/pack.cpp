@@ -22,8 +22,9 @@ constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLo
 namespace {
 
 constexpr const char* kExamples = R"(
-Line i of --source and line i of --target are a pair; files are UTF-8, plain or gzip. The folder then holds token shards
-(HDF5), the tokenizer and manifest.json. The training text brings the tokenizer, held-out text uses it again:
+Line i of --source and line i of --target are a pair; files are UTF-8, plain or packed with gzip, zstd or xz. The
+folder then holds token shards (HDF5), the tokenizer and manifest.json. The training text brings the tokenizer,
+held-out text uses it again:
 
   weft pack --source train.en --target train.de --output packed/train --vocab-size 8000
   weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train/tokenizer.model \
@@ -39,7 +40,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
   Options options("pack --source FILE --target FILE --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
-  options.add("source", p.source, "text to translate from, one sentence a line, plain or gzip");
+  options.add("source", p.source, "text to translate from, one sentence a line, plain or packed");
   options.add("target", p.target, "its translation, line by line");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");

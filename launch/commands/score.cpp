@@ -29,7 +29,7 @@ struct ScoreRequest {
 bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   Options options("score --checkpoint PATH --source FILE --target FILE [options]");
   r.model.add_to(options);
-  options.add("source", r.source, "source sentences, one a line, plain or gzip");
+  options.add("source", r.source, "source sentences, one a line, plain or packed (gzip, zstd, xz)");
   options.add("target", r.target, "translation of each source sentence");
   options.add("json", r.json, "one JSON object a line instead of a table");
   if (!options.parse(args)) return false;

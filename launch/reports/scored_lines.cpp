@@ -9,7 +9,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "data/text/gzip.h"
+#include "data/text/compression.h"
 #include "data/text/text_line.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
@@ -22,8 +22,7 @@ std::string read_all(std::istream& in, const std::string& name) {
   if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
   if (in.bad() || !text || (&in == &std::cin && std::ferror(stdin)))  // to std::cin an error of stdin is its end
     fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
-  std::string bytes = std::move(text).str();
-  return is_gzip(bytes) ? gunzip(bytes, name) : bytes;
+  return unpacked(std::move(text).str(), name);
 }
 
 std::string text_of(const std::string& path, const std::string& name) {

@@ -1,5 +1,5 @@
-// tests/fuzz/text.cpp: lines of a text, plain or packed with gzip, from a file and from memory.
-#include "data/text/gzip.h"
+// tests/fuzz/text.cpp: lines of a text, plain or packed with gzip, zstd or xz, from a file and from memory.
+#include "data/text/compression.h"
 #include "data/text/text_reader.h"
 #include "tests/fuzz/target.h"
 
@@ -11,9 +11,7 @@ void read_input(std::string_view bytes) {
     if (line.find('\n') != std::string::npos) std::abort();
 }
 
-void unpack(std::string_view bytes) {
-  if (weft::is_gzip(bytes)) weft::gunzip(bytes, "standard input");
-}
+void unpack(std::string_view bytes) { weft::unpacked(std::string(bytes), "standard input"); }
 
 }  // namespace
 

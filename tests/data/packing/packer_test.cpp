@@ -12,6 +12,7 @@
 
 #include "data/corpus.h"
 #include "tests/data/pack_fixture.h"
+#include "tests/data/packed_text.h"
 
 namespace weft {
 namespace {

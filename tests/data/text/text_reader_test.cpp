@@ -1,10 +1,11 @@
-// tests/data/text/text_reader_test.cpp: lines of plain and gzip files, and one-line errors for each kind of
+// tests/data/text/text_reader_test.cpp: lines of plain and packed files, and one-line errors for each kind of
 // bad input.
 #include "data/text/text_reader.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/data/pack_fixture.h"
+#include "tests/data/packed_text.h"
 
 namespace weft {
 namespace {
@@ -13,6 +14,8 @@ using namespace std::string_literals;
 using testing::expect_error;
 using testing::gzipped;
 using testing::joined;
+using testing::kPackings;
+using testing::packed_with;
 using testing::TemporaryFolder;
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -35,14 +38,18 @@ class TextReaderTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(TextReaderTest, ReadsPlainAndGzipAlike) {
+TEST_F(TextReaderTest, ReadsPlainAndPackedAlike) {
   const std::vector<std::string> lines = testing::sentences(20000, 3);  // more than one buffer
   EXPECT_EQ(lines_of(file_with(joined(lines))), lines);
-  EXPECT_EQ(lines_of(file_with(gzipped(joined(lines)))), lines);
+  for (const Compression packing : kPackings)
+    EXPECT_EQ(lines_of(file_with(packed_with(packing, joined(lines)))), lines) << name_of(packing);
 }
 
-TEST_F(TextReaderTest, ReadsConcatenatedGzipMembers) {
-  EXPECT_EQ(lines_of(file_with(gzipped("a\nb") + gzipped("c\nd\n"))), (std::vector<std::string>{"a", "bc", "d"}));
+TEST_F(TextReaderTest, ReadsConcatenatedParts) {
+  for (const Compression packing : kPackings)
+    EXPECT_EQ(lines_of(file_with(packed_with(packing, "a\nb") + packed_with(packing, "c\nd\n"))),
+              (std::vector<std::string>{"a", "bc", "d"}))
+        << name_of(packing);
 }
 
 TEST_F(TextReaderTest, TakesLineEndsOfBothKindsAndAMissingLastOne) {
@@ -74,16 +81,26 @@ TEST_F(TextReaderTest, NoticesWhatIsNoGzipBehindGzip) {
   EXPECT_THROW(lines_of(file_with(gzipped("a\nb\n") + second)), Error);
 }
 
-TEST_F(TextReaderTest, NoticesCutOffAndDamagedGzip) {
-  const std::string whole = gzipped(joined(testing::sentences(5000, 3)));
-  expect_bad(whole.substr(0, whole.size() / 2), {folder_ / "text", "is cut off"});
-  expect_bad(whole.substr(0, whole.size() - 3), {folder_ / "text", "is cut off"});
-  std::string damaged = whole;
-  damaged[damaged.size() - 6] ^= 1;  // of the checksum
-  expect_bad(damaged, {folder_ / "text", "is damaged"});
-  damaged = whole;
-  for (size_t i = whole.size() / 2; i < whole.size() / 2 + 8; ++i) damaged[i] ^= 0x55;
-  expect_bad(damaged, {folder_ / "text", "is damaged"});
+TEST_F(TextReaderTest, NoticesCutOffAndDamagedParts) {
+  for (const Compression packing : kPackings) {
+    const std::string whole = packed_with(packing, joined(testing::sentences(5000, 3)));
+    expect_bad(whole.substr(0, whole.size() / 2), {folder_ / "text", "is cut off", name_of(packing)});
+    expect_bad(whole.substr(0, whole.size() - 3), {folder_ / "text", "is cut off", name_of(packing)});
+    std::string damaged = whole;
+    for (size_t i = whole.size() / 2; i < whole.size() / 2 + 8; ++i) damaged[i] ^= 0x55;
+    expect_bad(damaged, {folder_ / "text", "is damaged", name_of(packing)});
+  }
+}
+
+TEST_F(TextReaderTest, NoticesAWrongChecksum) {
+  for (const Compression packing : kPackings) {
+    std::string damaged = packed_with(packing, joined(testing::sentences(5000, 3)));
+    const size_t from_end = packing == Compression::gzip   ? 6
+                            : packing == Compression::zstd ? 2
+                                                           : 4;  // xz: of the footer
+    damaged[damaged.size() - from_end] ^= 1;
+    expect_bad(damaged, {folder_ / "text", "is damaged"});
+  }
 }
 
 TEST_F(TextReaderTest, NamesWhatIsNotAFile) {

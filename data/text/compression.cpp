@@ -1,0 +1,54 @@
+// data/text/compression.cpp: which kind it is, and whole texts.
+#include "data/text/compression.h"
+
+#include "data/text/decompressors.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+Compression compression_of(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  if (bytes.starts_with("\x1f\x8b")) return Compression::gzip;
+  if (bytes.starts_with("\x28\xb5\x2f\xfd")) return Compression::zstd;
+  // A skippable frame, with which pzstd begins: its magic number is 0x184D2A50 to 0x184D2A5F.
+  if (bytes.size() >= 4 && (bytes[0] & 0xF0) == 0x50 && bytes.substr(1, 3) == "\x2a\x4d\x18") return Compression::zstd;
+  if (bytes.starts_with("\xfd\x37\x7a\x58\x5a\0"sv)) return Compression::xz;
+  return Compression::none;
+}
+
+const char* name_of(Compression compression) {
+  constexpr const char* kNames[] = {"plain", "gzip", "zstd", "xz"};
+  return kNames[static_cast<size_t>(compression)];
+}
+
+std::unique_ptr<Decompressor> make_decompressor(Compression compression) {
+  if (compression == Compression::gzip) return make_gzip_decompressor();
+  if (compression == Compression::zstd) return make_zstd_decompressor();
+  if (compression == Compression::xz) return make_xz_decompressor();
+  fail(ErrorKind::internal, "plain text needs no decompressor");
+}
+
+std::string unpacked(std::string bytes, const std::string& name) {
+  constexpr size_t kPart = 256 << 10;
+  const Compression compression = compression_of(bytes);
+  if (compression == Compression::none) return bytes;
+  const std::unique_ptr<Decompressor> decompressor = make_decompressor(compression);
+  std::string text;
+  std::string_view packed = bytes;
+  try {
+    for (bool more = true; more;) {
+      const bool all_taken = packed.empty();
+      const size_t before = text.size();
+      text.resize(before + kPart);
+      text.resize(before + decompressor->next(packed, text.data() + before, kPart));
+      more = !all_taken || text.size() > before;
+    }
+  } catch (const UnpackError& error) {
+    fail(ErrorKind::data, fmt::format("{}: its {} data {} ({})", name, name_of(compression), error.what, error.why));
+  }
+  if (!decompressor->between_parts())
+    fail(ErrorKind::data, fmt::format("{}: its {} data is cut off", name, name_of(compression)));
+  return text;
+}
+
+}  // namespace weft
