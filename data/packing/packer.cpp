@@ -12,6 +12,7 @@
 #include "data/packing/disk_shuffle.h"
 #include "data/packing/pack_folder.h"
 #include "data/packing/pair_scan.h"
+#include "data/packing/train_tokenizer.h"
 #include "data/sha256.h"
 #include "data/shards/shard.h"
 #include "tensor/error.h"
@@ -20,6 +21,10 @@ namespace weft {
 namespace {
 
 void check_options(const PackOptions& o) {
+  if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
+    fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
+  if (o.text.source.empty() != o.text.target.empty())
+    fail(ErrorKind::usage, "--source and --target are given together");
   const auto at_least = [](const char* option, int64_t value, int64_t least) {
     if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: give at least {}", option, value, least));
   };
@@ -146,8 +151,7 @@ class ShardSequence {
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
                               int64_t num_lines, ShardSequence& shards, const PackProgress& progress) {
-  const EncodeOptions encode{.source = options.source,
-                             .target = options.target,
+  const EncodeOptions encode{.text = options.text,
                              .max_length = options.max_length,
                              .over_long = options.over_long,
                              .threads = options.threads};
@@ -181,9 +185,14 @@ PackSummary pack(const PackOptions& options, const PackProgress& progress) {
   const bool train = Tokenizers::needs_training(options);
   LineSampler source_lines(options.training_lines / 2, options.seed),
       target_lines(options.training_lines / 2, options.seed);
-  const int64_t num_lines =
-      scan_pairs(options.source, options.target, train ? &source_lines : nullptr, train ? &target_lines : nullptr,
-                 [&](int64_t done, int64_t total) { progress("checking", done, total); });
+  const int64_t num_lines = scan_pairs(
+      options.text,
+      [&](const TextPair& pair) {
+        if (!train) return;
+        source_lines.add(pair.source);
+        target_lines.add(pair.target);
+      },
+      [&](int64_t done, int64_t total) { progress("checking", done, total); });
 
   const int64_t num_sampled = static_cast<int64_t>(source_lines.lines().size() + target_lines.lines().size());
   if (train) progress("training the tokenizer", 0, num_sampled);
@@ -201,13 +210,14 @@ PackSummary pack(const PackOptions& options, const PackProgress& progress) {
   PackSummary summary{.counts = counts, .manifest = shards.finish(), .bytes = 0};
   for (const ShardEntry& shard : summary.manifest.shards)
     summary.bytes += static_cast<int64_t>(std::filesystem::file_size(folder.working(shard.file)));
-  folder.commit(summary.manifest, {.source_file = base_name(options.source),
-                                   .target_file = base_name(options.target),
-                                   .seed = options.seed,
-                                   .shuffled = options.shuffle,
-                                   .max_length = options.max_length,
-                                   .over_long = options.over_long == OverLong::cut ? "cut" : "drop",
-                                   .shard_pairs = options.shard_pairs});
+  folder.commit(summary.manifest,
+                {.source_file = base_name(options.text.tsv.empty() ? options.text.source : options.text.tsv),
+                 .target_file = base_name(options.text.tsv.empty() ? options.text.target : options.text.tsv),
+                 .seed = options.seed,
+                 .shuffled = options.shuffle,
+                 .max_length = options.max_length,
+                 .over_long = options.over_long == OverLong::cut ? "cut" : "drop",
+                 .shard_pairs = options.shard_pairs});
   return summary;
 }
 

@@ -16,7 +16,8 @@
 namespace weft {
 
 struct PackOptions {
-  std::string source, target, output;
+  PairFiles text;
+  std::string output;
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;
   int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half from each side

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "data/text/text_reader.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -17,7 +16,7 @@ constexpr size_t kChunkBytes = 1 << 20;
 
 struct Chunk {
   int64_t first = 0;  // line number of the first pair
-  std::vector<std::pair<std::string, std::string>> lines;
+  std::vector<TextPair> pairs;
 };
 
 struct EncodedChunk {
@@ -25,16 +24,12 @@ struct EncodedChunk {
   EncodeCounts counts;
 };
 
-Chunk read_chunk(TextReader& source, TextReader& target) {
-  Chunk chunk{.first = source.num_lines(), .lines = {}};
-  std::string source_line, target_line;
-  for (size_t bytes = 0; chunk.lines.size() < kChunkPairs && bytes < kChunkBytes;) {
-    const bool has_source = source.next(source_line), has_target = target.next(target_line);
-    if (has_source != has_target)
-      fail(ErrorKind::data, fmt::format("{} or {} was changed while it was read", source.path(), target.path()));
-    if (!has_source) break;
-    bytes += source_line.size() + target_line.size();
-    chunk.lines.emplace_back(std::move(source_line), std::move(target_line));
+Chunk read_chunk(PairText& text) {
+  Chunk chunk{.first = text.num_pairs(), .pairs = {}};
+  TextPair pair;
+  for (size_t bytes = 0; chunk.pairs.size() < kChunkPairs && bytes < kChunkBytes && text.next(pair);) {
+    bytes += pair.source.size() + pair.target.size();
+    chunk.pairs.push_back(std::move(pair));
   }
   return chunk;
 }
@@ -63,9 +58,9 @@ EncodedChunk encode(const Chunk& chunk, const EncodeOptions& options, const Toke
                     const Tokenizer& target) {
   EncodedChunk out;
   const size_t limit = static_cast<size_t>(options.max_length);
-  for (size_t i = 0; i < chunk.lines.size(); ++i) {
-    const auto& [source_line, target_line] = chunk.lines[i];
-    PairIds pair{.source = source.encode(source_line), .target = target.encode(target_line)};
+  for (size_t i = 0; i < chunk.pairs.size(); ++i) {
+    const TextPair& text = chunk.pairs[i];
+    PairIds pair{.source = source.encode(text.source), .target = target.encode(text.target)};
     ++out.counts.read;
     if (pair.source.empty() || pair.target.empty()) {
       ++out.counts.empty;
@@ -75,8 +70,8 @@ EncodedChunk encode(const Chunk& chunk, const EncodeOptions& options, const Toke
     out.counts.over_long += over_long;
     if (over_long && options.over_long == OverLong::drop) continue;
     ++out.counts.kept;
-    count(source_line, pair.source, source, out.counts.source);
-    count(target_line, pair.target, target, out.counts.target);
+    count(text.source, pair.source, source, out.counts.source);
+    count(text.target, pair.target, target, out.counts.target);
     if (pair.source.size() > limit) pair.source.resize(limit);
     if (pair.target.size() > limit) pair.target.resize(limit);
     out.pairs.emplace_back(chunk.first + static_cast<int64_t>(i), std::move(pair));
@@ -106,7 +101,7 @@ EncodeCounts& EncodeCounts::operator+=(const EncodeCounts& other) {
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done) {
-  TextReader source_text(options.source), target_text(options.target);
+  PairText text(options.text);
   EncodeCounts counts;
   std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
   const auto take_oldest = [&] {
@@ -119,8 +114,8 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
   // One more task than threads keeps the cores busy while this thread reads and hands over.
   const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
   for (;;) {
-    Chunk chunk = read_chunk(source_text, target_text);
-    if (chunk.lines.empty()) break;
+    Chunk chunk = read_chunk(text);
+    if (chunk.pairs.empty()) break;
     if (in_flight.size() == most) take_oldest();
     in_flight.push_back(std::async(std::launch::async, [&options, &source, &target, chunk = std::move(chunk)] {
       return encode(chunk, options, source, target);

@@ -1,12 +1,12 @@
-// data/packing/pair_encoder.h: encodes two text files into pairs of ids, on all cores, in line order.
+// data/packing/pair_encoder.h: encodes a parallel text into pairs of ids, on all cores, in line order.
 //
 // Memory: a few chunks of lines, whatever the size of the text.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
+#include "data/packing/pair_text.h"
 #include "data/shards/shard.h"
 #include "data/tokenizer.h"
 
@@ -15,8 +15,8 @@ namespace weft {
 enum class OverLong : uint8_t { drop, cut };
 
 struct EncodeOptions {
-  std::string source, target;  // text files
-  int64_t max_length = 250;    // tokens of a sentence
+  PairFiles text;
+  int64_t max_length = 250;  // tokens of a sentence
   OverLong over_long = OverLong::drop;
   int threads = 1;
 };
@@ -33,7 +33,7 @@ struct EncodeCounts {
 };
 
 // Calls sink(line number from 0, pair) for every pair that is kept, on the calling thread, and done(lines so
-// far) now and then. Both files have the same number of lines (scan_pairs checks this).
+// far) now and then.
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done);

@@ -29,6 +29,7 @@ held-out text uses it again:
   weft pack --source train.en --target train.de --output packed/train --vocab-size 8000
   weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train/tokenizer.model \
             --no-shuffle --max-length 1000
+  weft pack --tsv train.tsv.xz --columns -,target,source --output packed/train --vocab-size 8000
 )";
 
 struct PackRequest {
@@ -39,9 +40,14 @@ struct PackRequest {
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
-  Options options("pack --source FILE --target FILE --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
-  options.add("source", p.source, "text to translate from, one sentence a line, plain or packed");
-  options.add("target", p.target, "its translation, line by line");
+  Options options(
+      "pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
+  options.add("source", p.text.source, "text to translate from, one sentence a line, plain or packed");
+  options.add("target", p.text.target, "its translation, line by line");
+  options.add("tsv", p.text.tsv,
+              "instead of both: a file whose lines have the columns of a pair, with tabs between them");
+  options.add("columns", p.text.columns,
+              "columns of --tsv, in order: source, target, and - for one that is skipped; later ones need no name");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,
@@ -64,7 +70,8 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
     fmt::print("{}", kExamples);
     return false;
   }
-  for (const char* key : {"source", "target", "output"}) options.require(key);
+  options.require("output");
+  if (options.given("columns") && p.text.tsv.empty()) fail(ErrorKind::usage, "--columns names those of --tsv: give it");
   const bool ready = options.given("tokenizer") || options.given("source-tokenizer");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage"})
     if (ready && options.given(key))

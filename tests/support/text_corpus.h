@@ -29,7 +29,7 @@ class TextCorpus {
       source << s << '\n', target << t << '\n';
     }
     source.close(), target.close();
-    pack({.source = file("text.en"), .target = file("text.de"), .output = folder(), .vocab_size = vocabulary},
+    pack({.text = {.source = file("text.en"), .target = file("text.de")}, .output = folder(), .vocab_size = vocabulary},
          [](const char*, int64_t, int64_t) {});
   }
   std::string folder() const { return file("packed"); }

@@ -56,8 +56,7 @@ TEST(LearnedPositionsInTraining, HoldTheLongestSentenceOfTheValidationSet) {
   std::string line;
   for (int i = 0; i < 40; ++i) line += "one ";
   for (const char* side : {"en", "de"}) write_file_atomically(folder / (std::string("long.") + side), line + "\n");
-  pack({.source = folder / "long.en",
-        .target = folder / "long.de",
+  pack({.text = {.source = folder / "long.en", .target = folder / "long.de"},
         .output = folder / "valid",
         .tokenizer = number_words().folder() + "/tokenizer.model"},
        [](const char*, int64_t, int64_t) {});
@@ -80,8 +79,7 @@ TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
   for (int i = 0; i < 10; ++i) many += twenty;
   write_file_atomically(folder / "en", "one\ntwo\n" + twenty + "\n");
   write_file_atomically(folder / "de", "one\ntwo\n" + many + "\n");
-  pack({.source = folder / "en",
-        .target = folder / "de",
+  pack({.text = {.source = folder / "en", .target = folder / "de"},
         .output = folder / "train",
         .tokenizer = number_words().folder() + "/tokenizer.model",
         .max_length = 1000},

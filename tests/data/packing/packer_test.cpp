@@ -33,8 +33,8 @@ class PackerTest : public ::testing::Test {
   }
   PackOptions options(const std::string& output = "packed") const {
     PackOptions o;
-    o.source = folder_ / "source.txt";
-    o.target = folder_ / "target.txt";
+    o.text.source = folder_ / "source.txt";
+    o.text.target = folder_ / "target.txt";
     o.output = folder_ / output;
     o.tokenizer = testing::small_tokenizer();
     return o;
@@ -110,6 +110,19 @@ TEST_F(PackerTest, ReadsGzipAsPlain) {
   write_file_atomically(folder_ / "source.txt", testing::gzipped(joined(sentences(500, 5))));
   pack(options("gzip"), no_progress);
   expect_same_bytes("plain", "gzip");
+}
+
+TEST_F(PackerTest, MakesTheSameShardsOfATsv) {
+  const auto source = sentences(500, 5), target = sentences(500, 6);
+  write(source, target);
+  pack(options("files"), no_progress);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < source.size(); ++i) lines.push_back("url\t" + target[i] + "\t" + source[i] + "\t0.5\tmore");
+  write_file_atomically(folder_ / "pairs.tsv", joined(lines));
+  PackOptions o = options("tsv");
+  o.text = {.tsv = folder_ / "pairs.tsv", .columns = "-,target,source"};
+  pack(o, no_progress);
+  EXPECT_TRUE(read_file(folder_ / "files/shard-00000.h5") == read_file(folder_ / "tsv/shard-00000.h5"));
 }
 
 TEST_F(PackerTest, TheOrderDependsOnTheSeedAloneNotOnTheShards) {
@@ -222,6 +235,13 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   o.target_tokenizer = o.tokenizer;
   expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides: for separate"});
   o = options();
+  o.text.tsv = "pairs.tsv";
+  expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});
+  o.text = {};
+  expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});
+  o.text.source = folder_ / "source.txt";
+  expect_refused(o, ErrorKind::usage, {"--source and --target are given together"});
+  o = options();
   o.max_length = 0;
   expect_refused(o, ErrorKind::usage, {"--max-length 0"});
 }
@@ -315,7 +335,7 @@ TEST_F(PackerTest, MemoryDoesNotGrowWithTheCorpus) {
     const std::string text = folder_ / std::to_string(count);
     write_file_atomically(text, joined(std::vector<std::string>(static_cast<size_t>(count), "ka lo mi ren tu")));
     PackOptions o = options("packed-" + std::to_string(count));
-    o.source = o.target = text;
+    o.text.source = o.text.target = text;
     o.shard_pairs = 2000;
     o.threads = 2;
     const Child child = in_child([&] { pack(o, no_progress); });

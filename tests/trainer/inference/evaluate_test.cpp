@@ -123,8 +123,7 @@ TEST(HeldOut, IsTheCorpusInItsOrder) {
   write_file_atomically(folder / "source", text);
   write_file_atomically(folder / "target", text);
   const std::string tokenizer_file = testing::write_tokenizer(folder / "tokenizer.model");
-  pack({.source = folder / "source",
-        .target = folder / "target",
+  pack({.text = {.source = folder / "source", .target = folder / "target"},
         .output = folder / "corpus",
         .tokenizer = tokenizer_file,
         .shuffle = false},

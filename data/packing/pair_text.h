@@ -1,0 +1,51 @@
+// data/packing/pair_text.h: the pairs of a parallel text, from two files or from one with a pair on each line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/text/text_reader.h"
+
+namespace weft {
+
+struct PairFiles {
+  std::string source, target;             // line i of one translates line i of the other; or
+  std::string tsv;                        // tab-separated values, the pair's columns in each line
+  std::string columns = "source,target";  // names of the tsv's columns in their order; others are "-"
+};
+
+struct TextPair {
+  std::string source, target;
+};
+
+class PairText {
+ public:
+  // A usage Error for columns that are unknown, twice or missing; TextReader's Errors for files.
+  explicit PairText(const PairFiles& files);
+
+  // False at the end. A data Error for a line with too few columns, which it names, and for files of different length,
+  // with both numbers.
+  bool next(TextPair& pair);
+
+  int64_t num_pairs() const;  // read so far
+  int64_t bytes_read() const;
+  int64_t file_bytes() const;
+  std::string name() const;  // of its files, for messages
+
+ private:
+  enum class Column : uint8_t { source, target, none };
+  struct Input {
+    TextReader text;
+    std::vector<Column> columns;  // of a line; one: the whole line, with its tabs
+  };
+  static std::vector<Column> columns_of(const std::string& names);
+  bool read(Input& input, TextPair& pair);
+  void split(const Input& input, TextPair& pair) const;
+  [[noreturn]] void fail_uneven();
+
+  std::string column_names_, line_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace weft
