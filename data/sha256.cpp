@@ -45,6 +45,15 @@ std::string sha256_of(std::string_view bytes) {
   return sha.hex();
 }
 
+uint64_t sha256_start(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  require(EVP_Digest(bytes.data(), bytes.size(), digest, nullptr, EVP_sha256(), nullptr) == 1, ErrorKind::internal,
+          "SHA-256 failed");
+  uint64_t start = 0;
+  for (int i = 0; i < 8; ++i) start = start << 8 | digest[i];
+  return start;
+}
+
 std::string sha256_of_descriptor(int descriptor, const std::string& name) {
   Sha256 sha;
   std::vector<char> buffer(1 << 20);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class Sha256 {
 };
 
 std::string sha256_of(std::string_view bytes);
+uint64_t sha256_start(std::string_view bytes);        // its first 64 bits
 std::string sha256_of_file(const std::string& path);  // Error of kind io if it cannot be read
 
 // The whole file of `descriptor`, from its start; does not move its position. `name` is for the error

@@ -30,11 +30,14 @@ void make_folder(const std::string& folder) {
 
 }  // namespace
 
-PackFolder::PackFolder(std::string folder, bool overwrite)
+PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
     : folder_(std::move(folder)), working_((fs::path(folder_) / ".packing").string()) {
-  if (fs::exists(fs::path(folder_) / kManifestFile) && !overwrite)
+  const bool exists = fs::exists(fs::path(folder_) / kManifestFile);
+  if (exists && existing == ExistingCorpus::refuse)
     fail(ErrorKind::usage,
-         fmt::format("{} holds a packed corpus already: give another --output, or --overwrite", folder_));
+         fmt::format("{} holds a packed corpus already: give another --output, --append or --overwrite", folder_));
+  if (!exists && existing == ExistingCorpus::extend)
+    fail(ErrorKind::usage, fmt::format("{} holds no packed corpus to which --append could add", folder_));
   const bool is_new = !fs::exists(folder_);
   make_folder(working_);
   lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
@@ -68,12 +71,20 @@ void PackFolder::remove_old_corpus() const {
 
 void PackFolder::commit(const Manifest& manifest, const Creation& creation) {
   remove_old_corpus();
-  for (const std::string& file : files_of(manifest)) {
-    placed_.push_back(file);
-    rename_durably(working(file), (fs::path(folder_) / file).string());
-  }
+  for (const std::string& file : files_of(manifest)) place(file);
   write_manifest(folder_, manifest, creation);
   committed_ = true;
+}
+
+void PackFolder::append(const Manifest& manifest, size_t first, const Creation& creation) {
+  for (size_t i = first; i < manifest.shards.size(); ++i) place(manifest.shards[i].file);
+  extend_manifest(folder_, manifest, creation);
+  committed_ = true;
+}
+
+void PackFolder::place(const std::string& file) {
+  placed_.push_back(file);
+  rename_durably(working(file), (fs::path(folder_) / file).string());
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// data/packing/pack_folder.h: a corpus folder under construction: nothing is visible until commit(), and
-// nothing remains after a failure.
+// data/packing/pack_folder.h: a corpus folder under construction or a corpus that gets more shards: nothing is
+// visible until commit() or append(), and nothing remains after a failure.
 //
 // Files are created in FOLDER/.packing, which is locked, so two packs do not mix; leftovers of a killed one
 // are removed. commit() moves them into FOLDER, the manifest last. Destruction without commit removes
@@ -14,10 +14,12 @@
 
 namespace weft {
 
+enum class ExistingCorpus { refuse, replace, extend };
+
 class PackFolder {
  public:
-  // A usage Error if `folder` already has a corpus and `overwrite` is false.
-  PackFolder(std::string folder, bool overwrite);
+  // A usage Error if `folder` has a corpus that is to be refused, or none that can be extended.
+  PackFolder(std::string folder, ExistingCorpus existing);
   ~PackFolder();
   PackFolder(const PackFolder&) = delete;
   PackFolder& operator=(const PackFolder&) = delete;
@@ -28,7 +30,11 @@ class PackFolder {
   // Moves the manifest's files out of working(), after removing an older corpus.
   void commit(const Manifest& manifest, const Creation& creation);
 
+  // Moves the shards from number `first` on, and replaces the manifest: until then the corpus is the old one.
+  void append(const Manifest& manifest, size_t first, const Creation& creation);
+
  private:
+  void place(const std::string& file);
   void remove_old_corpus() const;
 
   std::string folder_, working_;

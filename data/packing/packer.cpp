@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "data/atomic_file.h"
+#include "data/corpus.h"
 #include "data/packing/disk_shuffle.h"
-#include "data/packing/pack_folder.h"
+#include "data/packing/duplicates.h"
 #include "data/packing/pair_scan.h"
 #include "data/packing/train_tokenizer.h"
 #include "data/sha256.h"
@@ -29,16 +30,20 @@ void check_options(const PackOptions& o) {
     if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: give at least {}", option, value, least));
   };
   at_least("--vocab-size", o.vocab_size, 4);
-  at_least("--max-length", o.max_length, 1);
+  at_least("--show-dropped", o.show_dropped, 0);
   at_least("--shard-pairs", o.shard_pairs, 1);
   at_least("--training-lines", o.training_lines, 2);
   at_least("--threads", o.threads, 1);
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {}: too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
+  check_filter_options(o.filter);
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
     fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
+  if (o.existing == ExistingCorpus::extend &&
+      (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
+    fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
 }
@@ -128,9 +133,15 @@ class ShardSequence {
     take_written();
     written_ =
         std::async(std::launch::async, [shard = std::exchange(builder_, empty_shard()), folder = folder_.working(),
-                                        file = fmt::format("shard-{:05d}.h5", manifest_.shards.size())]() mutable {
-          return shard.write(folder, file);
-        });
+                                        file = next_file()]() mutable { return shard.write(folder, file); });
+  }
+
+  std::string next_file() {  // a name that no other shard has: those of an older corpus may be unusual
+    for (;;) {
+      std::string file = fmt::format("shard-{:05d}.h5", next_number_++);
+      const auto taken = [&](const ShardEntry& shard) { return shard.file == file; };
+      if (std::none_of(manifest_.shards.begin(), manifest_.shards.end(), taken)) return file;
+    }
   }
 
   void take_written() {  // throws its Error, if any
@@ -146,14 +157,17 @@ class ShardSequence {
   int64_t shard_pairs_;
   Manifest manifest_;
   ShardBuilder builder_;
+  size_t next_number_ = manifest_.shards.size();
   std::future<ShardEntry> written_;  // one at a time; last: it is awaited before the other members are destroyed
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
-                              int64_t num_lines, ShardSequence& shards, const PackProgress& progress) {
+                              int64_t num_lines, std::vector<bool> duplicates, ShardSequence& shards,
+                              const PackProgress& progress) {
   const EncodeOptions encode{.text = options.text,
-                             .max_length = options.max_length,
-                             .over_long = options.over_long,
+                             .filter = options.filter,
+                             .duplicates = std::move(duplicates),
+                             .show_dropped = options.show_dropped,
                              .threads = options.threads};
   const auto encoded = [&](int64_t lines) { progress("encoding", lines, num_lines); };
   if (!options.shuffle)
@@ -174,25 +188,70 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
   return counts;
 }
 
+// What the filters beyond the two that are always there dropped.
+std::vector<std::pair<std::string, int64_t>> dropped_by_filters(const Drops& drops, const FilterOptions& filter) {
+  std::vector<std::pair<std::string, int64_t>> dropped;
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (fault != Fault::empty && fault != Fault::too_long && is_active(fault, filter))
+      dropped.emplace_back(description(fault, filter), drops.count(fault));
+  }
+  return dropped;
+}
+
 std::string base_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
+  const PairFiles& text = options.text;
+  return {.source_file = base_name(text.tsv.empty() ? text.source : text.tsv),
+          .target_file = base_name(text.tsv.empty() ? text.target : text.tsv),
+          .seed = options.seed,
+          .shuffled = options.shuffle,
+          .max_length = options.filter.max_length,
+          .over_long = options.filter.over_long == OverLong::cut ? "cut" : "drop",
+          .shard_pairs = options.shard_pairs,
+          .dropped = dropped_by_filters(counts.dropped, options.filter)};
+}
+
+PackOptions with_tokenizers_of(const Manifest& corpus, PackOptions options) {
+  read_tokenizers(options.output, corpus);  // refuses damaged ones
+  const auto path = [&](const std::string& file) { return (std::filesystem::path(options.output) / file).string(); };
+  if (corpus.joint_vocabulary) {
+    options.tokenizer = path(corpus.source_tokenizer);
+  } else {
+    options.source_tokenizer = path(corpus.source_tokenizer);
+    options.target_tokenizer = path(corpus.target_tokenizer);
+  }
+  return options;
+}
 
 }  // namespace
 
-PackSummary pack(const PackOptions& options, const PackProgress& progress) {
-  check_options(options);
-  PackFolder folder(options.output, options.overwrite);
+PackSummary pack(const PackOptions& given, const PackProgress& progress) {
+  check_options(given);
+  PackFolder folder(given.output, given.existing);
+  const bool append = given.existing == ExistingCorpus::extend;
+  const Manifest before = append ? read_manifest(given.output) : Manifest();
+  const PackOptions options = append ? with_tokenizers_of(before, given) : given;
 
   const bool train = Tokenizers::needs_training(options);
   LineSampler source_lines(options.training_lines / 2, options.seed),
       target_lines(options.training_lines / 2, options.seed);
-  const int64_t num_lines = scan_pairs(
-      options.text,
-      [&](const TextPair& pair) {
-        if (!train) return;
-        source_lines.add(pair.source);
-        target_lines.add(pair.target);
-      },
-      [&](int64_t done, int64_t total) { progress("checking", done, total); });
+  const PairFilter filter(options.filter);
+  std::optional<DuplicateFinder> finder;
+  if (options.filter.drop_duplicates) finder.emplace(folder.working());
+  const auto look_at = [&](const TextPair& pair) {
+    if (finder) finder->add(pair);
+    if (!train) return;
+    const std::optional<Fault> fault = filter.of_text(pair);
+    if (fault && *fault != Fault::empty) return;  // an empty line is no example anyway; the other side is one
+    source_lines.add(pair.source);
+    target_lines.add(pair.target);
+  };
+  const int64_t num_lines =
+      scan_pairs(options.text, look_at, [&](int64_t done, int64_t total) { progress("checking", done, total); });
+  std::vector<bool> duplicates = finder ? finder->finish() : std::vector<bool>();
+  finder.reset();  // frees its memory
 
   const int64_t num_sampled = static_cast<int64_t>(source_lines.lines().size() + target_lines.lines().size());
   if (train) progress("training the tokenizer", 0, num_sampled);
@@ -200,24 +259,25 @@ PackSummary pack(const PackOptions& options, const PackProgress& progress) {
   if (train) progress("training the tokenizer", num_sampled, num_sampled);
   source_lines = target_lines = LineSampler(0, 0);  // frees their memory
 
-  ShardSequence shards(folder, tokenizers.manifest(), options.shard_pairs);
-  const EncodeCounts counts = encode_to_shards(options, folder, tokenizers, num_lines, shards, progress);
+  ShardSequence shards(folder, append ? before : tokenizers.manifest(), options.shard_pairs);
+  const EncodeCounts counts =
+      encode_to_shards(options, folder, tokenizers, num_lines, std::move(duplicates), shards, progress);
   if (counts.kept == 0)
-    fail(ErrorKind::data, fmt::format("no pair is left of {}: {} empty, {} longer than {} tokens (--max-length, "
-                                      "--over-long cut)",
-                                      counts.read, counts.empty, counts.over_long, options.max_length));
+    fail(ErrorKind::data,
+         fmt::format("no pair is left of {}: {}", counts.read, list_of(counts.dropped, options.filter)));
 
-  PackSummary summary{.counts = counts, .manifest = shards.finish(), .bytes = 0};
-  for (const ShardEntry& shard : summary.manifest.shards)
-    summary.bytes += static_cast<int64_t>(std::filesystem::file_size(folder.working(shard.file)));
-  folder.commit(summary.manifest,
-                {.source_file = base_name(options.text.tsv.empty() ? options.text.source : options.text.tsv),
-                 .target_file = base_name(options.text.tsv.empty() ? options.text.target : options.text.tsv),
-                 .seed = options.seed,
-                 .shuffled = options.shuffle,
-                 .max_length = options.max_length,
-                 .over_long = options.over_long == OverLong::cut ? "cut" : "drop",
-                 .shard_pairs = options.shard_pairs});
+  PackSummary summary{.counts = counts, .manifest = shards.finish()};
+  const Manifest& manifest = summary.manifest;
+  const size_t first = before.shards.size();
+  summary.num_added_pairs = manifest.num_pairs - before.num_pairs;
+  summary.num_added_shards = std::ssize(manifest.shards) - std::ssize(before.shards);
+  for (size_t i = first; i < manifest.shards.size(); ++i)
+    summary.bytes += static_cast<int64_t>(std::filesystem::file_size(folder.working(manifest.shards[i].file)));
+  const Creation creation = creation_of(options, counts);
+  if (append)
+    folder.append(manifest, first, creation);
+  else
+    folder.commit(manifest, creation);
   return summary;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "data/packing/pack_folder.h"
 #include "data/packing/pair_encoder.h"
 #include "data/shards/manifest.h"
 
@@ -24,19 +25,20 @@ struct PackOptions {
   bool separate_vocabularies = false;
   std::string tokenizer;                           // an existing joint model
   std::string source_tokenizer, target_tokenizer;  // existing models, one for each side
-  int64_t max_length = 250;
-  OverLong over_long = OverLong::drop;
+  FilterOptions filter;
+  int64_t show_dropped = 0;  // pairs of each fault that the summary has
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;
   bool shuffle = true;
-  bool overwrite = false;
+  ExistingCorpus existing = ExistingCorpus::refuse;
   int threads = 1;
 };
 
 struct PackSummary {
   EncodeCounts counts;
   Manifest manifest;
-  int64_t bytes = 0;  // of the shards
+  int64_t num_added_pairs = 0, num_added_shards = 0;  // all of the manifest's unless a corpus was extended
+  int64_t bytes = 0;                                  // of these shards
 };
 
 // Called on the calling thread with the phase ("checking", "training the tokenizer", "encoding",

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,32 +55,51 @@ void count(const std::string& line, const std::vector<int32_t>& ids, const Token
   }
 }
 
-EncodedChunk encode(const Chunk& chunk, const EncodeOptions& options, const Tokenizer& source,
-                    const Tokenizer& target) {
-  EncodedChunk out;
-  const size_t limit = static_cast<size_t>(options.max_length);
-  for (size_t i = 0; i < chunk.pairs.size(); ++i) {
-    const TextPair& text = chunk.pairs[i];
-    PairIds pair{.source = source.encode(text.source), .target = target.encode(text.target)};
-    ++out.counts.read;
-    if (pair.source.empty() || pair.target.empty()) {
-      ++out.counts.empty;
-      continue;
+class ChunkEncoder {
+ public:
+  ChunkEncoder(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target)
+      : options_(options), filter_(options.filter), source_(source), target_(target) {}
+
+  EncodedChunk encode(const Chunk& chunk) const {
+    EncodedChunk out;
+    out.counts.dropped = Drops(options_.show_dropped);
+    for (size_t i = 0; i < chunk.pairs.size(); ++i) {
+      const int64_t number = chunk.first + static_cast<int64_t>(i);
+      PairIds pair;
+      ++out.counts.read;
+      if (const std::optional<Fault> fault = encode(chunk.pairs[i], number, pair))
+        out.counts.dropped.add(*fault, number, chunk.pairs[i]);
+      else
+        keep(chunk.pairs[i], number, std::move(pair), out);
     }
-    const bool over_long = pair.source.size() > limit || pair.target.size() > limit;
-    out.counts.over_long += over_long;
-    if (over_long && options.over_long == OverLong::drop) continue;
+    return out;
+  }
+
+ private:
+  std::optional<Fault> encode(const TextPair& text, int64_t number, PairIds& pair) const {
+    if (const std::optional<Fault> fault = filter_.of_text(text)) return fault;
+    if (!options_.duplicates.empty() && options_.duplicates[static_cast<size_t>(number)]) return Fault::duplicate;
+    pair = {.source = source_.encode(text.source), .target = target_.encode(text.target)};
+    return filter_.of_tokens(pair);
+  }
+
+  void keep(const TextPair& text, int64_t number, PairIds pair, EncodedChunk& out) const {
+    const size_t limit = static_cast<size_t>(options_.filter.max_length);
     ++out.counts.kept;
-    count(text.source, pair.source, source, out.counts.source);
-    count(text.target, pair.target, target, out.counts.target);
+    count(text.source, pair.source, source_, out.counts.source);
+    count(text.target, pair.target, target_, out.counts.target);
+    out.counts.cut += pair.source.size() > limit || pair.target.size() > limit;
     if (pair.source.size() > limit) pair.source.resize(limit);
     if (pair.target.size() > limit) pair.target.resize(limit);
-    out.pairs.emplace_back(chunk.first + static_cast<int64_t>(i), std::move(pair));
+    out.pairs.emplace_back(number, std::move(pair));
   }
-  return out;
-}
 
-void add(SideCounts& sum, const SideCounts& part) {
+  const EncodeOptions& options_;
+  PairFilter filter_;
+  const Tokenizer &source_, &target_;
+};
+
+void add_side(SideCounts& sum, const SideCounts& part) {
   sum.words += part.words;
   sum.tokens += part.tokens;
   sum.unknown += part.unknown;
@@ -88,27 +108,28 @@ void add(SideCounts& sum, const SideCounts& part) {
 
 }  // namespace
 
-EncodeCounts& EncodeCounts::operator+=(const EncodeCounts& other) {
-  read += other.read;
-  empty += other.empty;
-  over_long += other.over_long;
-  kept += other.kept;
-  add(source, other.source);
-  add(target, other.target);
-  return *this;
+void EncodeCounts::add(EncodeCounts&& later) {
+  read += later.read;
+  kept += later.kept;
+  cut += later.cut;
+  dropped.add(std::move(later.dropped));
+  add_side(source, later.source);
+  add_side(target, later.target);
 }
 
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done) {
   PairText text(options.text);
+  const ChunkEncoder encoder(options, source, target);
   EncodeCounts counts;
+  counts.dropped = Drops(options.show_dropped);
   std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
   const auto take_oldest = [&] {
-    const EncodedChunk chunk = in_flight.front().get();
+    EncodedChunk chunk = in_flight.front().get();
     in_flight.pop_front();
     for (const auto& [number, pair] : chunk.pairs) sink(number, pair);
-    counts += chunk.counts;
+    counts.add(std::move(chunk.counts));
     done(counts.read);
   };
   // One more task than threads keeps the cores busy while this thread reads and hands over.
@@ -117,9 +138,8 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
     Chunk chunk = read_chunk(text);
     if (chunk.pairs.empty()) break;
     if (in_flight.size() == most) take_oldest();
-    in_flight.push_back(std::async(std::launch::async, [&options, &source, &target, chunk = std::move(chunk)] {
-      return encode(chunk, options, source, target);
-    }));
+    in_flight.push_back(
+        std::async(std::launch::async, [&encoder, chunk = std::move(chunk)] { return encoder.encode(chunk); }));
   }
   while (!in_flight.empty()) take_oldest();
   return counts;

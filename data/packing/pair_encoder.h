@@ -5,19 +5,20 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "data/packing/pair_filter.h"
 #include "data/packing/pair_text.h"
 #include "data/shards/shard.h"
 #include "data/tokenizer.h"
 
 namespace weft {
 
-enum class OverLong : uint8_t { drop, cut };
-
 struct EncodeOptions {
   PairFiles text;
-  int64_t max_length = 250;  // tokens of a sentence
-  OverLong over_long = OverLong::drop;
+  FilterOptions filter;
+  std::vector<bool> duplicates;  // [pairs], or empty
+  int64_t show_dropped = 0;      // texts kept for each fault
   int threads = 1;
 };
 
@@ -27,9 +28,10 @@ struct SideCounts {  // of the pairs kept, before cutting
 };
 
 struct EncodeCounts {
-  int64_t read = 0, empty = 0, over_long = 0, kept = 0;  // pairs; over_long ones are kept if cut
+  int64_t read = 0, kept = 0, cut = 0;  // pairs; those that were cut are kept
+  Drops dropped;
   SideCounts source, target;
-  EncodeCounts& operator+=(const EncodeCounts& other);
+  void add(EncodeCounts&& later);  // those of pairs that follow
 };
 
 // Calls sink(line number from 0, pair) for every pair that is kept, on the calling thread, and done(lines so

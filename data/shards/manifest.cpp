@@ -106,6 +106,15 @@ void check_sum(const Fields& fields, const char* key, const std::vector<ShardEnt
   if (sum != static_cast<uint64_t>(fields.count(key))) fields.bad(key, "is not the sum over the shards");
 }
 
+OrderedJson json_of(const Creation& creation) {
+  OrderedJson json = {
+      {"source_file", creation.source_file}, {"target_file", creation.target_file}, {"seed", creation.seed},
+      {"shuffled", creation.shuffled},       {"max_length", creation.max_length},   {"over_long", creation.over_long},
+      {"shard_pairs", creation.shard_pairs}};
+  for (const auto& [reason, pairs] : creation.dropped) json["dropped"][reason] = pairs;
+  return json;
+}
+
 }  // namespace
 
 Manifest read_manifest(const std::string& folder) {
@@ -143,7 +152,9 @@ Manifest read_manifest(const std::string& folder) {
   return m;
 }
 
-void write_manifest(const std::string& folder, const Manifest& m, const Creation& creation) {
+namespace {
+
+void write(const std::string& folder, const Manifest& m, const OrderedJson& creation) {
   OrderedJson shards = OrderedJson::array();
   for (const ShardEntry& shard : m.shards)
     shards.push_back({{"file", shard.file},
@@ -166,18 +177,26 @@ void write_manifest(const std::string& folder, const Manifest& m, const Creation
                             {"longest_source", m.longest_source},
                             {"longest_target", m.longest_target},
                             {"shards", shards},
-                            {"creation",
-                             {{"source_file", creation.source_file},
-                              {"target_file", creation.target_file},
-                              {"seed", creation.seed},
-                              {"shuffled", creation.shuffled},
-                              {"max_length", creation.max_length},
-                              {"over_long", creation.over_long},
-                              {"shard_pairs", creation.shard_pairs}}}};
+                            {"creation", creation}};
   // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
   // end.
   const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
+}
+
+}  // namespace
+
+void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation) {
+  write(folder, manifest, json_of(creation));
+}
+
+void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added) {
+  const OrderedJson old = OrderedJson::parse(read_file((std::filesystem::path(folder) / kManifestFile).string()));
+  OrderedJson creation = old.value("creation", OrderedJson::object());
+  if (!creation.is_object()) creation = OrderedJson::object();  // of other software
+  if (!creation["appended"].is_array()) creation["appended"] = OrderedJson::array();
+  creation["appended"].push_back(json_of(added));
+  write(folder, manifest, creation);
 }
 
 }  // namespace weft

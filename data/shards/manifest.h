@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -24,6 +25,7 @@ struct Creation {  // how a corpus was made: for people, not read back
   int64_t max_length = 0;
   std::string over_long;
   int64_t shard_pairs = 0;
+  std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
 };
 
 struct Manifest {
@@ -41,5 +43,7 @@ inline constexpr const char* kManifestFile = "manifest.json";
 
 Manifest read_manifest(const std::string& folder);  // Error of kind data that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
+// Replaces a manifest and keeps how the corpus was made: `added` joins it.
+void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added);
 
 }  // namespace weft

@@ -10,10 +10,10 @@
 #include "launch/commands.h"
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
+#include "launch/reports/pack_summary.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/report/progress.h"
-#include "trainer/report/units.h"
 
 namespace weft {
 
@@ -34,8 +34,22 @@ held-out text uses it again:
 
 struct PackRequest {
   PackOptions pack;
-  bool no_shuffle = false, quiet = false;
+  bool no_shuffle = false, quiet = false, append = false, overwrite = false;
 };
+
+void add_filter_options(Options& options, FilterOptions& filter) {
+  options.add("max-length", filter.max_length, "longest sentence that is kept whole, in tokens");
+  options.add("over-long", filter.over_long, "longer sentences: drop the pair, or cut");
+  options.add("min-length", filter.min_length, "shortest sentence that is kept, in tokens");
+  options.add("max-ratio", filter.max_ratio,
+              "drop pairs whose longer side has more tokens than this for each of the shorter; 0 = any");
+  options.add("drop-identical", filter.drop_identical, "drop pairs whose sides are equal");
+  options.add("drop-duplicates", filter.drop_duplicates, "drop pairs that are the same as an earlier one");
+  options.add("source-script", filter.source_script,
+              "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
+  options.add("target-script", filter.target_script, "the same for the target");
+  options.add("max-foreign", filter.max_foreign, "share of letters of other scripts up to which a pair is kept");
+}
 
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
@@ -57,14 +71,16 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
               "lines sampled for training the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
               "share of the characters that get an entry; the rest are encoded as bytes");
-  options.add("max-length", p.max_length, "longest sentence that is kept whole, in tokens");
-  options.add("over-long", p.over_long, "longer sentences: drop the pair, or cut");
+  add_filter_options(options, p.filter);
+  options.add("show-dropped", p.show_dropped, "print the first N dropped pairs of each reason");
   options.add("shard-pairs", p.shard_pairs, "pairs in a shard; memory holds two or three times as many");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (for held-out sets); dropped pairs leave no gap");
   options.add("seed", p.seed, "seed of the shuffle and of the sample of lines");
   options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on it");
-  options.add("overwrite", p.overwrite, "replace the corpus in --output");
+  options.add("append", request.append,
+              "add shards to the corpus in --output, with its tokenizer; see docs/packing.md");
+  options.add("overwrite", request.overwrite, "replace the corpus in --output");
   options.add("quiet", request.quiet, "no progress, no summary");
   if (!options.parse(args)) {
     fmt::print("{}", kExamples);
@@ -72,10 +88,17 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   }
   options.require("output");
   if (options.given("columns") && p.text.tsv.empty()) fail(ErrorKind::usage, "--columns names those of --tsv: give it");
-  const bool ready = options.given("tokenizer") || options.given("source-tokenizer");
+  const bool ready = request.append || options.given("tokenizer") || options.given("source-tokenizer");
+  if (options.given("max-foreign") && p.filter.source_script.empty() && p.filter.target_script.empty())
+    fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage"})
     if (ready && options.given(key))
-      fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but a ready one is given", key));
+      fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but there is one already", key));
+  if (request.append && request.overwrite)
+    fail(ErrorKind::usage, "--append keeps the corpus in --output, and --overwrite replaces it: give one of them");
+  p.existing = request.append      ? ExistingCorpus::extend
+               : request.overwrite ? ExistingCorpus::replace
+                                   : ExistingCorpus::refuse;
   if (p.threads == 0) p.threads = num_threads();
   p.shuffle = !request.no_shuffle;
   return true;
@@ -96,42 +119,6 @@ class PhaseBars {  // a progress bar for each phase, one after the other
   std::optional<ProgressBar> bar_;
 };
 
-std::string share(int64_t part, int64_t whole) {
-  return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
-void print_summary(const PackSummary& summary, const PackOptions& options, double seconds) {
-  const auto row = [](const std::string& what, const std::string& source, const std::string& target = "") {
-    fmt::print("  {:<38} {:>14} {:>14}\n", what, source, target);
-  };
-  const EncodeCounts& c = summary.counts;
-  const Manifest& m = summary.manifest;
-  const auto each = [&](const char* what, auto value) { row(what, value(c.source), value(c.target)); };
-  row("pairs read", with_commas(c.read));
-  row("dropped, a side is empty", with_commas(c.empty));
-  row(fmt::format("{}, longer than {} tokens", options.over_long == OverLong::cut ? "cut" : "dropped",
-                  options.max_length),
-      with_commas(c.over_long));
-  row("pairs kept", with_commas(c.kept));
-  fmt::print("\n");
-  row("", "source", "target");
-  row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
-      with_commas(m.target_vocabulary));
-  row("tokens", with_commas(m.source_tokens), with_commas(m.target_tokens));
-  row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
-  each("tokens a word", [](const SideCounts& s) {
-    return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));
-  });
-  each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
-  each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
-  fmt::print("\n");
-  row("shards", with_commas(static_cast<int64_t>(m.shards.size())));
-  row("bytes", with_commas(summary.bytes));
-  row("seconds", fmt::format("{:.1f}", seconds));
-  row("pairs a second", with_commas(static_cast<int64_t>(static_cast<double>(c.read) / std::max(seconds, 1e-3))));
-  fmt::print("  packed into {}\n", options.output);
-}
-
 }  // namespace
 
 int run_pack(const CommandContext& context) {
@@ -145,7 +132,8 @@ int run_pack(const CommandContext& context) {
         pack(request.pack, [&](const char* phase, int64_t done, int64_t total) { bars.update(phase, done, total); });
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (!request.quiet) print_summary(summary, request.pack, seconds.count());
+  print_dropped(summary.counts.dropped, request.pack.filter);
+  if (!request.quiet) print_pack_summary(summary, request.pack, seconds.count());
   return 0;
 }
 

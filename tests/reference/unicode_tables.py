@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 """Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
-data/text/unicode_categories.h, the numbers, punctuation and symbols of its package regex.
+data/text/unicode_categories.h, the numbers, punctuation and symbols of its package regex, and with "scripts"
+data/text/unicode_scripts.h, its letters by script.
 
 sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two have different versions of Unicode.
 
 Usage: tests/reference/unicode_tables.py lower > data/text/unicode_tables.h
        pip install regex; tests/reference/unicode_tables.py categories > data/text/unicode_categories.h
+       tests/reference/unicode_tables.py scripts > data/text/unicode_scripts.h
 """
 import importlib.metadata
 import re
 import sys
+import textwrap
 import unicodedata
 
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+SCRIPTS = """Arabic Armenian Balinese Bengali Bopomofo Canadian_Aboriginal Cherokee Coptic Cyrillic Devanagari Ethiopic
+Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Javanese Kannada Katakana Khmer Lao Latin Malayalam
+Meetei_Mayek Mongolian Myanmar Nko Ol_Chiki Oriya Sinhala Sundanese Syriac Tamil Telugu Thaana Thai Tibetan Tifinagh
+Yi""".split()
 SIGMA = "\u03a3"
 
 
@@ -88,13 +95,16 @@ def print_lower():
           hexa_runs([c for c in CODE_POINTS if is_case_ignorable(c)]))
 
 
-def print_categories():
-    import regex
+def regex_head(file, what):
     package = importlib.metadata.metadata("regex")
     unicode_version = re.search(r"supports Unicode ([0-9.]+[0-9])", package.get_payload() or package["Description"]).group(1)
-    head("// data/text/unicode_categories.h: numbers, punctuation and symbols of Unicode " + unicode_version +
-         " as ranges.\n//\n// Made by tests/reference/unicode_tables.py from Python's package regex " +
-         package["Version"] + ".")
+    head(f"// data/text/{file}: {what} of Unicode {unicode_version} as ranges.\n//\n// Made by "
+         f"tests/reference/unicode_tables.py from Python's package regex {package['Version']}.")
+
+
+def print_categories():
+    import regex
+    regex_head("unicode_categories.h", "numbers, punctuation and symbols")
     print('#include "data/text/unicode_tables.h"\n\nnamespace weft::unicode_tables {')
     for name, letter, comment in [("kNumber", "N", "Category N"), ("kPunctuation", "P", "Category P"),
                                   ("kSymbol", "S", "Category S")]:
@@ -102,8 +112,30 @@ def print_categories():
         table("Range", name, comment + ".", hexa_runs([c for c in CODE_POINTS if category.match(chr(c))]))
 
 
+def print_scripts():
+    import regex
+    regex_head("unicode_scripts.h", "letters, by script,")
+    letter, shared = regex.compile(r"\p{L}"), regex.compile(r"[\p{Script=Common}\p{Script=Inherited}]")
+    scripts = [regex.compile(r"\p{Script=%s}" % name) for name in SCRIPTS]
+    ranges = []
+    for c in CODE_POINTS:
+        if not letter.match(chr(c)) or shared.match(chr(c)):
+            continue
+        script = next((i for i, pattern in enumerate(scripts) if pattern.match(chr(c))), len(SCRIPTS))
+        if ranges and ranges[-1][1] == c - 1 and ranges[-1][2] == script:
+            ranges[-1][1] = c
+        else:
+            ranges.append([c, c, script])
+    print("namespace weft::unicode_tables {\n\n// Scripts of today's languages; a letter of another one has the number after "
+          "the last of these.\ninline constexpr const char* kScriptNames[] = {")
+    print(textwrap.fill(", ".join(f'"{name}"' for name in SCRIPTS), 112, initial_indent="    ", subsequent_indent="    ") + "\n};")
+    print("\nstruct ScriptRange { char32_t first, last; int script; };")
+    table("ScriptRange", "kScripts", "Category L without the letters that scripts share (Common, Inherited).",
+          [(hexa(f), hexa(l), str(s)) for f, l, s in ranges])
+
+
 def main():
-    {"lower": print_lower, "categories": print_categories}[sys.argv[1]]()
+    {"lower": print_lower, "categories": print_categories, "scripts": print_scripts}[sys.argv[1]]()
     print("\n}  // namespace weft::unicode_tables")
 
 

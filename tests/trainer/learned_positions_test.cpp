@@ -82,7 +82,7 @@ TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
   pack({.text = {.source = folder / "en", .target = folder / "de"},
         .output = folder / "train",
         .tokenizer = number_words().folder() + "/tokenizer.model",
-        .max_length = 1000},
+        .filter = {.max_length = 1000}},
        [](const char*, int64_t, int64_t) {});
   RunConfig c = learned_run(10);
   c.data.train = folder / "train";

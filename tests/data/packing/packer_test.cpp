@@ -1,66 +1,25 @@
 // tests/data/packing/packer_test.cpp: text to a corpus and back, the same bytes on any number of threads,
 // bounded memory, and no files left after bad input.
-#include "data/packing/packer.h"
-
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <set>
 
-#include "data/corpus.h"
-#include "tests/data/pack_fixture.h"
 #include "tests/data/packed_text.h"
+#include "tests/data/packing/packer_fixture.h"
 
 namespace weft {
 namespace {
 
+using testing::Child;
 using testing::expect_error;
+using testing::in_child;
 using testing::joined;
 using testing::names_in;
+using testing::no_progress;
+using testing::PackerTest;
 using testing::sentences;
 using testing::TemporaryFolder;
-
-void no_progress(const char*, int64_t, int64_t) {}
-
-class PackerTest : public ::testing::Test {
- protected:
-  void write(const std::vector<std::string>& source, const std::vector<std::string>& target) {
-    write_file_atomically(folder_ / "source.txt", joined(source));
-    write_file_atomically(folder_ / "target.txt", joined(target));
-  }
-  PackOptions options(const std::string& output = "packed") const {
-    PackOptions o;
-    o.text.source = folder_ / "source.txt";
-    o.text.target = folder_ / "target.txt";
-    o.output = folder_ / output;
-    o.tokenizer = testing::small_tokenizer();
-    return o;
-  }
-  void expect_refused(const PackOptions& o, ErrorKind kind, const std::vector<std::string>& parts) {
-    const std::vector<std::string> before = names_in(folder_.path());
-    expect_error([&] { pack(o, no_progress); }, kind, parts);
-    EXPECT_EQ(names_in(folder_.path()), before) << "something half-written remains";
-  }
-  std::vector<std::string> texts_of(const std::string& output, bool target) {
-    Corpus corpus(folder_ / output);
-    const Manifest& m = corpus.manifest();
-    const Tokenizer tokenizer(corpus.folder() + "/" + (target ? m.target_tokenizer : m.source_tokenizer));
-    std::vector<PairIds> pairs;
-    corpus.read_pairs(0, corpus.num_pairs(), pairs);
-    std::vector<std::string> lines;
-    for (const PairIds& pair : pairs) lines.push_back(tokenizer.decode(target ? pair.target : pair.source));
-    return lines;
-  }
-  void expect_same_bytes(const std::string& a, const std::string& b) {
-    ASSERT_EQ(names_in(folder_ / a), names_in(folder_ / b));
-    for (const std::string& name : names_in(folder_ / a))
-      EXPECT_TRUE(read_file(folder_ / (a + "/" + name)) == read_file(folder_ / (b + "/" + name))) << name;
-  }
-  TemporaryFolder folder_;
-};
 
 TEST_F(PackerTest, KeepsTheOrderOfTheTextWithoutShuffle) {
   const auto source = sentences(3000, 5), target = sentences(3000, 6);
@@ -158,30 +117,6 @@ TEST_F(PackerTest, TrainsOneTokenizerForEachSideIfAsked) {
   EXPECT_EQ(texts_of("again", false), texts_of("packed", false));
 }
 
-TEST_F(PackerTest, CountsAndDropsEmptyAndOverLongPairs) {
-  write({"ka", "", "lo", std::string(100, 'k'), "mi"}, {"ka", "lo", "  ", "lo", std::string(100, 'm')});
-  PackOptions o = options();
-  o.max_length = 20;
-  o.shuffle = false;
-  const PackSummary summary = pack(o, no_progress);
-  EXPECT_EQ(summary.counts.read, 5);
-  EXPECT_EQ(summary.counts.empty, 2);
-  EXPECT_EQ(summary.counts.over_long, 2);
-  EXPECT_EQ(summary.counts.kept, 1);
-  EXPECT_EQ(texts_of("packed", false), std::vector<std::string>{"ka"});
-}
-
-TEST_F(PackerTest, CutsOverLongPairsIfAsked) {
-  write({std::string(100, 'k'), "mi"}, {"lo", "mi"});
-  PackOptions o = options();
-  o.max_length = 20;
-  o.over_long = OverLong::cut;
-  const PackSummary summary = pack(o, no_progress);
-  EXPECT_EQ(summary.counts.over_long, 1);
-  EXPECT_EQ(summary.counts.kept, 2);
-  EXPECT_EQ(summary.manifest.longest_source, 20);
-}
-
 TEST_F(PackerTest, CountsWordsAndBytes) {
   write({"ka lo 漢"}, {" ka  lo "});
   const EncodeCounts counts = pack(options(), no_progress).counts;
@@ -202,7 +137,7 @@ TEST_F(PackerTest, RefusesBadTextNamingFileAndLine) {
   write({}, {});
   expect_refused(options(), ErrorKind::data, {"are empty"});
   write({"", " "}, {"a", "b"});
-  expect_refused(options(), ErrorKind::data, {"no pair is left of 2: 2 empty"});
+  expect_refused(options(), ErrorKind::data, {"no pair is left of 2: 2 dropped (a side is empty)"});
   const std::string whole = testing::gzipped(joined(sentences(2000, 5)));
   write_file_atomically(folder_ / "source.txt", whole.substr(0, whole.size() / 2));
   expect_refused(options(), ErrorKind::data, {"source.txt", "cut off"});
@@ -242,68 +177,8 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   o.text.source = folder_ / "source.txt";
   expect_refused(o, ErrorKind::usage, {"--source and --target are given together"});
   o = options();
-  o.max_length = 0;
+  o.filter.max_length = 0;
   expect_refused(o, ErrorKind::usage, {"--max-length 0"});
-}
-
-TEST_F(PackerTest, DoesNotTouchACorpusUnlessAskedTo) {
-  write(sentences(300, 5), sentences(300, 6));
-  PackOptions o = options();
-  o.shard_pairs = 100;
-  pack(o, no_progress);
-  expect_refused(o, ErrorKind::usage, {"holds a packed corpus already", "--overwrite"});
-  write_file_atomically(folder_ / "packed/notes.txt", "mine");
-  o.overwrite = true;
-  o.shard_pairs = 200;
-  pack(o, no_progress);
-  EXPECT_EQ(names_in(folder_ / "packed"), (std::vector<std::string>{"manifest.json", "notes.txt", "shard-00000.h5",
-                                                                    "shard-00001.h5", "tokenizer.model"}));
-  EXPECT_EQ(texts_of("packed", false).size(), 300u);
-}
-
-TEST_F(PackerTest, AFailedOverwriteLeavesTheOldCorpus) {
-  write(sentences(300, 5), sentences(300, 6));
-  pack(options(), no_progress);
-  const std::vector<std::string> before = names_in(folder_ / "packed");
-  write({"a", "b"}, {"a"});
-  PackOptions o = options();
-  o.overwrite = true;
-  expect_refused(o, ErrorKind::data, {"2 lines"});
-  EXPECT_EQ(names_in(folder_ / "packed"), before);
-  EXPECT_EQ(texts_of("packed", false).size(), 300u);
-}
-
-TEST_F(PackerTest, RemovesWhatAKilledPackLeft) {
-  write({"ka"}, {"lo"});
-  std::filesystem::create_directories(folder_ / "packed/.packing");
-  write_file_atomically(folder_ / "packed/.packing/bucket-000", "left");
-  pack(options(), no_progress);
-  EXPECT_EQ(names_in(folder_ / "packed"),
-            (std::vector<std::string>{"manifest.json", "shard-00000.h5", "tokenizer.model"}));
-}
-
-struct Child {
-  int code = -1;
-  int64_t peak_mb = 0;  // resident memory
-};
-
-// Runs `action` in a separate process; its Error becomes the exit code.
-template <typename Action>
-Child in_child(Action action) {
-  const pid_t child = fork();
-  if (child == 0) {
-    int code = 0;
-    try {
-      action();
-    } catch (const Error& error) {
-      code = error.exit_code();
-    }
-    _exit(code);
-  }
-  int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .peak_mb = usage.ru_maxrss / 1024};
 }
 
 TEST_F(PackerTest, LeavesNothingWhenTheDiskIsFull) {

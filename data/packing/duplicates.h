@@ -1,0 +1,42 @@
+// data/packing/duplicates.h: which pairs of a text are the same as an earlier one, in bounded memory.
+//
+// A pair is known by 64 bits of the SHA-256 of its sides without white space at their ends: among 1e9 different pairs,
+// two are mistaken for the same with a probability of 3 %. The hashes go to temporary files by their first byte, each
+// of which is then sorted by itself. Memory: a bit a pair, and a 256th of the hashes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/packing/pair_text.h"
+
+namespace weft {
+
+class DuplicateFinder {
+ public:
+  explicit DuplicateFinder(const std::string& folder);  // which exists; its files are removed by finish()
+
+  void add(const TextPair& pair);  // in the order of the text
+  std::vector<bool> finish();      // [pairs] whether an earlier pair is the same
+
+ private:
+  struct Record {
+    uint64_t hash;
+    int64_t number;
+  };
+  struct Bucket {
+    std::string path;
+    FileDescriptor file;
+    std::vector<Record> buffer;  // not written yet
+  };
+  static void flush(Bucket& bucket);
+
+  int64_t num_pairs_ = 0;
+  std::string text_;
+  std::array<Bucket, 256> buckets_;
+};
+
+}  // namespace weft

@@ -1,0 +1,122 @@
+// data/packing/pair_filter.cpp: the faults of a pair, each in one line.
+#include "data/packing/pair_filter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/text/unicode.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+bool is_blank(std::string_view text) {
+  const bool begins_with_a_sign = !text.empty() && text[0] > ' ';  // of ASCII: no need to look further
+  return !begins_with_a_sign && trim(text).empty();
+}
+
+}  // namespace
+
+void check_filter_options(const FilterOptions& o) {
+  if (o.max_length < 1) fail(ErrorKind::usage, fmt::format("--max-length {}: give at least 1", o.max_length));
+  if (o.min_length < 1 || o.min_length > o.max_length)
+    fail(ErrorKind::usage, fmt::format("--min-length {}: give 1 to --max-length, {}", o.min_length, o.max_length));
+  if (o.max_ratio != 0 && !(o.max_ratio >= 1))
+    fail(ErrorKind::usage, fmt::format("--max-ratio {}: give at least 1, or 0 for any", o.max_ratio));
+  if (!(o.max_foreign >= 0 && o.max_foreign < 1))
+    fail(ErrorKind::usage, fmt::format("--max-foreign {}: give a share from 0 to below 1", o.max_foreign));
+  PairFilter knows_its_scripts(o);
+}
+
+bool is_active(Fault fault, const FilterOptions& o) {
+  switch (fault) {
+    case Fault::identical:
+      return o.drop_identical;
+    case Fault::source_script:
+      return !o.source_script.empty();
+    case Fault::target_script:
+      return !o.target_script.empty();
+    case Fault::duplicate:
+      return o.drop_duplicates;
+    case Fault::too_short:
+      return o.min_length > 1;
+    case Fault::ratio:
+      return o.max_ratio > 0;
+    case Fault::empty:
+    case Fault::too_long:
+      break;
+  }
+  return true;
+}
+
+std::string description(Fault fault, const FilterOptions& o) {
+  switch (fault) {
+    case Fault::empty:
+      return "a side is empty";
+    case Fault::identical:
+      return "both sides are equal";
+    case Fault::source_script:
+      return "source not in " + o.source_script;
+    case Fault::target_script:
+      return "target not in " + o.target_script;
+    case Fault::duplicate:
+      return "the same as an earlier one";
+    case Fault::too_short:
+      return fmt::format("shorter than {} tokens", o.min_length);
+    case Fault::too_long:
+      return fmt::format("longer than {} tokens", o.max_length);
+    case Fault::ratio:
+      return fmt::format("ratio of lengths above {}", o.max_ratio);
+  }
+  return "";
+}
+
+PairFilter::PairFilter(const FilterOptions& options) : options_(options) {
+  if (!options.source_script.empty()) source_.emplace(options.source_script, "--source-script");
+  if (!options.target_script.empty()) target_.emplace(options.target_script, "--target-script");
+}
+
+std::optional<Fault> PairFilter::of_text(const TextPair& pair) const {
+  if (is_blank(pair.source) || is_blank(pair.target)) return Fault::empty;
+  if (options_.drop_identical && trim(pair.source) == trim(pair.target)) return Fault::identical;
+  if (source_ && source_->foreign_share(pair.source) > options_.max_foreign) return Fault::source_script;
+  if (target_ && target_->foreign_share(pair.target) > options_.max_foreign) return Fault::target_script;
+  return std::nullopt;
+}
+
+std::optional<Fault> PairFilter::of_tokens(const PairIds& pair) const {
+  const int64_t shorter = std::ssize(pair.source.size() < pair.target.size() ? pair.source : pair.target);
+  const int64_t longer = std::ssize(pair.source.size() < pair.target.size() ? pair.target : pair.source);
+  if (shorter == 0) return Fault::empty;
+  if (shorter < options_.min_length) return Fault::too_short;
+  if (longer > options_.max_length && options_.over_long == OverLong::drop) return Fault::too_long;
+  if (options_.max_ratio > 0 && static_cast<double>(longer) > options_.max_ratio * static_cast<double>(shorter))
+    return Fault::ratio;
+  return std::nullopt;
+}
+
+std::string list_of(const Drops& drops, const FilterOptions& options) {
+  std::string list;
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (drops.count(fault) == 0) continue;
+    list += fmt::format("{}{} dropped ({})", list.empty() ? "" : ", ", drops.count(fault), description(fault, options));
+  }
+  return list;
+}
+
+void Drops::add(Fault fault, int64_t number, const TextPair& pair) {
+  Kind& kind = kinds_[static_cast<size_t>(fault)];
+  ++kind.count;
+  if (std::ssize(kind.first) < num_kept_texts_) kind.first.push_back({number, pair});
+}
+
+void Drops::add(Drops&& later) {
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    kinds_[i].count += later.kinds_[i].count;
+    for (DroppedPair& pair : later.kinds_[i].first)
+      if (std::ssize(kinds_[i].first) < num_kept_texts_) kinds_[i].first.push_back(std::move(pair));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,72 @@
+// data/packing/pair_filter.h: why a pair is not packed, and a record of those that were not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/packing/pair_text.h"
+#include "data/shards/shard.h"
+#include "data/text/scripts.h"
+
+namespace weft {
+
+enum class OverLong : uint8_t { drop, cut };
+
+// A pair is counted under the first that applies, in this order.
+enum class Fault : uint8_t { empty, identical, source_script, target_script, duplicate, too_short, too_long, ratio };
+inline constexpr size_t kNumFaults = 8;
+
+struct FilterOptions {
+  bool drop_identical = false, drop_duplicates = false;
+  int64_t min_length = 1, max_length = 250;  // tokens of a side
+  OverLong over_long = OverLong::drop;
+  double max_ratio = 0;                      // tokens of the longer side for one of the shorter; 0: any
+  std::string source_script, target_script;  // as ScriptSet takes them; "": any
+  double max_foreign = 0.5;                  // share of letters of other scripts
+};
+
+void check_filter_options(const FilterOptions& options);  // usage Errors
+bool is_active(Fault fault, const FilterOptions& options);
+std::string description(Fault fault, const FilterOptions& options);  // "a side is empty", "longer than 250 tokens"
+
+class PairFilter {  // duplicates are found in the text as a whole: data/packing/duplicates.h
+ public:
+  explicit PairFilter(const FilterOptions& options);
+  std::optional<Fault> of_text(const TextPair& pair) const;
+  std::optional<Fault> of_tokens(const PairIds& pair) const;
+
+ private:
+  FilterOptions options_;
+  std::optional<ScriptSet> source_, target_;
+};
+
+struct DroppedPair {
+  int64_t number = 0;  // from 0
+  TextPair text;
+};
+
+class Drops {  // how many pairs for each fault, and the first few of them
+ public:
+  explicit Drops(int64_t num_kept_texts = 0) : num_kept_texts_(num_kept_texts) {}
+  void add(Fault fault, int64_t number, const TextPair& pair);
+  void add(Drops&& later);  // those of pairs that follow
+  int64_t count(Fault fault) const { return of(fault).count; }
+  const std::vector<DroppedPair>& first(Fault fault) const { return of(fault).first; }
+
+ private:
+  struct Kind {
+    int64_t count = 0;
+    std::vector<DroppedPair> first;
+  };
+  const Kind& of(Fault fault) const { return kinds_[static_cast<size_t>(fault)]; }
+  int64_t num_kept_texts_;
+  std::array<Kind, kNumFaults> kinds_;
+};
+
+// "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)"
+std::string list_of(const Drops& drops, const FilterOptions& options);
+
+}  // namespace weft

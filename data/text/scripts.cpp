@@ -1,0 +1,64 @@
+// data/text/scripts.cpp: names of scripts, and a look-up of each letter.
+#include "data/text/scripts.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "data/text/unicode.h"
+#include "data/text/unicode_scripts.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+using unicode_tables::kScriptNames;
+using unicode_tables::kScripts;
+using unicode_tables::ScriptRange;
+
+std::string known_scripts() {
+  std::string names;
+  for (const char* name : kScriptNames) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+// The range that holds the letter, or null for what is no letter of one script. `last` is the one found before:
+// neighbouring letters are mostly in the same range.
+const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
+  if (last && c >= last->first && c <= last->last) return last;
+  const auto after = std::upper_bound(std::begin(kScripts), std::end(kScripts), c,
+                                      [](char32_t value, const ScriptRange& range) { return value < range.first; });
+  if (after == std::begin(kScripts) || c > std::prev(after)->last) return nullptr;
+  return std::prev(after);
+}
+
+}  // namespace
+
+ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(std::size(kScriptNames) + 1) {
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t end = std::min(names.find('+', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    const auto found = std::find(std::begin(kScriptNames), std::end(kScriptNames), name);
+    if (found == std::end(kScriptNames))
+      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no script that is known here; these are: {}", option, names,
+                                         name, known_scripts()));
+    included_[static_cast<size_t>(found - std::begin(kScriptNames))] = true;
+    begin = end + 1;
+  }
+}
+
+double ScriptSet::foreign_share(std::string_view text) const {
+  int64_t letters = 0, foreign = 0;
+  const ScriptRange* range = nullptr;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    i += static_cast<size_t>(c.num_bytes);
+    const ScriptRange* found = script_range(c.value, range);
+    if (!found) continue;
+    range = found;
+    ++letters;
+    foreign += !included_[static_cast<size_t>(found->script)];
+  }
+  return letters == 0 ? 0.0 : static_cast<double>(foreign) / static_cast<double>(letters);
+}
+
+}  // namespace weft

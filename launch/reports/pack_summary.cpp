@@ -1,0 +1,83 @@
+// launch/reports/pack_summary.cpp: a table of counts, and texts.
+#include "launch/reports/pack_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/text/unicode.h"
+#include "trainer/report/units.h"
+
+namespace weft {
+namespace {
+
+// For a terminal: without control characters.
+std::string shown_line(std::string_view text) {
+  std::string line;
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    append_utf8(line, is_control_or_line_break(c.value) ? U' ' : c.value);
+    i += static_cast<size_t>(c.num_bytes);
+  }
+  return line;
+}
+
+std::string share(int64_t part, int64_t whole) {
+  return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+void print_pack_summary(const PackSummary& summary, const PackOptions& options, double seconds) {
+  const auto row = [](const std::string& what, const std::string& source, const std::string& target = "") {
+    fmt::print("  {:<38} {:>14} {:>14}\n", what, source, target);
+  };
+  const EncodeCounts& c = summary.counts;
+  const Manifest& m = summary.manifest;
+  const auto each = [&](const char* what, auto value) { row(what, value(c.source), value(c.target)); };
+  row("pairs read", with_commas(c.read));
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (fault == Fault::too_long && options.filter.over_long == OverLong::cut)
+      row("cut, " + description(fault, options.filter), with_commas(c.cut));
+    else if (is_active(fault, options.filter))
+      row("dropped, " + description(fault, options.filter), with_commas(c.dropped.count(fault)));
+  }
+  row("pairs kept", with_commas(c.kept));
+  fmt::print("\n");
+  row("", "source", "target");
+  row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
+      with_commas(m.target_vocabulary));
+  row("tokens", with_commas(m.source_tokens), with_commas(m.target_tokens));
+  row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
+  each("tokens a word", [](const SideCounts& s) {
+    return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));
+  });
+  each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
+  each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
+  fmt::print("\n");
+  const bool extended = summary.num_added_shards < std::ssize(m.shards);
+  row(extended ? "shards added" : "shards", with_commas(summary.num_added_shards));
+  row("bytes", with_commas(summary.bytes));
+  row("seconds", fmt::format("{:.1f}", seconds));
+  row("pairs a second", with_commas(static_cast<int64_t>(static_cast<double>(c.read) / std::max(seconds, 1e-3))));
+  if (extended)
+    fmt::print("  added to {}, which now has {} pairs in {} shards\n", options.output, with_commas(m.num_pairs),
+               with_commas(std::ssize(m.shards)));
+  else
+    fmt::print("  packed into {}\n", options.output);
+}
+
+void print_dropped(const Drops& dropped, const FilterOptions& options) {
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (dropped.first(fault).empty()) continue;
+    fmt::print("dropped, {}:\n", description(fault, options));
+    for (const DroppedPair& pair : dropped.first(fault))
+      fmt::print("  line {}\n    source  {}\n    target  {}\n", pair.number + 1, shown_line(pair.text.source),
+                 shown_line(pair.text.target));
+    fmt::print("\n");
+  }
+}
+
+}  // namespace weft
