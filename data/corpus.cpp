@@ -65,7 +65,8 @@ struct Corpus::Impl {
                          {.source_vocabulary = manifest.source_vocabulary,
                           .target_vocabulary = manifest.target_vocabulary,
                           .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
-                          .target_tokenizer_sha256 = manifest.target_tokenizer_sha256},
+                          .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
+                          .columns = manifest.columns},
                          verified[shard]);
     });
   }
@@ -130,7 +131,10 @@ void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out)
   impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
     for (int64_t pair = begin; pair < begin + part; ++pair) {
       const PairRun& page = impl_->page(shard, pair / kPage);
+      const auto number = static_cast<size_t>(pair % kPage);
       out.push_back({.source = sentence(page.source, pair % kPage), .target = sentence(page.target, pair % kPage)});
+      if (!page.weights.empty()) out.back().weight = page.weights[number];
+      if (!page.scores.empty()) out.back().score = page.scores[number];
     }
   });
 }

@@ -1,5 +1,6 @@
-// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), two lengths (4 each)
-// and the ids (id_bytes each); integers are little-endian, like the machine's.
+// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), weight and score
+// (4 each) if pairs have any, two lengths (4 each) and the ids (id_bytes each); integers are little-endian, like the
+// machine's.
 #include "data/packing/disk_shuffle.h"
 
 #include <fcntl.h>
@@ -66,22 +67,29 @@ void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
 struct Record {  // location of a pair in its bucket
   uint64_t key;
   int64_t number;
-  const char* lengths;
+  const char* rest;  // from the weight or, without one, the lengths
   bool operator<(const Record& other) const { return std::tie(key, number) < std::tie(other.key, other.number); }
 };
 
-std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_t id_bytes) {
+constexpr size_t kNumbers = 2 * sizeof(float);  // weight and score
+
+std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_t id_bytes, bool with_numbers) {
   std::vector<Record> records;
   for (const char *next = bytes.data(), *end = next + bytes.size(); next < end;) {
     const int64_t number = take<int64_t>(next);
-    records.push_back({.key = DiskShuffle::key(seed, number), .number = number, .lengths = next});
+    records.push_back({.key = DiskShuffle::key(seed, number), .number = number, .rest = next});
+    if (with_numbers) next += kNumbers;
     const size_t source = take<uint32_t>(next), target = take<uint32_t>(next);
     next += (source + target) * id_bytes;
   }
   return records;
 }
 
-void read_pair(const char* next, size_t id_bytes, PairIds& pair) {
+void read_pair(const char* next, size_t id_bytes, bool with_numbers, PairIds& pair) {
+  if (with_numbers) {
+    pair.weight = take<float>(next);
+    pair.score = take<float>(next);
+  }
   pair.source.resize(take<uint32_t>(next));
   pair.target.resize(take<uint32_t>(next));
   for (std::vector<int32_t>* side : {&pair.source, &pair.target}) take_ids(next, *side, id_bytes);
@@ -95,12 +103,13 @@ uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
 }
 
 DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
-                         int64_t max_buckets)
+                         bool with_numbers, int64_t max_buckets)
     : folder_(std::move(folder)),
       seed_(seed),
       bucket_pairs_(bucket_pairs),
       max_buckets_(max_buckets),
-      id_bytes_(id_bytes) {
+      id_bytes_(id_bytes),
+      with_numbers_(with_numbers) {
   const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, max_buckets);
   for (int64_t i = 0; i < num_buckets; ++i) {
     Bucket bucket{.path = (std::filesystem::path(folder_) / fmt::format("bucket-{:03d}", i)).string(),
@@ -123,6 +132,10 @@ void DiskShuffle::add(int64_t number, const PairIds& pair) {
   Bucket& bucket = buckets_[bucket_of(key(seed_, number))];
   ++bucket.num_pairs;
   append(bucket.buffer, number);
+  if (with_numbers_) {
+    append(bucket.buffer, pair.weight);
+    append(bucket.buffer, pair.score);
+  }
   append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
   append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
   for (const std::vector<int32_t>* side : {&pair.source, &pair.target})
@@ -151,11 +164,11 @@ void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void
   const size_t id_bytes = static_cast<size_t>(id_bytes_);
   const std::string bytes = read_file(bucket.path);
   std::filesystem::remove(bucket.path);
-  std::vector<Record> records = index_records(bytes, seed_, id_bytes);
+  std::vector<Record> records = index_records(bytes, seed_, id_bytes, with_numbers_);
   std::sort(records.begin(), records.end());
   PairIds pair;
   for (const Record& record : records) {
-    read_pair(record.lengths, id_bytes, pair);
+    read_pair(record.rest, id_bytes, with_numbers_, pair);
     sink(pair);
   }
 }
@@ -163,23 +176,25 @@ void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void
 void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
   const std::string folder = bucket.path + ".divided";
   std::filesystem::create_directory(folder);
-  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, id_bytes_, max_buckets_);
+  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, id_bytes_, with_numbers_, max_buckets_);
   next.upper_levels_ = upper_levels_;
   next.upper_levels_.push_back(buckets_.size());
   std::ifstream file(bucket.path, std::ios::binary);
   std::string record;
+  const size_t lengths = sizeof(int64_t) + (with_numbers_ ? kNumbers : 0);  // where they are in a record
   for (int64_t i = 0; i < bucket.num_pairs; ++i) {
-    record.resize(sizeof(int64_t) + 2 * sizeof(uint32_t));
+    record.resize(lengths + 2 * sizeof(uint32_t));
     file.read(record.data(), static_cast<std::streamsize>(record.size()));
-    const char* head = record.data();
+    const char *head = record.data(), *sides = record.data() + lengths;
     const int64_t number = take<int64_t>(head);
-    const size_t source = take<uint32_t>(head), target = take<uint32_t>(head), lengths = record.size() - 8;
+    const size_t source = take<uint32_t>(sides), target = take<uint32_t>(sides);
     const size_t ids = (source + target) * static_cast<size_t>(id_bytes_);
-    record.resize(record.size() + ids);
-    file.read(record.data() + lengths + 8, static_cast<std::streamsize>(ids));
+    const size_t before = record.size();
+    record.resize(before + ids);
+    file.read(record.data() + before, static_cast<std::streamsize>(ids));
     if (!file) fail(ErrorKind::io, fmt::format("cannot read {} back", bucket.path));
     PairIds pair;
-    read_pair(record.data() + lengths, static_cast<size_t>(id_bytes_), pair);
+    read_pair(record.data() + sizeof(int64_t), static_cast<size_t>(id_bytes_), with_numbers_, pair);
     next.add(number, pair);
   }
   std::filesystem::remove(bucket.path);

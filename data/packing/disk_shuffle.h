@@ -19,10 +19,10 @@ namespace weft {
 class DiskShuffle {
  public:
   // Files are written to `folder`, which exists. At most `expected_pairs` are added, and about `bucket_pairs`
-  // are sorted in memory at once. Ids take `id_bytes` bytes each. At most `max_buckets` files per level are
-  // open at once.
+  // are sorted in memory at once. Ids take `id_bytes` bytes each; `with_numbers`: pairs keep weight and score. At most
+  // `max_buckets` files per level are open at once.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
-              int64_t max_buckets = 512);
+              bool with_numbers = false, int64_t max_buckets = 512);
 
   void add(int64_t number, const PairIds& pair);  // `number` must be unique
   // Passes all pairs in shuffled order to `sink`; removes the temporary files as it goes.
@@ -46,6 +46,7 @@ class DiskShuffle {
   uint64_t seed_;
   int64_t bucket_pairs_, max_buckets_;
   int id_bytes_;
+  bool with_numbers_;
   std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above
   std::vector<Bucket> buckets_;
 };

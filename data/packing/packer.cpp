@@ -126,7 +126,8 @@ class ShardSequence {
     return ShardBuilder({.source_vocabulary = manifest_.source_vocabulary,
                          .target_vocabulary = manifest_.target_vocabulary,
                          .source_tokenizer_sha256 = manifest_.source_tokenizer_sha256,
-                         .target_tokenizer_sha256 = manifest_.target_tokenizer_sha256});
+                         .target_tokenizer_sha256 = manifest_.target_tokenizer_sha256,
+                         .columns = manifest_.columns});
   }
 
   void write() {
@@ -176,7 +177,8 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
         encoded);
 
   const int64_t larger = std::max(tokenizers.source().size(), tokenizers.target().size());
-  DiskShuffle shuffle(folder.working(), options.seed, num_lines, options.shard_pairs, narrow_bytes(larger));
+  DiskShuffle shuffle(folder.working(), options.seed, num_lines, options.shard_pairs, narrow_bytes(larger),
+                      columns_of(options.text).any());
   const EncodeCounts counts = encode_pairs(
       encode, tokenizers.source(), tokenizers.target(),
       [&](int64_t number, const PairIds& pair) { shuffle.add(number, pair); }, encoded);
@@ -232,6 +234,11 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   PackFolder folder(given.output, given.existing);
   const bool append = given.existing == ExistingCorpus::extend;
   const Manifest before = append ? read_manifest(given.output) : Manifest();
+  if (append && columns_of(given.text) != before.columns)
+    fail(ErrorKind::usage,
+         fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give the "
+                     "same (--columns, --weights, --scores)",
+                     given.output, names_of(before.columns), names_of(columns_of(given.text))));
   const PackOptions options = append ? with_tokenizers_of(before, given) : given;
 
   const bool train = Tokenizers::needs_training(options);
@@ -259,7 +266,9 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   if (train) progress("training the tokenizer", num_sampled, num_sampled);
   source_lines = target_lines = LineSampler(0, 0);  // frees their memory
 
-  ShardSequence shards(folder, append ? before : tokenizers.manifest(), options.shard_pairs);
+  Manifest start = append ? before : tokenizers.manifest();
+  start.columns = columns_of(options.text);
+  ShardSequence shards(folder, start, options.shard_pairs);
   const EncodeCounts counts =
       encode_to_shards(options, folder, tokenizers, num_lines, std::move(duplicates), shards, progress);
   if (counts.kept == 0)

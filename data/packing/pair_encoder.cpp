@@ -79,7 +79,10 @@ class ChunkEncoder {
   std::optional<Fault> encode(const TextPair& text, int64_t number, PairIds& pair) const {
     if (const std::optional<Fault> fault = filter_.of_text(text)) return fault;
     if (!options_.duplicates.empty() && options_.duplicates[static_cast<size_t>(number)]) return Fault::duplicate;
-    pair = {.source = source_.encode(text.source), .target = target_.encode(text.target)};
+    pair = {.source = source_.encode(text.source),
+            .target = target_.encode(text.target),
+            .weight = text.weight,
+            .score = text.score};
     return filter_.of_tokens(pair);
   }
 

@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <charconv>
+#include <cmath>
+#include <limits>
 
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 3> kColumnNames = {"source", "target", "-"};  // in the order of Column
+constexpr std::array<std::string_view, 5> kColumnNames = {"source", "target", "weight", "score",
+                                                          "-"};  // in the order of Column
 
 template <typename Visit>
 void for_each_part(std::string_view text, char separator, Visit visit) {
@@ -22,16 +26,29 @@ void for_each_part(std::string_view text, char separator, Visit visit) {
   }
 }
 
+float number_of(std::string_view text, float least, const char* what, const TextReader& reader) {
+  text = trim(text);
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || !std::isfinite(value) || value < least)
+    fail(ErrorKind::data, fmt::format("{}, line {}: {} '{}' is not a {}number", reader.path(), reader.num_lines(), what,
+                                      printable(std::string(text.substr(0, 40))), least == 0 ? "non-negative " : ""));
+  return value;
+}
+
 }  // namespace
 
-std::vector<PairText::Column> PairText::columns_of(const std::string& names) {
+std::vector<PairText::Column> PairText::parse_columns(const std::string& names) {
   std::vector<Column> columns;
   for_each_part(names, ',', [&](std::string_view name) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is no column; name source and target in the file's order, "
-                                         "and - for each other column before them",
-                                         names, name));
+      fail(ErrorKind::usage,
+           fmt::format(
+               "--columns {}: '{}' is no column; name source and target, and weight and score if there are any, in the "
+               "file's order, and - for each other column before them",
+               names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is there twice", names, name));
@@ -44,13 +61,36 @@ std::vector<PairText::Column> PairText::columns_of(const std::string& names) {
   return columns;
 }
 
+std::vector<std::pair<const std::string*, std::vector<PairText::Column>>> PairText::inputs_of(const PairFiles& files) {
+  std::vector<std::pair<const std::string*, std::vector<Column>>> inputs;
+  if (files.tsv.empty())
+    inputs = {{&files.source, {Column::source}}, {&files.target, {Column::target}}};
+  else
+    inputs = {{&files.tsv, parse_columns(files.columns)}};
+  const std::vector<Column> columns = inputs[0].second;
+  const auto add = [&](const std::string& file, Column column, const char* option) {
+    if (file.empty()) return;
+    if (std::find(columns.begin(), columns.end(), column) != columns.end())
+      fail(ErrorKind::usage, fmt::format("{}: --columns names a column of the same: leave one out", option));
+    inputs.push_back({&file, {column}});
+  };
+  add(files.weights, Column::weight, "--weights");
+  add(files.scores, Column::score, "--scores");
+  return inputs;
+}
+
+PairColumns columns_of(const PairFiles& files) {
+  PairColumns found;
+  for (const auto& [file, columns] : PairText::inputs_of(files))
+    for (const PairText::Column column : columns) {
+      found.weight |= column == PairText::Column::weight;
+      found.score |= column == PairText::Column::score;
+    }
+  return found;
+}
+
 PairText::PairText(const PairFiles& files) : column_names_(files.columns) {
-  if (!files.tsv.empty()) {
-    inputs_.push_back({.text = TextReader(files.tsv), .columns = columns_of(files.columns)});
-  } else {
-    inputs_.push_back({.text = TextReader(files.source), .columns = {Column::source}});
-    inputs_.push_back({.text = TextReader(files.target), .columns = {Column::target}});
-  }
+  for (auto& [file, columns] : inputs_of(files)) inputs_.push_back({.text = TextReader(*file), .columns = columns});
 }
 
 bool PairText::next(TextPair& pair) {
@@ -61,19 +101,29 @@ bool PairText::next(TextPair& pair) {
 }
 
 bool PairText::read(Input& input, TextPair& pair) {
-  if (input.columns.size() == 1) return input.text.next(input.columns[0] == Column::source ? pair.source : pair.target);
+  const bool whole_lines = input.columns.size() == 1;
+  if (whole_lines && input.columns[0] == Column::source) return input.text.next(pair.source);
+  if (whole_lines && input.columns[0] == Column::target) return input.text.next(pair.target);
   if (!input.text.next(line_)) return false;
-  split(input, pair);
+  if (whole_lines)
+    take(input.columns[0], line_, input.text, pair);
+  else
+    split(input, pair);
   return true;
+}
+
+void PairText::take(Column column, std::string_view value, const TextReader& text, TextPair& pair) {
+  if (column == Column::source) pair.source = value;
+  if (column == Column::target) pair.target = value;
+  if (column == Column::weight) pair.weight = number_of(value, 0, "weight", text);
+  if (column == Column::score) pair.score = number_of(value, std::numeric_limits<float>::lowest(), "score", text);
 }
 
 void PairText::split(const Input& input, TextPair& pair) const {
   size_t column = 0;
   for_each_part(line_, '\t', [&](std::string_view value) {
     if (column == input.columns.size()) return;
-    const Column kind = input.columns[column++];
-    if (kind == Column::source) pair.source = value;
-    if (kind == Column::target) pair.target = value;
+    take(input.columns[column++], value, input.text, pair);
   });
   if (column < input.columns.size())
     fail(ErrorKind::data,

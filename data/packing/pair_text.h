@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "data/shards/manifest.h"
 #include "data/text/text_reader.h"
 
 namespace weft {
@@ -13,19 +16,23 @@ struct PairFiles {
   std::string source, target;             // line i of one translates line i of the other; or
   std::string tsv;                        // tab-separated values, the pair's columns in each line
   std::string columns = "source,target";  // names of the tsv's columns in their order; others are "-"
+  std::string weights, scores;            // files with a number for each pair, unless the tsv has them
 };
 
 struct TextPair {
   std::string source, target;
+  float weight = 1, score = 0;
 };
+
+PairColumns columns_of(const PairFiles& files);  // the numbers that its pairs have; throws the Errors of PairText
 
 class PairText {
  public:
-  // A usage Error for columns that are unknown, twice or missing; TextReader's Errors for files.
+  // A usage Error for columns that are unknown, given twice or missing; TextReader's Errors for files.
   explicit PairText(const PairFiles& files);
 
-  // False at the end. A data Error for a line with too few columns, which it names, and for files of different length,
-  // with both numbers.
+  // False at the end. A data Error for a line with too few columns or what is no number, which it names, and for files
+  // of different length, with both numbers.
   bool next(TextPair& pair);
 
   int64_t num_pairs() const;  // read so far
@@ -34,14 +41,17 @@ class PairText {
   std::string name() const;  // of its files, for messages
 
  private:
-  enum class Column : uint8_t { source, target, none };
+  enum class Column : uint8_t { source, target, weight, score, none };
   struct Input {
     TextReader text;
     std::vector<Column> columns;  // of a line; one: the whole line, with its tabs
   };
-  static std::vector<Column> columns_of(const std::string& names);
+  friend PairColumns columns_of(const PairFiles& files);
+  static std::vector<Column> parse_columns(const std::string& names);
+  static std::vector<std::pair<const std::string*, std::vector<Column>>> inputs_of(const PairFiles& files);
   bool read(Input& input, TextPair& pair);
   void split(const Input& input, TextPair& pair) const;
+  static void take(Column column, std::string_view value, const TextReader& text, TextPair& pair);
   [[noreturn]] void fail_uneven();
 
   std::string column_names_, line_;

@@ -25,9 +25,11 @@ constexpr size_t kChunkCache = 128 << 10;  // bytes per dataset: one chunk; Corp
   fail(ErrorKind::data, fmt::format("{}: {} (docs/shard-format.md)", name, why));
 }
 
-void check_type(const Hdf5Handle& dataset, const std::string& name) {
+void check_type(const Hdf5Handle& dataset, Hdf5File::Numbers numbers, const std::string& name) {
   const Hdf5Handle type = check_hdf5(H5Dget_type(dataset), H5Tclose, name, "read its type");
-  if (H5Tget_class(type) != H5T_INTEGER) refuse(name, "is not made of integers");
+  const bool integers = numbers == Hdf5File::Numbers::integers;
+  if (H5Tget_class(type) != (integers ? H5T_INTEGER : H5T_FLOAT))
+    refuse(name, integers ? "is not made of integers" : "is not made of real numbers");
 }
 
 void check_storage(const Hdf5Handle& dataset, const std::string& name) {
@@ -111,12 +113,12 @@ std::string Hdf5File::text_attribute(const char* attribute) const {
   return value.substr(0, value.find('\0'));
 }
 
-Hdf5Dataset Hdf5File::dataset(const char* dataset) const {
+Hdf5Dataset Hdf5File::dataset(const char* dataset, Numbers numbers) const {
   const Hdf5Lock lock;
   auto impl = std::make_unique<Hdf5Dataset::Impl>();
   impl->name = fmt::format("{}, dataset {}", impl_->name, dataset);
   impl->id = check_hdf5(H5Dopen2(impl_->id, dataset, H5P_DEFAULT), H5Dclose, impl->name, "open it");
-  check_type(impl->id, impl->name);
+  check_type(impl->id, numbers, impl->name);
   check_storage(impl->id, impl->name);
   impl->space = check_hdf5(H5Dget_space(impl->id), H5Sclose, impl->name, "read its shape");
   if (H5Sget_simple_extent_ndims(impl->space) != 1) refuse(impl->name, "is not one-dimensional");
@@ -138,6 +140,7 @@ void Hdf5Dataset::read(uint64_t first, uint64_t count, int32_t* out) const {
 void Hdf5Dataset::read(uint64_t first, uint64_t count, uint64_t* out) const {
   read(first, count, H5T_NATIVE_UINT64, out);
 }
+void Hdf5Dataset::read(uint64_t first, uint64_t count, float* out) const { read(first, count, H5T_NATIVE_FLOAT, out); }
 
 void Hdf5Dataset::read(uint64_t first, uint64_t count, int64_t memory_type, void* out) const {
   if (count == 0) return;

@@ -1,4 +1,4 @@
-// data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional integers.
+// data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional numbers.
 //
 // Things that docs/shard-format.md forbids (links, external or virtual storage, foreign filters, other types)
 // are refused when a dataset is opened. Every error is of kind data and names the file and the dataset.
@@ -23,6 +23,7 @@ class Hdf5Dataset {
   // Elements [first, first + count); a value outside the type's range becomes the nearest one inside.
   void read(uint64_t first, uint64_t count, int32_t* out) const;
   void read(uint64_t first, uint64_t count, uint64_t* out) const;
+  void read(uint64_t first, uint64_t count, float* out) const;  // only of `reals`
 
  private:
   friend class Hdf5File;
@@ -42,7 +43,8 @@ class Hdf5File {
   std::vector<std::string> datasets() const;  // names in the root group; throws an Error if it contains anything else
   uint64_t number_attribute(const char* attribute) const;
   std::string text_attribute(const char* attribute) const;
-  Hdf5Dataset dataset(const char* dataset) const;
+  enum class Numbers { integers, reals };
+  Hdf5Dataset dataset(const char* dataset, Numbers numbers = Numbers::integers) const;
 
  private:
   struct Impl;

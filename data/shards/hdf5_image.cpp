@@ -107,6 +107,10 @@ void Hdf5Image::add_ids(const char* name, const std::vector<int32_t>& values, in
   impl_->add_dataset(name, values.size(), H5T_NATIVE_INT32, type, /*compress=*/false, values.data());
 }
 
+void Hdf5Image::add_numbers(const char* name, const std::vector<float>& values) {
+  impl_->add_dataset(name, values.size(), H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, /*compress=*/true, values.data());
+}
+
 std::string_view Hdf5Image::finish() {
   const Hdf5Lock lock;
   check_hdf5(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), kName, "finish it");

@@ -24,6 +24,8 @@ class Hdf5Image {
   void add_offsets(const char* name, const std::vector<uint64_t>& values);            // compressed
   void add_ids(const char* name, const std::vector<int32_t>& values, int num_bytes);  // 1, 2 or 4 bytes each
 
+  void add_numbers(const char* name, const std::vector<float>& values);  // compressed
+
   std::string_view finish();  // the bytes of the file, valid as long as this object; nothing can be added afterwards
 
  private:

@@ -5,6 +5,7 @@
 #include <climits>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "data/atomic_file.h"
 #include "data/strict_json.h"
@@ -17,7 +18,7 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;  // as it is written
 
 constexpr const char* kFormat = "weft corpus";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kNewestVersion = 2;
 constexpr uintmax_t kMaxBytes = 64 << 20;
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
@@ -94,6 +95,19 @@ ShardEntry read_shard_entry(const Json& json, const std::string& path) {
   return entry;
 }
 
+PairColumns read_columns(const Fields& fields) {
+  PairColumns columns;
+  const Json& names = fields.get("columns");
+  if (!names.is_array()) fields.bad("columns", "is not an array");
+  for (const Json& name : names) {
+    if (name != "weight" && name != "score") fields.bad("columns", "names something other than weight and score");
+    bool& column = name == "weight" ? columns.weight : columns.score;
+    if (std::exchange(column, true)) fields.bad("columns", "names something twice");
+  }
+  if (!columns.any()) fields.bad("columns", "is empty: such a corpus has version 1");
+  return columns;
+}
+
 // Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap
 // unnoticed.
 void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
@@ -124,9 +138,12 @@ Manifest read_manifest(const std::string& folder) {
   if (fields.text("format") != kFormat) fields.bad("format", "is not \"weft corpus\"");
   Manifest m;
   m.version = fields.count("version");
-  if (m.version != kVersion)
-    fail(ErrorKind::data, fmt::format("{}: format version {} is not known here, only {}; pack the corpus again", path,
-                                      m.version, kVersion));
+  if (m.version < 1 || m.version > kNewestVersion)
+    fail(ErrorKind::data,
+         fmt::format("{}: format version {} is not known here, only 1 to {}; pack the corpus again, or "
+                     "use the Weft that packed it",
+                     path, m.version, kNewestVersion));
+  if (m.version >= 2) m.columns = read_columns(fields);
   m.joint_vocabulary = fields.boolean("joint_vocabulary");
   m.source_vocabulary = fields.count("source_vocabulary");
   m.target_vocabulary = fields.count("target_vocabulary");
@@ -162,22 +179,24 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
                       {"num_pairs", shard.num_pairs},
                       {"source_pieces", shard.source_tokens},
                       {"target_pieces", shard.target_tokens}});
-  const OrderedJson json = {{"format", kFormat},
-                            {"version", m.version},
-                            {"joint_vocabulary", m.joint_vocabulary},
-                            {"source_vocabulary", m.source_vocabulary},
-                            {"target_vocabulary", m.target_vocabulary},
-                            {"source_tokenizer", m.source_tokenizer},
-                            {"target_tokenizer", m.target_tokenizer},
-                            {"source_tokenizer_sha256", m.source_tokenizer_sha256},
-                            {"target_tokenizer_sha256", m.target_tokenizer_sha256},
-                            {"num_pairs", m.num_pairs},
-                            {"source_pieces", m.source_tokens},
-                            {"target_pieces", m.target_tokens},
-                            {"longest_source", m.longest_source},
-                            {"longest_target", m.longest_target},
-                            {"shards", shards},
-                            {"creation", creation}};
+  OrderedJson json = {{"format", kFormat},
+                      {"version", m.columns.any() ? kNewestVersion : 1},
+                      {"joint_vocabulary", m.joint_vocabulary},
+                      {"source_vocabulary", m.source_vocabulary},
+                      {"target_vocabulary", m.target_vocabulary},
+                      {"source_tokenizer", m.source_tokenizer},
+                      {"target_tokenizer", m.target_tokenizer},
+                      {"source_tokenizer_sha256", m.source_tokenizer_sha256},
+                      {"target_tokenizer_sha256", m.target_tokenizer_sha256},
+                      {"num_pairs", m.num_pairs},
+                      {"source_pieces", m.source_tokens},
+                      {"target_pieces", m.target_tokens},
+                      {"longest_source", m.longest_source},
+                      {"longest_target", m.longest_target},
+                      {"shards", shards},
+                      {"creation", creation}};
+  if (m.columns.weight) json["columns"].push_back("weight");
+  if (m.columns.score) json["columns"].push_back("score");
   // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
   // end.
   const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
@@ -185,6 +204,11 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
 }
 
 }  // namespace
+
+std::string names_of(PairColumns columns) {
+  if (!columns.any()) return "none";
+  return columns.weight && columns.score ? "weight, score" : columns.weight ? "weight" : "score";
+}
 
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation) {
   write(folder, manifest, json_of(creation));

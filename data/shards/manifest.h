@@ -28,8 +28,16 @@ struct Creation {  // how a corpus was made: for people, not read back
   std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
 };
 
+struct PairColumns {  // numbers that each pair of a corpus has
+  bool weight = false, score = false;
+  bool any() const { return weight || score; }
+  bool operator==(const PairColumns&) const = default;
+};
+std::string names_of(PairColumns columns);  // "weight, score", "none"
+
 struct Manifest {
-  int64_t version = 1;
+  int64_t version = 1;  // 2 with columns
+  PairColumns columns;
   bool joint_vocabulary = true;
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary

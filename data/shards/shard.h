@@ -18,6 +18,7 @@ namespace weft {
 
 struct PairIds {
   std::vector<int32_t> source, target;  // tokens, without bos and eos
+  float weight = 1, score = 0;          // of corpora that have them
 };
 struct PairLength {
   int32_t source = 0, target = 0;  // numbers of tokens
@@ -26,6 +27,7 @@ struct PairLength {
 struct ShardHeader {  // shared by all shards of a corpus
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
+  PairColumns columns;
 };
 
 int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: bytes of an id in this vocabulary
@@ -45,6 +47,7 @@ class ShardBuilder {
   };
   ShardHeader header_;
   Side source_, target_;
+  std::vector<float> weights_, scores_;  // empty without the column
 };
 
 struct PairRun {  // consecutive pairs, flat; sentence i of a side is ids[offsets[i] .. offsets[i + 1])
@@ -53,6 +56,7 @@ struct PairRun {  // consecutive pairs, flat; sentence i of a side is ids[offset
     std::vector<int32_t> ids;
   };
   Side source, target;
+  std::vector<float> weights, scores;  // empty without the column
 };
 
 struct FileIdentity {  // changes when a file is written or replaced

@@ -18,6 +18,8 @@ void ShardBuilder::add(const PairIds& pair) {
   };
   append(source_, pair.source);
   append(target_, pair.target);
+  if (header_.columns.weight) weights_.push_back(pair.weight);
+  if (header_.columns.score) scores_.push_back(pair.score);
 }
 
 ShardEntry ShardBuilder::write(const std::string& folder, const std::string& file) {
@@ -27,7 +29,7 @@ ShardEntry ShardBuilder::write(const std::string& folder, const std::string& fil
                    .source_tokens = static_cast<int64_t>(source_.ids.size()),
                    .target_tokens = static_cast<int64_t>(target_.ids.size())};
   Hdf5Image image;
-  image.add_attribute("format_version", 1);
+  image.add_attribute("format_version", header_.columns.any() ? 2 : 1);
   image.add_attribute("num_pairs", static_cast<uint64_t>(entry.num_pairs));
   image.add_attribute("source_vocabulary", static_cast<uint64_t>(header_.source_vocabulary));
   image.add_attribute("target_vocabulary", static_cast<uint64_t>(header_.target_vocabulary));
@@ -37,8 +39,11 @@ ShardEntry ShardBuilder::write(const std::string& folder, const std::string& fil
   image.add_offsets("source_offsets", source_.offsets);
   image.add_ids("target_pieces", target_.ids, narrow_bytes(header_.target_vocabulary));
   image.add_offsets("target_offsets", target_.offsets);
+  if (header_.columns.weight) image.add_numbers("weights", weights_);
+  if (header_.columns.score) image.add_numbers("scores", scores_);
   source_ = {};
   target_ = {};
+  weights_ = scores_ = {};
 
   const std::string_view bytes = image.finish();
   write_file_atomically((std::filesystem::path(folder) / file).string(), bytes);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "data/regular_file.h"
 #include "data/sha256.h"
@@ -89,6 +91,31 @@ class Side {  // source or target of a shard
   int64_t vocabulary_;
 };
 
+class PairNumbers {  // a number of each pair; none if the shard lacks the column
+ public:
+  PairNumbers(const Hdf5File& file, const char* dataset, bool present, int64_t num_pairs, float least) : least_(least) {
+    if (!present) return;
+    numbers_.emplace(file.dataset(dataset, Hdf5File::Numbers::reals));
+    if (numbers_->size() != static_cast<uint64_t>(num_pairs))
+      fail(ErrorKind::data,
+           fmt::format("{}: has {} elements, must have {}", numbers_->name(), numbers_->size(), num_pairs));
+  }
+
+  std::vector<float> read(int64_t first, int64_t count) const {
+    if (!numbers_) return {};
+    std::vector<float> values(static_cast<size_t>(count));
+    numbers_->read(static_cast<uint64_t>(first), values.size(), values.data());
+    for (const float value : values)
+      if (!std::isfinite(value) || value < least_)
+        fail(ErrorKind::data, fmt::format("{}: {} is not a number that it may hold", numbers_->name(), value));
+    return values;
+  }
+
+ private:
+  std::optional<Hdf5Dataset> numbers_;
+  float least_;
+};
+
 template <typename T>
 void check_equal(const std::string& path, const char* attribute, const T& found, const T& wanted) {
   if (found != wanted)
@@ -102,14 +129,15 @@ struct ShardReader::Impl {
        std::optional<FileIdentity>& verified)
       : file(checked(open_verified(path, entry.sha256, verified), path, entry, header)),
         source(file, "source_pieces", "source_offsets", entry.num_pairs, entry.source_tokens, header.source_vocabulary),
-        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_tokens,
-               header.target_vocabulary) {}
+        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_tokens, header.target_vocabulary),
+        weights(file, "weights", header.columns.weight, entry.num_pairs, 0),
+        scores(file, "scores", header.columns.score, entry.num_pairs, std::numeric_limits<float>::lowest()) {}
 
   static Hdf5File checked(Hdf5File file, const std::string& path, const ShardEntry& entry, const ShardHeader& header) {
     const auto number = [&](const char* attribute, int64_t wanted) {
       check_equal(path, attribute, file.number_attribute(attribute), static_cast<uint64_t>(wanted));
     };
-    number("format_version", 1);
+    number("format_version", header.columns.any() ? 2 : 1);
     number("num_pairs", entry.num_pairs);
     number("source_vocabulary", header.source_vocabulary);
     number("target_vocabulary", header.target_vocabulary);
@@ -118,13 +146,18 @@ struct ShardReader::Impl {
       check_equal(path, attribute, file.text_attribute(attribute), *wanted);
     std::vector<std::string> names = file.datasets();
     std::sort(names.begin(), names.end());
-    if (names != std::vector<std::string>{"source_offsets", "source_pieces", "target_offsets", "target_pieces"})
-      fail(ErrorKind::data, fmt::format("{}: does not hold the four datasets of a shard and nothing else", path));
+    std::vector<std::string> wanted = {"source_offsets", "source_pieces", "target_offsets", "target_pieces"};
+    if (header.columns.score) wanted.insert(wanted.begin(), "scores");
+    if (header.columns.weight) wanted.emplace_back("weights");
+    if (names != wanted)
+      fail(ErrorKind::data, fmt::format("{}: does not hold the {} datasets of a shard and nothing else", path,
+                                        header.columns.any() ? fmt::format("{}", wanted.size()) : "four"));
     return file;
   }
 
   Hdf5File file;
   Side source, target;
+  PairNumbers weights, scores;
 };
 
 ShardReader::ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
@@ -141,7 +174,10 @@ void ShardReader::read_lengths(int64_t first, int64_t count, PairLength* out) {
 }
 
 PairRun ShardReader::read(int64_t first, int64_t count) {
-  return {.source = impl_->source.read(first, count), .target = impl_->target.read(first, count)};
+  return {.source = impl_->source.read(first, count),
+          .target = impl_->target.read(first, count),
+          .weights = impl_->weights.read(first, count),
+          .scores = impl_->scores.read(first, count)};
 }
 
 }  // namespace weft

@@ -20,13 +20,16 @@ void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   if (count == 0) return;
   read_tokenizers(corpus.folder(), corpus.manifest());  // refuses damaged ones
   const Tokenizers tokenizers = load_tokenizers(corpus.folder());
+  const PairColumns columns = corpus.manifest().columns;
   std::vector<PairIds> pairs;
   for (int64_t done = 0; done < count; done += static_cast<int64_t>(pairs.size())) {
     corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
     for (size_t i = 0; i < pairs.size(); ++i)
-      fmt::print("\npair {}: {} and {} tokens\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
-                 pairs[i].source.size(), pairs[i].target.size(), tokenizers.source->decode(pairs[i].source),
-                 tokenizers.target->decode(pairs[i].target));
+      fmt::print("\npair {}: {} and {} tokens{}{}\n  source  {}\n  target  {}\n",
+                 first + done + static_cast<int64_t>(i), pairs[i].source.size(), pairs[i].target.size(),
+                 columns.weight ? fmt::format(", weight {}", pairs[i].weight) : "",
+                 columns.score ? fmt::format(", score {}", pairs[i].score) : "",
+                 tokenizers.source->decode(pairs[i].source), tokenizers.target->decode(pairs[i].target));
   }
 }
 
@@ -52,7 +55,9 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs) {
   fmt::print("  target        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
              with_commas(m.target_tokens), mean(m.target_tokens), m.longest_target, m.target_vocabulary,
              m.target_tokenizer);
-  fmt::print("  vocabularies  {}\n\n", m.joint_vocabulary ? "one, joint" : "two, separate");
+  fmt::print("  vocabularies  {}\n", m.joint_vocabulary ? "one, joint" : "two, separate");
+  if (m.columns.any()) fmt::print("  numbers       {}\n", names_of(m.columns));
+  fmt::print("\n");
   for (const ShardEntry& shard : m.shards) print_shard(shard);
   print_pairs(corpus, 0, std::min(num_pairs, m.num_pairs));
 }

@@ -61,7 +61,9 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("tsv", p.text.tsv,
               "instead of both: a file whose lines have the columns of a pair, with tabs between them");
   options.add("columns", p.text.columns,
-              "columns of --tsv, in order: source, target, and - for one that is skipped; later ones need no name");
+              "columns of --tsv, in order: source, target, weight, score, and - for one that is skipped");
+  options.add("weights", p.text.weights, "a file with the weight of each pair, a number a line; see docs/packing.md");
+  options.add("scores", p.text.scores, "a file with a score of each pair");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,

@@ -143,10 +143,24 @@ TEST_F(ManifestTest, RefusesCountsThatDoNotAddUp) {
   expect_refused(manifest, {"'num_pairs' is not the sum"});
 }
 
-TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
+TEST_F(ManifestTest, RefusesColumnsOtherThanThoseOfVersion2) {
   json manifest = good_;
   manifest["version"] = 2;
-  expect_refused(manifest, {"version 2 is not known"});
+  expect_refused(manifest, {"'columns' is missing"});
+  for (const json& wrong : {json("weight"), json({1}), json({"length"}), json({"weight", "weight"}), json::array()}) {
+    manifest["columns"] = wrong;
+    SCOPED_TRACE(wrong.dump());
+    expect_refused(manifest, {"'columns'"});
+  }
+  manifest["columns"] = {"score", "weight"};
+  write_file_atomically(file_, manifest.dump());
+  EXPECT_EQ(read_manifest(synthetic_.folder()).columns, (PairColumns{.weight = true, .score = true}));
+}
+
+TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
+  json manifest = good_;
+  manifest["version"] = 3;
+  expect_refused(manifest, {"version 3 is not known here, only 1 to 2"});
   for (const std::string& name :
        {"../shard.h5"s, "/etc/passwd"s, "a/b"s, ""s, ".hidden"s, "a\nb"s, std::string(256, 'x')}) {
     manifest = good_;

@@ -42,6 +42,28 @@ TEST(DiskShuffle, ScattersABucketThatIsTooLargeAgain) {  // needs 5,000 buckets,
   EXPECT_EQ(shuffled(5000, 1, 2), shuffled(5000, 5000, 2));
 }
 
+TEST(DiskShuffle, KeepsWeightsAndScores) {
+  for (const int64_t bucket_pairs : {5000, 1}) {
+    const testing::TemporaryFolder folder;
+    DiskShuffle shuffle(folder.path(), 1, 1000, bucket_pairs, 2, /*with_numbers=*/true, /*max_buckets=*/8);
+    for (int64_t i = 0; i < 1000; ++i) {
+      PairIds pair = numbered(i);
+      pair.weight = static_cast<float>(i) / 4;
+      pair.score = -static_cast<float>(i);
+      shuffle.add(i, pair);
+    }
+    int64_t count = 0;
+    shuffle.drain([&](const PairIds& pair) {
+      const auto number = static_cast<float>(pair.target.at(0));
+      EXPECT_EQ(pair.weight, number / 4);
+      EXPECT_EQ(pair.score, -number);
+      EXPECT_EQ(pair.source, numbered(pair.target.at(0)).source);
+      ++count;
+    });
+    EXPECT_EQ(count, 1000);
+  }
+}
+
 TEST(DiskShuffle, DependsOnTheSeed) { EXPECT_NE(shuffled(100, 10, 2, 1), shuffled(100, 10, 2, 2)); }
 
 TEST(DiskShuffle, MovesPairsFarFromWhereTheyWere) {

@@ -58,6 +58,40 @@ TEST_F(PairTextTest, RefusesColumnsThatMakeNoPair) {
   refused("", {"'' is no column"});
 }
 
+TEST_F(PairTextTest, ReadsNumbersFromColumnsAndFiles) {
+  const auto numbers = [](const PairFiles& files) {
+    PairText text(files);
+    std::vector<std::pair<float, float>> found;
+    for (TextPair pair; text.next(pair);) found.emplace_back(pair.weight, pair.score);
+    return found;
+  };
+  using Numbers = std::vector<std::pair<float, float>>;
+  PairFiles files = tsv("-1.5\ta\tb\t 2 \n1e-3\ta\tb\t0\n", "score,source,target,weight");
+  EXPECT_EQ(numbers(files), (Numbers{{2, -1.5F}, {0, 1e-3F}}));
+  EXPECT_EQ(columns_of(files), (PairColumns{.weight = true, .score = true}));
+  files = {.source = file("a", "a\nb\n"), .target = file("b", "a\nb\n"), .scores = file("s", "0.25\n7\n")};
+  EXPECT_EQ(numbers(files), (Numbers{{1, 0.25F}, {1, 7}}));
+  EXPECT_EQ(columns_of(files), (PairColumns{.score = true}));
+  EXPECT_EQ(columns_of(tsv("a\tb\n")), PairColumns());
+}
+
+TEST_F(PairTextTest, NamesALineWithoutANumber) {
+  for (const char* bad : {"abc", "", "nan", "inf", "1e99", "1,5", "0x1", "1 2"})
+    expect_error([&] { pairs_of(tsv("a\tb\t1\na\tb\t" + std::string(bad) + "\n", "source,target,score")); },
+                 ErrorKind::data, {"pairs.tsv, line 2: score '" + std::string(bad) + "' is not a number"});
+  expect_error([&] { pairs_of(tsv("a\tb\t-1\n", "source,target,weight")); }, ErrorKind::data,
+               {"line 1: weight '-1' is not a non-negative number"});
+}
+
+TEST_F(PairTextTest, RefusesNumbersFromTwoPlacesAndFilesOfAnotherLength) {
+  PairFiles files = tsv("a\tb\t1\n", "source,target,score");
+  files.scores = file("s", "1\n");
+  expect_error([&] { columns_of(files); }, ErrorKind::usage, {"--scores: --columns names a column of the same"});
+  files.columns = "source,target";
+  files.scores = file("s", "1\n2\n");
+  expect_error([&] { pairs_of(files); }, ErrorKind::data, {"pairs.tsv has 1 lines and", "has 2"});
+}
+
 TEST_F(PairTextTest, GivesTheLengthsOfUnevenFiles) {
   for (const auto& [source, target] : {std::pair{"a\nb\nc\n", "a\n"}, std::pair{"a\n", "a\nb\nc\n"}})
     expect_error([&] { pairs_of({.source = file("long", source), .target = file("short", target)}); }, ErrorKind::data,

@@ -3,8 +3,10 @@
 #include "data/shards/shard.h"
 
 #include <gtest/gtest.h>
+
 #include <hdf5.h>
 #include <sys/wait.h>
+#include <cmath>
 
 #include <functional>
 
@@ -70,8 +72,9 @@ class ShardTest : public ::testing::Test {
       EXPECT_EQ(found[i].target, kPairs[i].target);
     }
   }
-  void expect_refused(const ShardEntry& entry, const std::vector<std::string>& parts) {
-    expect_error([&] { read(entry); }, ErrorKind::data, parts);
+  void expect_refused(const ShardEntry& entry, const std::vector<std::string>& parts,
+                      const ShardHeader& header = header_of(10, 10)) {
+    expect_error([&] { read(entry, header); }, ErrorKind::data, parts);
   }
   std::string output_of(const std::string& command) {
     const std::string line = "cd " + folder_.path() + " && " + command + " 2>&1";
@@ -233,6 +236,43 @@ void make_dataset(hid_t file, hid_t type, hid_t list, std::vector<hsize_t> shape
   ASSERT_GE(id, 0);
   H5Dclose(id);
   H5Sclose(space);
+}
+
+TEST_F(ShardTest, HasNumbersOfEachPairInVersion2) {
+  ShardHeader header = header_of(10, 10);
+  header.columns = {.weight = true, .score = true};
+  std::vector<PairIds> pairs = kPairs;
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i].weight = 0.5F, pairs[i].score = -static_cast<float>(i);
+  const ShardEntry entry = write(pairs, header);
+  expect_same_pairs(read(entry, header));
+  std::optional<FileIdentity> verified;
+  const PairRun run = ShardReader(folder_.path(), entry, header, verified).read(1, 2);
+  EXPECT_EQ(run.weights, (std::vector<float>{0.5F, 0.5F}));
+  EXPECT_EQ(run.scores, (std::vector<float>{-1, -2}));
+  expect_refused(entry, {"a.h5", "format_version", "is 2, must be 1"});
+}
+
+TEST_F(ShardTest, RefusesNumbersThatAreNone) {
+  ShardHeader header = header_of(10, 10);
+  header.columns = {.weight = true};
+  const auto refused = [&](const std::function<void(Hdf5Image&)>& add, const std::vector<std::string>& parts) {
+    const auto all = [&](Hdf5Image& image) {
+      good_target(image);
+      add(image);
+    };
+    expect_refused(write_by_hand(all, /*version=*/2), parts, header);
+  };
+  refused([](Hdf5Image&) {}, {"hand.h5", "the 5 datasets"});
+  refused([](Hdf5Image& image) { image.add_numbers("scores", {1, 1, 1}); }, {"hand.h5", "the 5 datasets"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, 1}); }, {"weights", "has 2 elements, must have 3"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, -1, 1}); }, {"weights", "-1 is not a number"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, NAN, 1}); }, {"weights", "nan is not a number"});
+  refused([](Hdf5Image& image) { image.add_ids("weights", {1, 1, 1}, 1); }, {"weights", "real numbers"});
+  const auto in_version_1 = [](Hdf5Image& image) {
+    good_target(image);
+    image.add_numbers("weights", {1, 1, 1});
+  };
+  expect_refused(write_by_hand(in_version_1), {"hand.h5", "the four datasets"});
 }
 
 TEST_F(ShardTest, RefusesLinksOtherTypesAndOtherStorage) {
