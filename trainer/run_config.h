@@ -21,14 +21,12 @@ struct DataConfig {
   template <typename V>
   void fields(V& v) {
     v("train", train, "folder that `weft pack` made");
-    v("valid", valid, "the same for validation, packed with the training set's tokenizer; empty = no validation");
+    v("valid", valid,
+      "the same for validation, packed with the training set's tokenizer: a folder, or several sets as "
+      "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
   }
 };
 
-enum class BestMetric : uint8_t { loss, bleu };
-constexpr EnumNames<BestMetric, 2> enum_names(BestMetric) {
-  return {{{"loss", BestMetric::loss}, {"bleu", BestMetric::bleu}}};
-}
 // Storage type of activations and GEMM operands; everything else is always f32 (docs/model.md).
 enum class Precision : uint8_t { automatic, f32, bf16, f16 };
 constexpr EnumNames<Precision, 4> enum_names(Precision) {
@@ -62,7 +60,7 @@ struct TrainConfig {
   int64_t keep_last = 3;
   int64_t keep_every = 0;
   int64_t check_replicas = 1000;
-  BestMetric keep_best = BestMetric::bleu;
+  std::string keep_best = "bleu";
   Precision precision = Precision::automatic;
   int64_t patience = 0;
   OnDivergence on_divergence = OnDivergence::stop;
@@ -86,9 +84,10 @@ struct TrainConfig {
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
     v("save_minutes", save_minutes, "minutes of training after which to save, too; 0 = only after save_every steps");
     v("log_every", log_every, "steps between progress lines on a pipe");
-    v("validate_bleu", validate_bleu, "sentences of the validation set to translate for BLEU; 0 = none, -1 = all");
+    v("validate_bleu", validate_bleu,
+      "sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
     v("samples", samples,
-      "first sentences of the validation set whose translations log.jsonl keeps at each validation, at most "
+      "first sentences of each validation set whose translations log.jsonl keeps at each validation, at most "
       "validate_bleu");
     v("tensorboard", tensorboard,
       "write scalars, samples and attention to event files for TensorBoard, in the folder's tensorboard/");
@@ -99,7 +98,9 @@ struct TrainConfig {
     v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,
       "steps between checks that ranks still hold equal parameters and moments; 0 = never");
-    v("keep_best", keep_best, "metric of the best checkpoint: bleu or loss, on the validation set");
+    v("keep_best", keep_best,
+      "what the best checkpoint is best by: loss, bleu or chrf of the first validation set, of another (news.bleu), or "
+      "a sum (0.5*dev.bleu+0.5*news.bleu)");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
       "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "

@@ -16,6 +16,7 @@
 #include "trainer/checkpoint/average.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/plan/config_difference.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/train_state.h"
@@ -89,6 +90,11 @@ TrainState state_of(const std::string& folder) {
   return TrainState::from_json(load_checkpoint(host, folder, none, {}), folder);
 }
 
+std::optional<double> number_at(const nlohmann::json& record, const std::string& key) {
+  const auto found = record.find(key);
+  return found != record.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+}
+
 // By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   const std::vector<std::string> folders = step_folders(root_of_run(run));
@@ -96,12 +102,12 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   if (!fs::exists(log))
     fail(ErrorKind::usage,
          fmt::format("--best reads the scores of {}, which is not there: give a run's folder, or --last", log));
-  const std::string metric = folders.empty() ? "" : state_of(folders.front()).best.metric;
-  const char* const field = metric == "bleu" ? "bleu" : "valid_loss";
+  std::optional<BestRule> rule = BestRule::read(folders.empty() ? "" : state_of(folders.front()).best.metric);
+  if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
   for (const nlohmann::json& record : read_event_log(log))
-    if (const auto found = record.find(field); found != record.end() && found->is_number())
-      scores[record.at("step").get<int64_t>()] = metric == "bleu" ? found->get<double>() : -found->get<double>();
+    if (const auto value = rule->value([&](const std::string& key) { return number_at(record, key); }))
+      scores[record.at("step").get<int64_t>()] = *value;
   std::vector<std::pair<double, std::string>> scored;
   for (const std::string& folder : folders)
     if (const auto found = scores.find(*step_of_folder(fs::path(folder).filename().string())); found != scores.end())

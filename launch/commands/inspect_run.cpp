@@ -12,6 +12,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
@@ -74,6 +75,29 @@ void print_last(const std::vector<nlohmann::json>& log, const char* key, std::in
   }
 }
 
+// Each set of the last few validations, as "step 1200  dev.loss 3.1  ..."; of one set without a name as its keys.
+void print_last_validations(const std::vector<nlohmann::json>& log) {
+  std::vector<const nlohmann::json*> records;
+  for (const nlohmann::json& record : log)
+    if (record.contains("valid_loss")) records.push_back(&record);
+  for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
+    std::vector<std::string> names{""};
+    if (const auto sets = records[i]->find("sets"); sets != records[i]->end() && sets->is_array() && !sets->empty()) {
+      names.clear();
+      for (const nlohmann::json& set : *sets)
+        if (set.is_string()) names.push_back(set.get<std::string>());
+    }
+    for (const std::string& name : names) {
+      fmt::print("  step {:<8}", number(*records[i], "step").value_or(0));
+      for (const char* shown : {"valid_loss", "valid_nll", "bleu", "chrf"}) {
+        const std::string key = validation_key(name, shown);
+        if (const auto value = number(*records[i], key.c_str())) fmt::print("  {} {:.6g}", printable(key), *value);
+      }
+      fmt::print("\n");
+    }
+  }
+}
+
 std::string config_of_run(const std::string& folder) {  // empty if it is gone
   const std::string path = folder + "/config.cfg";
   return fs::exists(path) ? read_file(path) : "";
@@ -122,7 +146,7 @@ void inspect_run(const std::string& folder, const RunView& view) {
   fmt::print("\nlast steps\n");
   print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
   fmt::print("\nlast validations\n");
-  print_last(log, "valid_loss", {"valid_loss", "valid_nll", "bleu", "chrf"});
+  print_last_validations(log);
   const auto [left, right] = chosen_series(log, view.curve);
   if (view.chart) fmt::print("\n{}", draw_chart({left.front(), right}, {.utf8 = locale_is_utf8()}));
   if (!view.tensorboard.empty()) TensorBoardLog(view.tensorboard, log, config_of_run(folder));

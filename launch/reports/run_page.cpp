@@ -7,6 +7,7 @@
 
 #include "launch/reports/run_page/files.h"
 #include "trainer/plan/config_difference.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/svg.h"
 
 namespace weft {
@@ -91,7 +92,8 @@ Json samples_of(const nlohmann::json& record) {
     for (const nlohmann::json& s : *it)
       samples.push_back({{"source", string_of(s, "source")},
                          {"reference", string_of(s, "reference")},
-                         {"hypothesis", string_of(s, "hypothesis")}});
+                         {"hypothesis", string_of(s, "hypothesis")},
+                         {"set", string_of(s, "set")}});
   return samples;
 }
 
@@ -113,7 +115,14 @@ Json attention_of(const nlohmann::json& record) {
 
 Json validation_of(const nlohmann::json& record, const Place& place) {
   Json validation = place.json();
-  for (const char* key : {"valid_loss", "valid_nll", "bleu", "chrf"}) validation[key] = number_of(record, key);
+  validation["sets"] = strings_of(record, "sets");
+  std::vector<std::string> names{""};
+  for (const Json& name : validation["sets"]) names.push_back(name.get<std::string>());
+  for (const std::string& name : names)
+    for (const char* number : {"valid_loss", "valid_nll", "bleu", "chrf"}) {
+      const std::string key = validation_key(name, number);
+      validation[key] = number_of(record, key.c_str());
+    }
   validation["samples"] = samples_of(record);
   validation["attention"] = attention_of(record);
   return validation;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -57,24 +58,54 @@ std::string bar(double fraction, int width, bool utf8) {
   return text;
 }
 
-std::string validation_text(const nlohmann::json& v) {
-  std::string text =
-      fmt::format("step {:.0f}: loss {:.4f}", watched_number(v, "step"), watched_number(v, "valid_loss"));
-  if (v.contains("bleu"))
-    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", watched_number(v, "bleu"), watched_number(v, "chrf"));
+// Of its sets; one without a name is "".
+std::vector<std::string> sets_of(const nlohmann::json& validation) {
+  std::vector<std::string> names;
+  if (const auto it = validation.find("sets"); it != validation.end() && it->is_array())
+    for (const nlohmann::json& name : *it)
+      if (name.is_string()) names.push_back(name.get<std::string>());
+  if (names.empty()) names.emplace_back();
+  return names;
+}
+
+std::string text_of_set(const nlohmann::json& v, const std::string& set) {
+  const auto number = [&](const char* key) { return watched_number(v, validation_key(set, key).c_str()); };
+  std::string text = fmt::format("{}{}loss {:.4f}", set, set.empty() ? "" : ": ", number("valid_loss"));
+  if (v.contains(validation_key(set, "bleu")))
+    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number("bleu"), number("chrf"));
   return text;
 }
 
-std::vector<std::string> validation_lines(const std::vector<nlohmann::json>& all) {
-  if (all.empty()) return {};
-  const bool translated = std::ranges::any_of(all, [](const auto& v) { return v.contains("bleu"); });
-  const auto quality = [&](const nlohmann::json& v) {
-    const double x = translated ? watched_number(v, "bleu") : -watched_number(v, "valid_loss");
-    return std::isnan(x) ? -std::numeric_limits<double>::infinity() : x;
+// By train.keep_best, or by the loss if the validations lack what it needs.
+const nlohmann::json& best_of(const std::vector<nlohmann::json>& validations, const std::string& keep_best) {
+  const auto quality_by = [](const BestRule& rule) {
+    return [&rule](const nlohmann::json& v) {
+      const auto value = rule.value([&](const std::string& key) {
+        const double x = watched_number(v, key.c_str());
+        return std::isnan(x) ? std::nullopt : std::optional(x);
+      });
+      return value.value_or(-std::numeric_limits<double>::infinity());
+    };
   };
-  const auto best = std::ranges::max_element(all, {}, quality);
-  std::vector<std::string> lines{"validation  " + validation_text(all.back())};
-  if (&*best != &all.back()) lines.push_back("best        " + validation_text(*best));
+  const BestRule by_loss = *BestRule::read("loss"), rule = BestRule::read(keep_best).value_or(by_loss);
+  const auto best = std::ranges::max_element(validations, {}, quality_by(rule));
+  return std::isfinite(quality_by(rule)(*best)) ? *best
+                                                : *std::ranges::max_element(validations, {}, quality_by(by_loss));
+}
+
+std::vector<std::string> validation_lines(const WatchedRun& run) {
+  const std::vector<nlohmann::json>& all = run.log.validations;
+  if (all.empty()) return {};
+  std::vector<std::string> lines;
+  for (const std::string& set : sets_of(all.back()))
+    lines.push_back((lines.empty() ? fmt::format("validation  step {:.0f}: ", watched_number(all.back(), "step"))
+                                   : std::string(12, ' ')) +
+                    text_of_set(all.back(), set));
+  const nlohmann::json& best = best_of(all, run.config.train.keep_best);
+  if (&best == &all.back()) return lines;
+  std::string text;
+  for (const std::string& set : sets_of(best)) text += (text.empty() ? "" : "; ") + text_of_set(best, set);
+  lines.push_back(fmt::format("best        step {:.0f}: {}", watched_number(best, "step"), text));
   return lines;
 }
 
@@ -120,13 +151,14 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
   const std::string percent = fmt::format(" {:.1f} %, {} left", 100 * fraction, format_duration(left));
   lines.push_back(bar(fraction, std::max(10, size.columns - static_cast<int>(percent.size())), utf8) + percent);
   for (const std::string& line : step_lines(run)) lines.push_back(line);
-  const int height = size.rows - kLinesBesideChart;
+  const std::vector<std::string> validated = validation_lines(run);
+  const int height = size.rows - kLinesBesideChart - std::max(0, static_cast<int>(validated.size()) - 2);
   if (height >= 4) {
     lines.emplace_back();
     add_lines(lines,
               draw_chart({run.log.loss, run.log.bleu}, {.width = size.columns - 2, .height = height, .utf8 = utf8}));
   }
-  for (const std::string& line : validation_lines(run.log.validations)) lines.push_back(line);
+  for (const std::string& line : validated) lines.push_back(line);
   if (const std::string ranks = ranks_text(run.log.steps.back()); !ranks.empty()) lines.push_back(ranks);
   if (!run.latest.empty())
     lines.push_back("checkpoints latest " + run.latest + (run.best.empty() ? "" : ", best " + run.best));

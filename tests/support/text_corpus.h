@@ -13,7 +13,8 @@ namespace weft::testing {
 
 class TextCorpus {
  public:
-  explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1) {
+  // `like`: the folder of a packed corpus whose tokenizer is used.
+  explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1, const std::string& like = "") {
     const char* const english[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
     const char* const german[] = {"eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"};
     std::ofstream source(file("text.en")), target(file("text.de"));
@@ -29,7 +30,10 @@ class TextCorpus {
       source << s << '\n', target << t << '\n';
     }
     source.close(), target.close();
-    pack({.text = {.source = file("text.en"), .target = file("text.de")}, .output = folder(), .vocab_size = vocabulary},
+    pack({.text = {.source = file("text.en"), .target = file("text.de")},
+          .output = folder(),
+          .vocab_size = vocabulary,
+          .tokenizer = like.empty() ? "" : like + "/tokenizer.model"},
          [](const char*, int64_t, int64_t) {});
   }
   std::string folder() const { return file("packed"); }

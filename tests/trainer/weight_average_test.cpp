@@ -254,12 +254,12 @@ TEST_P(WeightAverage, IsWhatIsValidated) {
   const TemporaryFolder folder;
   run_thread_ranks(1, [&](Communicator& world) {
     RunConfig config = run_config(averaged_corpus());
-    config.data.valid = config.data.train, config.train.validate_bleu = 0, config.train.keep_best = BestMetric::loss;
+    config.data.valid = config.data.train, config.train.validate_bleu = 0, config.train.keep_best = "loss";
     config.train.precision = GetParam(), config.train.ema = kDecay;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     const auto validated = [&](Trainer& trainer) {
-      return Validation(config, mesh, trainer).run(1, [] { return false; })->loss;
+      return Validation(config, mesh, trainer).run(1, [] { return false; })->sets.at(0).loss;
     };
     Trainer trainer(config, mesh);
     for (int i = 0; i < averaged_steps(); ++i) trainer.step();

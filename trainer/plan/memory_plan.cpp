@@ -11,6 +11,7 @@
 #include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/inference/translator.h"
 #include "trainer/plan/precision.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
 #include "trainer/trainer.h"
 
@@ -84,10 +85,9 @@ size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& param
 size_t data_bytes(const RunConfig& c) {
   const auto dp = static_cast<int>(c.parallel.dp);
   size_t bytes = c.data.train.empty() ? 0 : read_ahead_bytes(Corpus(c.data.train), c.batch, dp);
-  if (c.data.valid.empty()) return bytes;
-  const Corpus valid(c.data.valid);
-  bytes += all_blocks_bytes(valid, c.batch, dp);
-  return translates(c) ? bytes + tokenizer_bytes(valid) : bytes;
+  const std::vector<ValidationSet> sets = validation_sets(c.data.valid);
+  for (const ValidationSet& set : sets) bytes += all_blocks_bytes(Corpus(set.folder), c.batch, dp);
+  return translates(c) ? bytes + tokenizer_bytes(Corpus(sets.front().folder)) : bytes;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "trainer/plan/precision.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -63,9 +64,11 @@ void check_validation_options(const RunConfig& c) {
   if (c.train.patience > 0 && !validates)
     fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
                                        c.train.patience));
-  if (validates && c.train.keep_best == BestMetric::bleu && c.train.validate_bleu == 0)
-    fail(ErrorKind::usage,
-         "train.keep_best = bleu needs translations: set train.validate_bleu, or train.keep_best = loss");
+  const BestRule rule(c.train.keep_best, validation_sets(c.data.valid));
+  if (validates && rule.needs_translations() && c.train.validate_bleu == 0)
+    fail(ErrorKind::usage, fmt::format("train.keep_best = {} needs translations: set train.validate_bleu, or "
+                                       "train.keep_best = loss",
+                                       c.train.keep_best));
 }
 
 void check_rollback(const RunConfig& c) {
@@ -82,15 +85,15 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
                      folder, packed));
 }
 
-void match_validation(const Manifest& train, const RunConfig& c) {
-  const Manifest valid = Corpus(c.data.valid).manifest();
+void match_validation(const Manifest& train, const RunConfig& c, const std::string& folder) {
+  const Manifest valid = Corpus(folder).manifest();
   if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
       valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
     return;
   fail(ErrorKind::usage,
        fmt::format("data.valid = {} was packed with another tokenizer than data.train = {}: pack it again with "
                    "--tokenizer {}/{}",
-                   c.data.valid, c.data.train, c.data.train, train.source_tokenizer));
+                   folder, c.data.train, c.data.train, train.source_tokenizer));
 }
 
 // The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
@@ -154,6 +157,16 @@ std::string describe_idle_ranks(const RunConfig& c) {
       100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
 }
 
+// Of several: the plan says what their names stand for.
+std::string describe_validation_sets(const RunConfig& c) {
+  std::string text;
+  for (const ValidationSet& set : validation_sets(c.data.valid))
+    if (!set.name.empty())
+      text += fmt::format("{}{} = {}: {} pairs", text.empty() ? "" : "; ", set.name, set.folder,
+                          Corpus(set.folder).num_pairs());
+  return text;
+}
+
 std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   const bool alone = own.num_sharing == 1;
@@ -194,16 +207,16 @@ RunConfig resolve(RunConfig c, int ranks) {
          fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
                      "model.tying = output, or pack without --separate-vocabularies",
                      c.data.train));
-  if (!c.data.valid.empty()) match_validation(data, c);
+  for (const ValidationSet& set : validation_sets(c.data.valid)) match_validation(data, c, set.folder);
   c.parallel = resolve_grid(c.parallel, ranks);
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
   resolve_blocks(c);
   require_even_rows(c);
   require_positions(corpus, c.data.train, c);
-  if (!c.data.valid.empty()) {
-    Corpus valid(c.data.valid);
-    require_positions(valid, c.data.valid, c);
+  for (const ValidationSet& set : validation_sets(c.data.valid)) {
+    Corpus valid(set.folder);
+    require_positions(valid, set.folder, c);
   }
   return c;
 }
@@ -254,6 +267,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
                           format_count(static_cast<double>(data.source_tokens + data.num_pairs)),
                           format_count(static_cast<double>(data.target_tokens + data.num_pairs))));
+  if (const std::string sets = describe_validation_sets(c); !sets.empty()) row("validation", sets);
   row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", c.batch.source_rows,
                            c.batch.rows, data.longest_source, data.longest_target,
                            data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows

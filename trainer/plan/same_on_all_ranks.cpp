@@ -5,6 +5,7 @@
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
 #include "trainer/plan/config_difference.h"
+#include "trainer/plan/validation_sets.h"
 
 namespace weft {
 namespace {
@@ -23,8 +24,11 @@ std::string digest_of(const std::string& corpus) {
 
 void require_same_on_all_ranks(const RunConfig& config, const std::string& config_text, Communicator& world) {
   const std::string main_text = world.broadcast_string(config_text, 0);
-  const std::string digests =
-      all_or_none(world, [&] { return digest_of(config.data.train) + "\n" + digest_of(config.data.valid); });
+  const std::string digests = all_or_none(world, [&] {
+    std::string all = digest_of(config.data.train);
+    for (const ValidationSet& set : validation_sets(config.data.valid)) all += "\n" + digest_of(set.folder);
+    return all;
+  });
   const std::string main_digests = world.broadcast_string(digests, 0);
   all_or_none(world, [&] {
     if (config_text != main_text)

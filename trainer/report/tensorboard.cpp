@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
@@ -146,11 +147,13 @@ void add_attention(const Json& attention, Summary& to) {
 void add_validation(const Json& record, Summary& to) {
   for (const auto& [key, value] : record.items())
     if (key != "step" && key != "time") to.scalar("valid/" + key.substr(key.starts_with("valid_") ? 6 : 0), value);
-  int64_t i = 0;
-  for (const Json& sample : record.value("samples", Json()))
-    to.text(fmt::format("samples/{}", ++i),
+  std::map<std::string, int64_t> of_set;
+  for (const Json& sample : record.value("samples", Json())) {
+    const std::string set = text_of(sample, "set");
+    to.text(fmt::format("samples/{}{}{}", set, set.empty() ? "" : ".", ++of_set[set]),
             fmt::format("**Source** {}\n\n**Reference** {}\n\n**Translation** {}", plain(text_of(sample, "source")),
                         plain(text_of(sample, "reference")), plain(text_of(sample, "hypothesis"))));
+  }
   if (const auto it = record.find("attention"); it != record.end() && it->is_object()) add_attention(*it, to);
 }
 

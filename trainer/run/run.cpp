@@ -56,6 +56,7 @@ class Run {
   std::string config_text_;
   std::unique_ptr<RunCheckpoints> checkpoints_;  // before trainer_, whose threads call it
   std::unique_ptr<Trainer> trainer_;
+  std::optional<BestRule> rule_;
   std::unique_ptr<Validation> validation_;  // none without data.valid
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
@@ -74,6 +75,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   const PreparedRun run = prepare_run(config, to_text, mesh.own(), world);
   config_ = run.config;
   config_text_ = run.config_text;
+  rule_.emplace(config_.train.keep_best, validation_sets(config_.data.valid));
   const std::string plan = plan_run(run, mesh);
   if (is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
   const std::string tight_fit = require_fit_on_gpus(run, mesh);
@@ -236,7 +238,7 @@ bool Run::validate(bool last) {
   const std::optional<ValidationReport> report = validation_->run(state_.step, stop);
   state_.validation_due = !report;
   if (!report) return false;
-  best_is_new_ = note_score(*report, config_.train.keep_best, state_.best);
+  best_is_new_ = note_score(report->numbers(), report->step, *rule_, state_.best);
   log_.validation(*report, state_.best);
   return true;
 }

@@ -27,6 +27,22 @@ nlohmann::ordered_json to_json(const SampleAttention& a) {
   return {{"sample", a.sample}, {"source", a.source}, {"target", a.target}, {"weights", std::move(rows)}};
 }
 
+void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordered_json& record) {
+  record[validation_key(name, "valid_loss")] = set.loss;
+  record[validation_key(name, "valid_nll")] = set.nll;
+  if (!set.translation) return;
+  record[validation_key(name, "bleu")] = set.translation->bleu.score;
+  record[validation_key(name, "chrf")] = set.translation->chrf.score;
+}
+
+std::string text_of_set(const SetReport& set) {
+  std::string text =
+      fmt::format("{}{}loss {:.4f}, nll {:.4f}", set.name, set.name.empty() ? "" : ": ", set.loss, set.nll);
+  if (set.translation)
+    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", set.translation->bleu.score, set.translation->chrf.score);
+  return text;
+}
+
 }  // namespace
 
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
@@ -148,15 +164,20 @@ void RunLog::report_skipped(const StepReport& r) {
 void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }
 
 void RunLog::validation(const ValidationReport& r, const BestScore& best) {
-  nlohmann::ordered_json record{{"step", r.step}, {"valid_loss", r.loss}, {"valid_nll", r.nll}};
-  std::string text = fmt::format("step {}: validation loss {:.4f}, nll {:.4f}", r.step, r.loss, r.nll);
-  if (r.translation) {
-    const double bleu = r.translation->bleu.score, chrf = r.translation->chrf.score;
-    record["bleu"] = bleu, record["chrf"] = chrf;
-    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", bleu, chrf);
+  nlohmann::ordered_json record{{"step", r.step}};
+  add_numbers(r.sets.front(), "", record);
+  std::string text = fmt::format("step {}: validation", r.step);
+  for (const SetReport& set : r.sets) {
+    text += (&set == &r.sets.front() ? " " : "; ") + text_of_set(set);
+    if (set.name.empty()) continue;
+    record["sets"].push_back(set.name);
+    add_numbers(set, set.name, record);
   }
-  for (const SampleText& t : r.samples)
-    record["samples"].push_back({{"source", t.source}, {"reference", t.reference}, {"hypothesis", t.hypothesis}});
+  for (const SampleText& t : r.samples) {
+    nlohmann::ordered_json sample{{"source", t.source}, {"reference", t.reference}, {"hypothesis", t.hypothesis}};
+    if (!t.set.empty()) sample["set"] = t.set;
+    record["samples"].push_back(std::move(sample));
+  }
   if (r.attention) record["attention"] = to_json(*r.attention);
   write(std::move(record));
   message(text + (best.stale == 0 ? "  (best)" : fmt::format("  ({} since the best)", best.stale)));

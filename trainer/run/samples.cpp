@@ -51,10 +51,10 @@ bool Samples::arena_has_room() {
   return arena.high_water() <= used.arena.capacity();
 }
 
-std::vector<SampleText> Samples::texts(const std::vector<Translation>& translations) const {
+std::vector<SampleText> Samples::texts(const std::vector<Translation>& translations, const std::string& set) const {
   std::vector<SampleText> all;
   for (size_t i = 0; i < count_; ++i)
-    all.push_back({tokenizers_->source->decode(set_->sources[i]), set_->references[i], translations[i].text});
+    all.push_back({set, tokenizers_->source->decode(set_->sources[i]), set_->references[i], translations[i].text});
   return all;
 }
 

@@ -14,6 +14,7 @@
 namespace weft {
 
 struct SampleText {
+  std::string set;  // its name; empty: the first or only one
   std::string source, reference, hypothesis;
 };
 
@@ -30,7 +31,8 @@ class Samples {
   // The set's first `count` sentences, or all if there are fewer. `set`, `tokenizers` and `trainer` outlive this.
   Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokenizers, Trainer& trainer);
 
-  std::vector<SampleText> texts(const std::vector<Translation>& translations) const;
+  // Of the set with this name in the log.
+  std::vector<SampleText> texts(const std::vector<Translation>& translations, const std::string& set) const;
   size_t size() const { return count_; }
 
   // Uses the arena of training, and is empty if no sample is short enough for a picture or the arena has no room. All

@@ -1,32 +1,67 @@
-// trainer/run/validation.cpp: computes loss and translations of the validation set.
+// trainer/run/validation.cpp: computes losses and translations of the validation sets.
 #include "trainer/run/validation.h"
 
 #include "data/corpus.h"
+#include "data/loader.h"
 
 namespace weft {
 
+struct Validation::Set {
+  std::string name;
+  std::vector<Block> blocks;  // this dp rank's
+  HeldOutSet held_out;        // empty without BLEU
+  Samples samples;
+};
+
 Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer)
-    : config_(config),
-      mesh_(mesh),
-      trainer_(trainer),
-      losses_(mesh.device()),
-      blocks_(load_all_blocks(config.data.valid, config.batch, mesh.dp().rank(), mesh.dp().size())) {
-  if (config.train.validate_bleu == 0) return;
-  read_tokenizers(config.data.valid, read_manifest(config.data.valid));  // refuses damaged ones
-  tokenizers_ = load_tokenizers(config.data.valid);
-  held_out_ = read_held_out(config.data.valid, *tokenizers_.target, config.train.validate_bleu);
-  translator_ =
-      std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
-  samples_ = Samples(config.train.samples, held_out_, tokenizers_, trainer);
+    : config_(config), mesh_(mesh), trainer_(trainer), losses_(mesh.device()) {
+  const std::vector<ValidationSet> wanted = validation_sets(config.data.valid);
+  const bool translates = config.train.validate_bleu != 0;
+  if (translates) {  // all sets have the same
+    const std::string& folder = wanted.front().folder;
+    read_tokenizers(folder, read_manifest(folder));  // refuses damaged ones
+    tokenizers_ = load_tokenizers(folder);
+    translator_ =
+        std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
+  }
+  for (const ValidationSet& set : wanted) {
+    auto own = std::make_unique<Set>();
+    own->name = set.name;
+    own->blocks = load_all_blocks(set.folder, config.batch, mesh.dp().rank(), mesh.dp().size());
+    if (translates) {
+      own->held_out = read_held_out(set.folder, *tokenizers_.target, config.train.validate_bleu);
+      own->samples = Samples(config.train.samples, own->held_out, tokenizers_, trainer);
+    }
+    sets_.push_back(std::move(own));
+  }
 }
 
-bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best) {
-  const bool by_bleu = metric == BestMetric::bleu;
-  const char* const name = by_bleu ? "bleu" : "loss";
-  const double value = by_bleu ? report.translation->bleu.score : -report.loss;
-  const bool is_best = best.metric != name || value > best.value;
+Validation::~Validation() = default;
+
+std::map<std::string, double> ValidationReport::numbers() const {
+  std::map<std::string, double> all;
+  const auto add = [&](const std::string& name, const SetReport& set) {
+    all[validation_key(name, "valid_loss")] = set.loss;
+    all[validation_key(name, "valid_nll")] = set.nll;
+    if (!set.translation) return;
+    all[validation_key(name, "bleu")] = set.translation->bleu.score;
+    all[validation_key(name, "chrf")] = set.translation->chrf.score;
+  };
+  add("", sets.front());
+  for (const SetReport& set : sets)
+    if (!set.name.empty()) add(set.name, set);
+  return all;
+}
+
+bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, BestScore& best) {
+  const std::optional<double> value = rule.value([&](const std::string& key) {
+    const auto found = numbers.find(key);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  });
+  if (!value) return false;
+  const bool is_best = best.metric != rule.text() || *value > best.value;
   if (is_best) {
-    best = {.metric = name, .value = value, .step = report.step, .stale = 0};
+    best = {.metric = rule.text(), .value = *value, .step = step, .stale = 0};
   } else {
     ++best.stale;
   }
@@ -39,21 +74,30 @@ bool Validation::due(int64_t step, bool last) const {
 }
 
 std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
-  if (stop()) return std::nullopt;
   const auto weights = trainer_.evaluation_weights();  // until the end of the validation
-  Pass p = trainer_.pass(/*training=*/false);
-  const LossSums sums =
-      validation_loss(p, trainer_.replica().model(), blocks_, config_.train.label_smoothing, losses_, mesh_.dp());
-  ValidationReport report{.step = step, .loss = sums.loss(), .nll = sums.nll()};
-  if (translator_) {
-    std::vector<Translation> translations(samples_.size());
-    report.translation = evaluate(*translator_, held_out_, mesh_.dp(), stop, translations);
-    if (!report.translation) return std::nullopt;
-    report.samples = samples_.texts(translations);
-    report.attention = samples_.attention(translations);
+  ValidationReport report{.step = step, .sets = {}, .samples = {}, .attention = {}};
+  for (const auto& set : sets_) {
+    if (stop()) return std::nullopt;
+    Pass p = trainer_.pass(/*training=*/false);
+    const LossSums sums =
+        validation_loss(p, trainer_.replica().model(), set->blocks, config_.train.label_smoothing, losses_, mesh_.dp());
+    report.sets.push_back({.name = set->name, .loss = sums.loss(), .nll = sums.nll(), .translation = {}});
+    if (translator_ && !translate(*set, stop, report)) return std::nullopt;
   }
   done_ = step;
   return report;
+}
+
+// Returns false if it was stopped.
+bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
+  std::vector<Translation> translations(set.samples.size());
+  report.sets.back().translation = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
+  if (!report.sets.back().translation) return false;
+  const bool is_first = report.sets.size() == 1;
+  for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
+    report.samples.push_back(std::move(text));
+  if (is_first) report.attention = set.samples.attention(translations);
+  return true;
 }
 
 }  // namespace weft

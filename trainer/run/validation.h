@@ -1,4 +1,4 @@
-// trainer/run/validation.h: quality of the model on the validation set: loss of its pairs, BLEU and chrF of
+// trainer/run/validation.h: quality of the model on the validation sets: loss of their pairs, BLEU and chrF of
 // translations.
 //
 // [decode] selects greedy or beam search; search and scorer are those of `weft evaluate`. References are the
@@ -7,31 +7,43 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
+#include "trainer/plan/validation_sets.h"
 #include "trainer/run/samples.h"
 #include "trainer/trainer.h"
 
 namespace weft {
 
-struct ValidationReport {
-  int64_t step = 0;
+struct SetReport {
+  std::string name;                             // empty: the only set, which has none
   double loss = 0, nll = 0;                     // a target token, in nats
   std::optional<TranslationScore> translation;  // if train.validate_bleu is not 0
-  std::vector<SampleText> samples;              // train.samples of them
-  std::optional<SampleAttention> attention;
 };
 
-// If the report is better than the best so far, it becomes the best, and the result is true.
-bool note_score(const ValidationReport& report, BestMetric metric, BestScore& best);
+struct ValidationReport {
+  int64_t step = 0;
+  std::vector<SetReport> sets;      // in the order of data.valid; at least one
+  std::vector<SampleText> samples;  // train.samples of each set
+  std::optional<SampleAttention> attention;
+
+  // By their keys in log.jsonl: those of the first set without a name, those of named sets with it.
+  std::map<std::string, double> numbers() const;
+};
+
+// If the numbers of the validation after `step` are better than the best so far, they become the best, and the result
+// is true. What the rule cannot judge counts as no validation.
+bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, BestScore& best);
 
 class Validation {
  public:
   Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer);  // communicates nothing
+  ~Validation();
 
   // Whether to validate after this step, which may be the run's last; never twice after the same step.
   bool due(int64_t step, bool last) const;
@@ -41,15 +53,16 @@ class Validation {
   void set_done(int64_t step) { done_ = step; }
 
  private:
+  struct Set;
+  bool translate(Set& set, const std::function<bool()>& stop, ValidationReport& report);
+
   RunConfig config_;
   const Mesh& mesh_;
   Trainer& trainer_;
   LossTotal losses_;
-  std::vector<Block> blocks_;  // this dp rank's
   Tokenizers tokenizers_;
-  HeldOutSet held_out_;
+  std::vector<std::unique_ptr<Set>> sets_;
   std::unique_ptr<Translator> translator_;  // none without BLEU
-  Samples samples_;                         // none without BLEU
   int64_t done_ = -1;                       // the last step that was validated
 };
 

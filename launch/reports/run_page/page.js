@@ -98,6 +98,11 @@ const panels = [
   { title: "Fill of the blocks", train: "fill", show: percent },
   { title: "Share of time spent waiting", train: "waiting", show: percent },
 ];
+// The first set has the panels above; others have their own.
+const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
+panels.splice(4, 0, ...set_names.flatMap((set) => [
+  { title: `BLEU of ${set}`, valid: `${set}.bleu` }, { title: `chrF of ${set}`, valid: `${set}.chrf` },
+  { title: `Loss of ${set}, nats per target token`, valid: `${set}.loss` }]));
 let axis = "step", range = null;  // of the horizontal axis; null: all
 const charts = [];
 
@@ -299,13 +304,13 @@ function spread(list, count) {  // at most `count` of them, evenly, with both en
 function samples() {
   const groups = new Map();  // by source: reference, and rows of run, step and hypothesis
   runs.forEach((run, i) => run.validations.forEach((v) => (v.samples || []).forEach((s) => {
-    if (!groups.has(s.source)) groups.set(s.source, { reference: s.reference, runs: new Map() });
+    if (!groups.has(s.source)) groups.set(s.source, { reference: s.reference, set: s.set, runs: new Map() });
     const of_runs = groups.get(s.source).runs;
     if (!of_runs.has(i)) of_runs.set(i, []);
     of_runs.get(i).push([v.step, s.hypothesis]);
   })));
   return [...groups].map(([source, group]) => el("div", { class: "sample" }, el("dl", {},
-    el("dt", {}, "source"), el("dd", { class: "given source" }, source),
+    el("dt", {}, group.set ? `source, ${group.set}` : "source"), el("dd", { class: "given source" }, source),
     el("dt", {}, "reference"), el("dd", { class: "given" }, group.reference),
     [...group.runs].flatMap(([i, rows]) => [el("div", { class: "gap" }), ...spread(rows, several ? 5 : 8).flatMap(([step, hypothesis]) => [
       el("dt", {}, several ? swatch(i) : null, `step ${step.toLocaleString("en")}`),
@@ -350,13 +355,16 @@ function attention() {
 // ---- Tables
 
 function validations() {
+  const sets = runs.some((run) => run.validations.some((v) => v.sets.length));
   const rows = runs.flatMap((run, i) => {
-    const at = { bleu: best(run, "bleu", 1), chrf: best(run, "chrf", 1), valid_loss: best(run, "valid_loss", -1), valid_nll: best(run, "valid_nll", -1) };
-    const cell = (v, key, digits) => ({ content: fixed(v[key], digits), style: at[key] === v ? "best" : "" });
-    return run.validations.map((v) => [...(several ? [named(i)] : []), v.step.toLocaleString("en"), short(v.tokens), hours(v.hours),
-      cell(v, "valid_loss", 4), cell(v, "valid_nll", 4), cell(v, "bleu", 2), cell(v, "chrf", 2)]);
+    const cell = (v, key, digits, sign) => ({ content: fixed(v[key], digits), style: best(run, key, sign) === v ? "best" : "" });
+    return run.validations.flatMap((v) => (v.sets.length ? v.sets : [""]).map((set) => {
+      const [loss, nll, dot] = set ? [`${set}.loss`, `${set}.nll`, `${set}.`] : ["valid_loss", "valid_nll", ""];
+      return [...(several ? [named(i)] : []), v.step.toLocaleString("en"), ...(sets ? [set] : []), short(v.tokens), hours(v.hours),
+        cell(v, loss, 4, -1), cell(v, nll, 4, -1), cell(v, `${dot}bleu`, 2, 1), cell(v, `${dot}chrf`, 2, 1)];
+    }));
   });
-  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ["target tokens", 1], ["time of steps", 1], ["loss", 1], ["nll", 1], ["BLEU", 1], ["chrF", 1]], rows, "scroll tall") : null;
+  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ["loss", 1], ["nll", 1], ["BLEU", 1], ["chrF", 1]], rows, "scroll tall") : null;
 }
 
 function events() {

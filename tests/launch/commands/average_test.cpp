@@ -42,7 +42,7 @@ class Average : public ::testing::Test {
 
   // With an average, which is the weights of seed step + 1, if `has_average`.
   static std::string save(const std::string& run, int64_t step, const RunConfig& config, bool has_average = false,
-                          const std::string& tokenizer = "a tokenizer") {
+                          const std::string& tokenizer = "a tokenizer", const std::string& metric = "bleu") {
     ParamStore params(0, 1), average(0, 1);
     const Transformer model(config.model, params, /*num_positions=*/1), twin(config.model, average, 1);
     Context ctx;
@@ -55,7 +55,7 @@ class Average : public ::testing::Test {
     const TrainState state{.step = step,
                            .cursor = {.num_streams = 1, .streams = {{0, {}}}},
                            .model = Architecture::of(config.model),
-                           .best = {.metric = "bleu"}};
+                           .best = {.metric = metric}};
     const auto alone = make_single_communicator();
     return save_checkpoint(ctx, run + "/checkpoints", step, Mesh(*alone, config.parallel), params, states,
                            state.to_json(), {.config = to_cfg(config), .files = {{"tokenizer.model", tokenizer}}});
@@ -124,6 +124,16 @@ TEST_F(Average, OfTheBestThatAreOnDisk) {
   expect_mean_of({20, 40}, 40);
   EXPECT_TRUE(
       holds(refusal({run_, "--best", "5", "--force"}), "has 4 checkpoints that were validated, --best asks for 5"));
+}
+
+TEST_F(Average, OfTheBestByTheRuleOfTheRun) {
+  write_file_atomically(run_ + "/log.jsonl", R"({"step":10,"valid_loss":1,"bleu":9,"dev.bleu":9,"news.bleu":1}
+{"step":20,"valid_loss":1,"bleu":1,"dev.bleu":1,"news.bleu":9}
+{"step":30,"valid_loss":1,"bleu":2,"dev.bleu":2,"news.bleu":8}
+)");
+  save(run_, 50, config(), /*has_average=*/false, "a tokenizer", "0.1*dev.bleu+0.9*news.bleu");
+  average({run_, "--best", "2", "--output", output_});
+  expect_mean_of({20, 30}, 30);
 }
 
 TEST_F(Average, OfNamedCheckpointsInAnyOrderIsTheSameFile) {

@@ -62,6 +62,21 @@ TEST(RunPage, PlacesValidationsStartsAndRollbacks) {
   EXPECT_EQ(run.at("ranks").at(0).at("host"), "y");
 }
 
+TEST(RunPage, HasTheNumbersOfNamedSets) {
+  const json run =
+      run_page_data(
+          {{.name = "a",
+            .log = {step(1, 6),
+                    {{"step", 1}, {"valid_loss", 5}, {"sets", {"dev", "news"}}, {"news.loss", 4}, {"news.bleu", 7}}}}})
+          .at("runs")
+          .at(0);
+  const json& validation = run.at("validations").at(0);
+  EXPECT_EQ(validation.at("sets"), json({"dev", "news"}));
+  EXPECT_EQ(validation.at("news.loss"), 4);
+  EXPECT_EQ(validation.at("news.bleu"), 7);
+  EXPECT_EQ(validation.at("news.chrf"), nullptr);
+}
+
 TEST(RunPage, ListsTheRankThatWasSlowestMostOftenFirst) {
   const json ranks =
       run_page_data({{.name = "a", .log = {step(1, 6), step(2, 6), step(3, 6)}}}).at("runs").at(0).at("ranks");

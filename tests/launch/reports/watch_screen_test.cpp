@@ -54,6 +54,29 @@ TEST(WatchScreen, ShowsTheLastAndTheBestValidation) {
       << screen;
 }
 
+TEST(WatchScreen, ShowsEachNamedSetAndTheBestByTheRule) {
+  WatchedRun run = run_of_steps(3);
+  run.config.train.keep_best = "news.bleu";
+  for (const int step : {1, 2})
+    run.log.add({{"step", step},
+                 {"sets", {"dev", "news"}},
+                 {"valid_loss", 3.0},
+                 {"bleu", 10 * step},
+                 {"chrf", 40},
+                 {"dev.loss", 3.0},
+                 {"dev.bleu", 10 * step},
+                 {"dev.chrf", 40},
+                 {"news.loss", 2.5},
+                 {"news.bleu", 30 - step},
+                 {"news.chrf", 50}});
+  const std::string screen = watch_screen(run, {.columns = 120}, /*utf8=*/false);
+  EXPECT_NE(screen.find("validation  step 2: dev: loss 3.0000, BLEU 20.00, chrF2 40.00\n"
+                        "            news: loss 2.5000, BLEU 28.00, chrF2 50.00\n"
+                        "best        step 1: dev: loss 3.0000, BLEU 10.00, chrF2 40.00; news: loss 2.5000, BLEU 29.00"),
+            std::string::npos)
+      << screen;
+}
+
 TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
   WatchedRun run = run_of_steps(1);
   nlohmann::json record = step_record(2);

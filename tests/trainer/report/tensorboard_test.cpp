@@ -134,6 +134,14 @@ TEST(TensorBoard, HasTheNumbersOfStepsAndValidations) {
   EXPECT_EQ(values.size(), 6u) << "neither time nor step is a curve";
 }
 
+TEST(TensorBoard, HasTheNumbersAndSamplesOfNamedSets) {
+  const nlohmann::json sample{{"source", "a"}, {"reference", "b"}, {"hypothesis", "c"}, {"set", "news"}};
+  const auto values = values_of(tensorboard_file(
+      {{{"step", 5}, {"valid_loss", 1}, {"sets", {"dev", "news"}}, {"news.bleu", 12.5}, {"samples", {sample}}}}, ""));
+  EXPECT_EQ(only(values, "valid/news.bleu").scalar, 12.5f);
+  EXPECT_EQ(values.count("samples/news.1"), 1u);
+}
+
 TEST(TensorBoard, LeavesOutWhatWasNotFinite) {
   nlohmann::json record = step(1, 1);
   record["grad_norm"] = nullptr;

@@ -13,8 +13,7 @@
 #include "data/shards/manifest.h"
 #include "model/flops.h"
 #include "tests/support/errors.h"
-#include "tests/support/run_device.h"
-#include "tests/support/text_corpus.h"
+#include "tests/trainer/run/text_run.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/tensorboard.h"
 #include "trainer/run/run_folder.h"
@@ -23,30 +22,6 @@ namespace weft::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-const TextCorpus& sixty_pairs() {
-  static const TextCorpus text(/*num_pairs=*/60);
-  return text;
-}
-
-RunConfig run_config(const TemporaryFolder& folder) {
-  RunConfig c;
-  c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
-  c.model.encoder_layers = c.model.decoder_layers = 1;
-  c.data.train = c.data.valid = sixty_pairs().folder();
-  c.batch.rows = 64, c.batch.blocks = 2;
-  c.schedule.lr = 3e-3, c.schedule.warmup = 5;
-  c.train.output = folder / "run";
-  c.train.steps = 6, c.train.validate_every = 2, c.train.save_every = 2, c.train.keep_last = 1;
-  c.train.keep_best = BestMetric::loss, c.train.validate_bleu = 4;
-  use_test_device(c);
-  return c;
-}
-
-int run(const RunConfig& config) {
-  const auto world = make_single_communicator();
-  return run_training(config, *world, [](const RunConfig& c) { return c.train.fresh ? "fresh" : "not fresh"; });
-}
 
 // The saved configuration of a run with a device and share_gpu set.
 RunConfig kept(RunConfig c) {
@@ -57,21 +32,6 @@ RunConfig kept(RunConfig c) {
     return "";
   });
   return kept;
-}
-
-std::vector<int64_t> logged(const RunConfig& c, const char* field) {
-  std::vector<int64_t> steps;
-  for (const auto& record : read_event_log(c.train.output + "/log.jsonl"))
-    if (record.contains(field)) steps.push_back(record.at("step").get<int64_t>());
-  return steps;
-}
-
-std::string target(const RunConfig& c, const char* pointer) {
-  return fs::read_symlink(c.train.output + "/checkpoints/" + pointer).string();
-}
-
-std::string refusal_of_run(const RunConfig& c) {
-  return refusal_of(ErrorKind::usage, [&] { run(c); });
 }
 
 TEST(Run, LogsEachStepAndValidationOnceAlsoWhenResumed) {

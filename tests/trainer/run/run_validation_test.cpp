@@ -1,0 +1,77 @@
+// tests/trainer/run/run_validation_test.cpp: runs with several validation sets: their log, and what is best.
+#include <gtest/gtest.h>
+
+#include "data/atomic_file.h"
+#include "tests/trainer/run/text_run.h"
+
+namespace weft::testing {
+namespace {
+
+// Two named sets; the second has other sentences.
+RunConfig config_of_two_sets(const TemporaryFolder& folder) {
+  static const TextCorpus others(/*num_pairs=*/30, /*vocabulary=*/290, /*seed=*/2, sixty_pairs().folder());
+  RunConfig c = run_config(folder);
+  c.data.valid = "dev=" + sixty_pairs().folder() + ",news=" + others.folder();
+  return c;
+}
+
+std::vector<nlohmann::json> validation_records(const RunConfig& c) {
+  std::vector<nlohmann::json> all;
+  for (const auto& record : read_event_log(c.train.output + "/log.jsonl"))
+    if (record.contains("valid_loss")) all.push_back(record);
+  return all;
+}
+
+TEST(RunValidation, LogsTheNumbersOfEachNamedSet) {
+  const TemporaryFolder folder, alone_folder;
+  RunConfig c = config_of_two_sets(folder), alone = run_config(alone_folder);
+  c.train.steps = alone.train.steps = 2, c.train.samples = 2;
+  run(c);
+  run(alone);
+  const nlohmann::json record = validation_records(c).at(0), of_one = validation_records(alone).at(0);
+  EXPECT_EQ(record.at("sets"), nlohmann::json({"dev", "news"}));
+  for (const char* key : {"valid_loss", "valid_nll", "bleu", "chrf"}) {
+    EXPECT_EQ(record.at(key), of_one.at(key)) << key;
+    const std::string number = std::string(key).starts_with("valid_") ? key + 6 : key;
+    EXPECT_EQ(record.at("dev." + number), of_one.at(key)) << key;
+    EXPECT_TRUE(record.at("news." + number).is_number()) << key;
+    EXPECT_FALSE(of_one.contains("dev." + number));
+  }
+  EXPECT_NE(record.at("news.loss"), record.at("dev.loss"));
+  ASSERT_EQ(record.at("samples").size(), 4u);
+  EXPECT_FALSE(record.at("samples").at(1).contains("set"));
+  EXPECT_EQ(record.at("samples").at(2).at("set"), "news");
+  EXPECT_FALSE(of_one.contains("sets"));
+}
+
+TEST(RunValidation, ChoosesTheBestByASumOverSets) {
+  const TemporaryFolder folder;
+  RunConfig c = config_of_two_sets(folder);
+  c.train.steps = 1000, c.train.patience = 2, c.train.keep_best = "0.5*dev.loss+0.5*news.loss";
+  c.schedule.lr = 0;  // it never improves
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(logged(c, "loss").back(), 6);
+  EXPECT_EQ(target(c, "best"), "step-00000002");
+  EXPECT_NE(read_file(c.train.output + "/checkpoints/latest/state.json").find("0.5*dev.loss+0.5*news.loss"),
+            std::string::npos);
+}
+
+TEST(RunValidation, RefusesARuleThatNamesNoSet) {
+  const TemporaryFolder folder;
+  RunConfig c = config_of_two_sets(folder);
+  c.train.keep_best = "test.bleu";
+  EXPECT_NE(refusal_of_run(c).find("there is no validation set test; data.valid has dev, news"), std::string::npos);
+  c.train.keep_best = "news.bleu", c.train.validate_bleu = 0;
+  EXPECT_NE(refusal_of_run(c).find("train.keep_best = news.bleu needs translations"), std::string::npos);
+}
+
+TEST(RunValidation, RefusesASetOfAnotherTokenizer) {
+  static const TextCorpus other(/*num_pairs=*/30, /*vocabulary=*/285, /*seed=*/2);
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.data.valid = "dev=" + c.data.train + ",news=" + other.folder();
+  EXPECT_NE(refusal_of_run(c).find(other.folder() + " was packed with another tokenizer"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::testing

@@ -1,0 +1,153 @@
+// trainer/plan/validation_sets.cpp: reads data.valid and train.keep_best.
+#include "trainer/plan/validation_sets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+bool is_set_name(const std::string& text) {
+  const auto is_part = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '-' || c == '_'); };
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, is_part);
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end = 0; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+[[noreturn]] void refuse_valid(const std::string& option, const std::string& why) {
+  fail(ErrorKind::usage, fmt::format("data.valid = {}: {}", printable(option), why));
+}
+
+ValidationSet set_of(const std::string& part, const std::string& option) {
+  const size_t equals = part.find('=');
+  const std::string name = part.substr(0, equals);
+  if (equals == std::string::npos || !is_set_name(name))
+    refuse_valid(option, fmt::format("'{}' is no NAME=FOLDER; a name begins with a letter and has letters, digits, - "
+                                     "and _ (write ./ before a folder whose name has a =)",
+                                     printable(part)));
+  ValidationSet set{.name = name, .folder = part.substr(equals + 1)};
+  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
+  return set;
+}
+
+constexpr const char* kNumbers[] = {"loss", "bleu", "chrf"};
+
+[[noreturn]] void refuse_best(const std::string& option, const std::string& why) {
+  fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
+}
+
+double factor_of(const std::string& text, const std::string& option) {
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor <= 0)
+    refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself)",
+                                    printable(text)));
+  return factor;
+}
+
+std::string joined_names(const std::vector<ValidationSet>& sets) {
+  std::string names;
+  for (const ValidationSet& set : sets) names += (names.empty() ? "" : ", ") + set.name;
+  return names;
+}
+
+}  // namespace
+
+std::vector<ValidationSet> validation_sets(const std::string& option) {
+  if (option.empty()) return {};
+  const size_t equals = option.find('=');
+  if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) return {{.name = "", .folder = option}};
+  std::vector<ValidationSet> sets;
+  std::set<std::string> names;
+  for (const std::string& part : parts_of(option, ',')) {
+    sets.push_back(set_of(part, option));
+    if (!names.insert(sets.back().name).second)
+      refuse_valid(option, fmt::format("the name {} is given twice", sets.back().name));
+  }
+  return sets;
+}
+
+std::string validation_key(const std::string& set, const std::string& number) {
+  if (set.empty()) return number;
+  return set + "." + (number.starts_with("valid_") ? number.substr(6) : number);
+}
+
+void BestRule::parse(const std::string& option) {
+  for (const std::string& part : parts_of(without_spaces(option), '+')) {
+    const size_t times = part.find('*');
+    Term term;
+    if (times != std::string::npos) term.factor = factor_of(part.substr(0, times), option);
+    const std::string what = times == std::string::npos ? part : part.substr(times + 1);
+    const size_t dot = what.rfind('.');
+    if (dot != std::string::npos) term.set = what.substr(0, dot);
+    term.number = dot == std::string::npos ? what : what.substr(dot + 1);
+    if (std::ranges::find(kNumbers, term.number) == std::end(kNumbers) ||
+        (dot != std::string::npos && !is_set_name(term.set)))
+      refuse_best(option, fmt::format("'{}' is no number of a validation: give loss, bleu or chrf, with a set's name "
+                                      "as in dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
+                                      printable(what)));
+    terms_.push_back(std::move(term));
+  }
+}
+
+void BestRule::write_text() {
+  for (const Term& t : terms_)
+    text_ += fmt::format("{}{}{}{}{}", text_.empty() ? "" : "+", t.factor == 1 ? "" : fmt::format("{}*", t.factor),
+                         t.set, t.set.empty() ? "" : ".", t.number);
+}
+
+BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& sets) {
+  parse(option);
+  for (Term& term : terms_) {
+    if (term.set.empty() && !sets.empty()) term.set = sets.front().name;
+    const auto is_of = [&](const ValidationSet& set) { return set.name == term.set; };
+    if (term.set.empty() || std::ranges::any_of(sets, is_of)) continue;
+    const std::string names = joined_names(sets);
+    refuse_best(option, fmt::format("there is no validation set {}; data.valid {}", term.set,
+                                    names.empty() ? "names none (give NAME=FOLDER,...)" : "has " + names));
+  }
+  write_text();
+}
+
+std::optional<BestRule> BestRule::read(const std::string& text) try {
+  BestRule rule;
+  rule.parse(text);
+  rule.write_text();
+  return rule;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+bool BestRule::needs_translations() const {
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.number != "loss"; });
+}
+
+std::optional<double> BestRule::value(const Numbers& number_at) const {
+  double sum = 0;
+  for (const Term& term : terms_) {
+    const bool is_loss = term.number == "loss";
+    const auto number = number_at(validation_key(term.set, is_loss ? "valid_loss" : term.number));
+    if (!number) return std::nullopt;
+    sum += term.factor * (is_loss ? -*number : *number);
+  }
+  return sum;
+}
+
+}  // namespace weft
