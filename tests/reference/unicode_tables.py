@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables, and with the argument "categories"
-data/text/unicode_categories.h, the numbers, punctuation and symbols of its package regex, and with "scripts"
-data/text/unicode_scripts.h, its letters by script.
+"""Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables; with the argument "upper"
+data/text/unicode_upper.h, its upper-casing; with "categories" data/text/unicode_categories.h, the numbers, punctuation
+and symbols of its package regex; and with "scripts" data/text/unicode_scripts.h, its letters by script.
 
 sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two have different versions of Unicode.
 
 Usage: tests/reference/unicode_tables.py lower > data/text/unicode_tables.h
+       tests/reference/unicode_tables.py upper > data/text/unicode_upper.h
        pip install regex; tests/reference/unicode_tables.py categories > data/text/unicode_categories.h
        tests/reference/unicode_tables.py scripts > data/text/unicode_scripts.h
 """
@@ -23,9 +24,11 @@ Yi""".split()
 SIGMA = "\u03a3"
 
 
-def lower_ranges():
-    """(first, last, step, delta) of every one-to-one mapping; U+0130 (two characters) and sigma are left to the code."""
-    pairs = [(c, ord(chr(c).lower()) - c) for c in CODE_POINTS if len(chr(c).lower()) == 1 and chr(c).lower() != chr(c)]
+def case_ranges(convert):
+    """(first, last, step, delta) of every one-to-one mapping; of lower case, U+0130 (two characters) and sigma are left
+    to the code."""
+    pairs = [(c, ord(convert(chr(c))) - c) for c in CODE_POINTS
+             if len(convert(chr(c))) == 1 and convert(chr(c)) != chr(c)]
     ranges = []
     for c, delta in pairs:
         if ranges and ranges[-1][3] == delta:
@@ -88,11 +91,24 @@ def print_lower():
           "struct LowerRange { char32_t first, last; int step, delta; };\n"
           "struct Range { char32_t first, last; };")
     table("LowerRange", "kLower", "Every step-th character from first to last maps to itself + delta.",
-          [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in lower_ranges()])
+          [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in case_ranges(str.lower)])
     table("Range", "kCased", "Letters with case that are not ignorable (for the final sigma).",
           hexa_runs([c for c in CODE_POINTS if is_cased(c)]))
     table("Range", "kCaseIgnorable", "Marks and signs that do not end a word (for the final sigma).",
           hexa_runs([c for c in CODE_POINTS if is_case_ignorable(c)]))
+
+
+def print_upper():
+    several = [(c, chr(c).upper()) for c in CODE_POINTS if len(chr(c).upper()) > 1]
+    head("// data/text/unicode_upper.h: upper case of Unicode " + unicodedata.unidata_version +
+         " as ranges; made by tests/reference/unicode_tables.py.")
+    print("namespace weft::unicode_tables {\n\n"
+          "struct UpperRange { char32_t first, last; int step, delta; };\n"
+          "struct UpperSeveral { char32_t character, upper[3]; };")
+    table("UpperRange", "kUpper", "Every step-th character from first to last maps to itself + delta.",
+          [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in case_ranges(str.upper)])
+    table("UpperSeveral", "kUpperSeveral", "Characters that become two or three; 0 where there is none.",
+          [(hexa(c), "{" + ", ".join(hexa(ord(x)) for x in (u + "\0")[:3]) + "}") for c, u in several])
 
 
 def regex_head(file, what):
@@ -135,7 +151,7 @@ def print_scripts():
 
 
 def main():
-    {"lower": print_lower, "categories": print_categories, "scripts": print_scripts}[sys.argv[1]]()
+    {"lower": print_lower, "upper": print_upper, "categories": print_categories, "scripts": print_scripts}[sys.argv[1]]()
     print("\n}  // namespace weft::unicode_tables")
 
 

@@ -15,17 +15,22 @@ constexpr int64_t kRows = 1024;
 int64_t pair_block_rows(const Transformer& model) { return std::min(kRows, model.max_positions()); }
 
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
+  for (size_t i = 0; i < pairs.size(); ++i)
+    if (std::ssize(pairs[i].source) >= rows || std::ssize(pairs[i].target) >= rows)
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens; at most {} can be scored", i,
+                                        pairs[i].source.size(), pairs[i].target.size(), rows - 1));
+  return pack_in_order(pairs, rows, rows);
+}
+
+PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t source_rows, int64_t target_rows) {
   PairBlocks packed;
-  BlockBuilder builder(rows, rows);
+  BlockBuilder builder(source_rows, target_rows);
   int64_t source = 0, target = 0;
   const auto close = [&] { packed.blocks.push_back(builder.finish(static_cast<int64_t>(packed.blocks.size()))); };
   for (size_t i = 0; i < pairs.size(); ++i) {
     const int64_t s = static_cast<int64_t>(pairs[i].source.size()) + 1;
     const int64_t t = static_cast<int64_t>(pairs[i].target.size()) + 1;
-    if (std::max(s, t) > rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens; at most {} can be scored", i,
-                                        s - 1, t - 1, rows - 1));
-    const bool is_full = source + s > rows || target + t > rows;
+    const bool is_full = source + s > source_rows || target + t > target_rows;
     if (i > 0 && is_full) close();
     if (i == 0 || is_full) {
       packed.first.push_back(i);

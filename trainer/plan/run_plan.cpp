@@ -162,7 +162,8 @@ std::string describe_validation_sets(const RunConfig& c) {
   std::string text;
   for (const ValidationSet& set : validation_sets(c.data.valid))
     if (!set.name.empty())
-      text += fmt::format("{}{} = {}: {} pairs", text.empty() ? "" : "; ", set.name, set.folder,
+      text += fmt::format("{}{} = {}{}: {} pairs", text.empty() ? "" : "; ", set.name, set.folder,
+                          set.noise == TextNoise::none ? "" : fmt::format(" ({})", name_of_enum(set.noise)),
                           Corpus(set.folder).num_pairs());
   return text;
 }

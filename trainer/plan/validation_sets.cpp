@@ -35,6 +35,14 @@ std::string without_spaces(std::string text) {
   fail(ErrorKind::usage, fmt::format("data.valid = {}: {}", printable(option), why));
 }
 
+TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
+  for (const auto& [name, noise] : enum_names(TextNoise{}))
+    if (text == name) return noise;
+  refuse_valid(option, fmt::format("the set {} has the noise '{}': give {} (write / after a folder whose name has a "
+                                   ":)",
+                                   set.name, printable(text), joined_enum_names<TextNoise>()));
+}
+
 ValidationSet set_of(const std::string& part, const std::string& option) {
   const size_t equals = part.find('=');
   const std::string name = part.substr(0, equals);
@@ -42,7 +50,12 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
     refuse_valid(option, fmt::format("'{}' is no NAME=FOLDER; a name begins with a letter and has letters, digits, - "
                                      "and _ (write ./ before a folder whose name has a =)",
                                      printable(part)));
-  ValidationSet set{.name = name, .folder = part.substr(equals + 1)};
+  ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
+  const size_t colon = set.folder.rfind(':'), slash = set.folder.rfind('/');
+  if (colon != std::string::npos && (slash == std::string::npos || slash < colon)) {
+    set.noise = noise_of(set.folder.substr(colon + 1), set, option);
+    set.folder.resize(colon);
+  }
   if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
   return set;
 }
@@ -73,7 +86,8 @@ std::string joined_names(const std::vector<ValidationSet>& sets) {
 std::vector<ValidationSet> validation_sets(const std::string& option) {
   if (option.empty()) return {};
   const size_t equals = option.find('=');
-  if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) return {{.name = "", .folder = option}};
+  if (equals == std::string::npos || !is_set_name(option.substr(0, equals)))
+    return {{.name = "", .folder = option, .noise = TextNoise::none}};
   std::vector<ValidationSet> sets;
   std::set<std::string> names;
   for (const std::string& part : parts_of(option, ',')) {

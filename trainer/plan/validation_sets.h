@@ -8,15 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "data/text/noise.h"
+
 namespace weft {
 
 struct ValidationSet {
-  std::string name;    // empty: the only one, given as a folder alone
-  std::string folder;  // a packed corpus
+  std::string name;                   // empty: the only one, given as a folder alone
+  std::string folder;                 // a packed corpus
+  TextNoise noise = TextNoise::none;  // of the sources
 };
 
-// Of data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER,...; empty: none. The first set is the main one: numbers without a
-// name are its own. What cannot be read is an Error of kind usage.
+// Of data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one: numbers
+// without a name are its own. What cannot be read is an Error of kind usage.
 std::vector<ValidationSet> validation_sets(const std::string& option);
 
 // The key of a number of a set in log.jsonl: `number` itself of a set without a name; else NAME.loss for valid_loss,

@@ -134,6 +134,8 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     log_.open(*folder_, plan, state_);
   });
   if (config_.train.tune_gemm) tune_gemms(kept_gemms);
+  if (validation_)
+    for (const std::string& remark : validation_->remarks()) log_.message(remark);
   if (resume_from.empty()) return;
   checkpoints_->resume_from(resume_from, state_);
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);

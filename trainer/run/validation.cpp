@@ -1,8 +1,11 @@
 // trainer/run/validation.cpp: computes losses and translations of the validation sets.
 #include "trainer/run/validation.h"
 
+#include <algorithm>
+
 #include "data/corpus.h"
 #include "data/loader.h"
+#include "trainer/run/noisy_set.h"
 
 namespace weft {
 
@@ -17,19 +20,25 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
     : config_(config), mesh_(mesh), trainer_(trainer), losses_(mesh.device()) {
   const std::vector<ValidationSet> wanted = validation_sets(config.data.valid);
   const bool translates = config.train.validate_bleu != 0;
-  if (translates) {  // all sets have the same
+  const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
+  if (translates || std::ranges::any_of(wanted, is_noisy)) {  // all sets have the same
     const std::string& folder = wanted.front().folder;
     read_tokenizers(folder, read_manifest(folder));  // refuses damaged ones
     tokenizers_ = load_tokenizers(folder);
+  }
+  if (translates)
     translator_ =
         std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
-  }
   for (const ValidationSet& set : wanted) {
     auto own = std::make_unique<Set>();
     own->name = set.name;
-    own->blocks = load_all_blocks(set.folder, config.batch, mesh.dp().rank(), mesh.dp().size());
+    if (translates) own->held_out = read_held_out(set.folder, *tokenizers_.target, config.train.validate_bleu);
+    if (is_noisy(set)) {
+      read_noisy(set, *own);
+    } else {
+      own->blocks = load_all_blocks(set.folder, config.batch, mesh.dp().rank(), mesh.dp().size());
+    }
     if (translates) {
-      own->held_out = read_held_out(set.folder, *tokenizers_.target, config.train.validate_bleu);
       own->samples = Samples(config.train.samples, own->held_out, tokenizers_, trainer);
     }
     sets_.push_back(std::move(own));
@@ -37,6 +46,22 @@ Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& train
 }
 
 Validation::~Validation() = default;
+
+void Validation::read_noisy(const ValidationSet& set, Set& own) {
+  const BlockShape shape{.source_rows = config_.batch.source_rows,
+                         .rows = config_.batch.rows,
+                         .max_positions = trainer_.replica().model().max_positions()};
+  NoisySet noisy =
+      read_noisy_set(set.folder, set.noise, *tokenizers_.source, shape, mesh_.dp().rank(), mesh_.dp().size());
+  own.blocks = std::move(noisy.blocks);
+  if (noisy.num_cut > 0)
+    remarks_.push_back(
+        fmt::format("validation set {}: {} of {} source sentences are cut to {} tokens, which is what a "
+                    "block holds (batch.source_rows)",
+                    set.name, noisy.num_cut, noisy.sources.size(), noisy.longest));
+  noisy.sources.resize(own.held_out.sources.size());
+  own.held_out.sources = std::move(noisy.sources);
+}
 
 std::map<std::string, double> ValidationReport::numbers() const {
   std::map<std::string, double> all;

@@ -51,9 +51,11 @@ class Validation {
   // ranks, every few sentences, and returns nothing once that is true.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
+  const std::vector<std::string>& remarks() const { return remarks_; }  // lines on the sets for the start of the run
 
  private:
   struct Set;
+  void read_noisy(const ValidationSet& set, Set& own);
   bool translate(Set& set, const std::function<bool()>& stop, ValidationReport& report);
 
   RunConfig config_;
@@ -62,6 +64,7 @@ class Validation {
   LossTotal losses_;
   Tokenizers tokenizers_;
   std::vector<std::unique_ptr<Set>> sets_;
+  std::vector<std::string> remarks_;
   std::unique_ptr<Translator> translator_;  // none without BLEU
   int64_t done_ = -1;                       // the last step that was validated
 };

@@ -43,6 +43,20 @@ TEST(ValidationSets, KeepNamesInTheOrderGiven) {
   EXPECT_EQ(sets[1].name, "dev-2");
 }
 
+TEST(ValidationSets, MayBeNoisyCopies) {
+  const std::vector<ValidationSet> sets = validation_sets("dev=a/b,caps=a/b:upper,typos=a:b/c/:typos,plain=a:b/");
+  EXPECT_EQ(sets[0].noise, TextNoise::none);
+  EXPECT_EQ(sets[1].noise, TextNoise::upper);
+  EXPECT_EQ(sets[1].folder, "a/b");
+  EXPECT_EQ(sets[2].noise, TextNoise::typos);
+  EXPECT_EQ(sets[2].folder, "a:b/c/");
+  EXPECT_EQ(sets[3].folder, "a:b/");
+  EXPECT_TRUE(
+      holds(refused("dev=a:shout"), "the set dev has the noise 'shout': give none, upper, title, lower, typos"));
+  EXPECT_TRUE(holds(refused("dev=:upper"), "the set dev has no folder"));
+  EXPECT_EQ(validation_sets("a:upper").at(0).folder, "a:upper") << "a folder alone";
+}
+
 TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
   EXPECT_TRUE(holds(refused("dev=a,b"), "data.valid = dev=a,b: 'b' is no NAME=FOLDER"));
   EXPECT_TRUE(holds(refused("dev=a,2=b"), "'2=b' is no NAME=FOLDER"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "data/atomic_file.h"
+#include "data/text/letter_case.h"
 #include "tests/trainer/run/text_run.h"
 
 namespace weft::testing {
@@ -42,6 +43,48 @@ TEST(RunValidation, LogsTheNumbersOfEachNamedSet) {
   EXPECT_FALSE(record.at("samples").at(1).contains("set"));
   EXPECT_EQ(record.at("samples").at(2).at("set"), "news");
   EXPECT_FALSE(of_one.contains("sets"));
+}
+
+TEST(RunValidation, MakesNoisyCopiesOfASet) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  const std::string dev = sixty_pairs().folder();
+  c.data.valid = fmt::format("dev={},caps={}:upper,typos={}:typos,same={}:none", dev, dev, dev, dev);
+  c.train.steps = 2, c.train.samples = 3, c.train.validate_bleu = 60;
+  run(c);
+  const nlohmann::json record = validation_records(c).at(0);
+  EXPECT_EQ(record.at("same.loss"), record.at("dev.loss"));
+  EXPECT_NE(record.at("caps.loss"), record.at("dev.loss"));
+  EXPECT_NE(record.at("typos.loss"), record.at("dev.loss"));
+  for (int i = 0; i < 3; ++i) {
+    const auto& sample = record.at("samples").at(static_cast<size_t>(i));
+    const auto& caps = record.at("samples").at(static_cast<size_t>(3 + i));
+    EXPECT_EQ(caps.at("source"), upper_case(sample.at("source").get<std::string>()));
+    EXPECT_EQ(caps.at("reference"), sample.at("reference"));
+  }
+}
+
+// One of the sets is cut to the rows of a block.
+TEST(RunValidation, OfNoisyCopiesIsTheSameOnEveryGrid) {
+  std::vector<nlohmann::json> records;
+  for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {3, 1}, {2, 2}}) {
+    const TemporaryFolder folder;
+    RunConfig c = run_config(folder);
+    const std::string dev = sixty_pairs().folder();
+    c.data.valid = fmt::format("typos={}:typos,caps={}:upper", dev, dev);
+    c.train.steps = 1, c.train.validate_bleu = 30, c.train.precision = Precision::f32;
+    c.parallel.dp = dp, c.parallel.tp = tp;
+    run_thread_ranks(dp * tp, [&](Communicator& world) {
+      set_num_threads(1);
+      run_training(c, world, [](const RunConfig&) { return ""; });
+    });
+    records.push_back(validation_records(c).at(0));
+    for (const char* key : {"typos.loss", "caps.loss", "caps.nll"})
+      EXPECT_NEAR(records.back().at(key).get<double>(), records.front().at(key).get<double>(), 1e-5) << key;
+    EXPECT_EQ(records.back().at("samples").size(), records.front().at("samples").size());
+    for (size_t i = 0; i < records.back().at("samples").size(); ++i)
+      EXPECT_EQ(records.back().at("samples").at(i).at("source"), records.front().at("samples").at(i).at("source"));
+  }
 }
 
 TEST(RunValidation, ChoosesTheBestByASumOverSets) {
