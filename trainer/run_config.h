@@ -53,6 +53,8 @@ struct TrainConfig {
   std::string output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
+  std::string validate_command;
+  double validate_command_minutes = 30;
   int64_t samples = 4;
   bool tensorboard = true;
   double peak_flops = 0;
@@ -86,6 +88,10 @@ struct TrainConfig {
     v("log_every", log_every, "steps between progress lines on a pipe");
     v("validate_bleu", validate_bleu,
       "sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
+    v("validate_command", validate_command,
+      "a shell command that scores each set's translations beside the training: $WEFT_SOURCE, $WEFT_HYPOTHESIS and "
+      "$WEFT_REFERENCE name its files, and the last word that it prints is the score; empty = none");
+    v("validate_command_minutes", validate_command_minutes, "after which validate_command is ended, for each set");
     v("samples", samples,
       "first sentences of each validation set whose translations log.jsonl keeps at each validation, at most "
       "validate_bleu");
@@ -99,8 +105,8 @@ struct TrainConfig {
     v("check_replicas", check_replicas,
       "steps between checks that ranks still hold equal parameters and moments; 0 = never");
     v("keep_best", keep_best,
-      "what the best checkpoint is best by: loss, bleu or chrf of the first validation set, of another (news.bleu), or "
-      "a sum (0.5*dev.bleu+0.5*news.bleu)");
+      "what the best checkpoint is best by: loss, bleu, chrf or score (of validate_command) of the first validation "
+      "set, of another (news.bleu), or a sum (0.5*dev.bleu+0.5*news.bleu)");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
       "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "

@@ -47,6 +47,7 @@ void from_json(const json& j, StepCursor& c) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScoreDue, step, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DivergenceState, recent, lowest, good_until, not_finite, rollbacks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RateSums, highest, squares)
@@ -67,6 +68,7 @@ json TrainState::to_json() const {
   j["divergence"] = divergence;
   if (optimizer != "adam") j["optimizer"] = optimizer;
   if (optimizer == "schedule_free") j["rate_sums"] = rate_sums;
+  if (!scores_due.empty()) j["scores_due"] = scores_due;
   if (validation_due) j["validation_due"] = true;
   return j;
 }
@@ -89,6 +91,7 @@ json example_of_state() {
   TrainState example;
   example.cursor.streams = {{0, cursor}};
   example.divergence.recent = {0.0};
+  example.scores_due.emplace_back();
   json j = example.to_json();
   j["cursor"].update(json(cursor));  // as in version 0.1
   return j;
@@ -102,6 +105,7 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   if (j.contains("divergence")) j.at("divergence").get_to(state.divergence);  // earlier versions did not watch
   state.optimizer = j.value("optimizer", "adam");
   if (state.optimizer == "schedule_free") j.at("rate_sums").get_to(state.rate_sums);
+  if (j.contains("scores_due")) j.at("scores_due").get_to(state.scores_due);
   state.validation_due = j.value("validation_due", false);
   return state;
 } catch (const json::exception& e) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "data/step_plan.h"
 #include "model/config.h"
@@ -32,10 +33,16 @@ struct Architecture {
 };
 
 struct BestScore {
-  std::string metric;  // "bleu" or "loss"; empty before the first validation
-  double value = 0;    // higher is better: BLEU or the negative loss
+  std::string metric;  // text of the rule (BestRule); empty before the first validation
+  double value = 0;    // higher is better
   int64_t step = 0;
   int64_t stale = 0;  // validations since then
+};
+
+// A validation whose score train.validate_command has not said yet.
+struct ScoreDue {
+  int64_t step = 0;
+  std::map<std::string, double> numbers;  // the validation's others, by their keys in log.jsonl; finite
 };
 
 struct TrainState {
@@ -47,11 +54,12 @@ struct TrainState {
   Architecture model;
   std::string optimizer = "adam";  // optimizer.kind
   RateSums rate_sums;              // if that is schedule_free
-  std::string precision = "f32";  // of the last step: f32, bf16 or f16
-  LossScale loss_scale;           // of the next one, in the same precision
+  std::string precision = "f32";   // of the last step: f32, bf16 or f16
+  LossScale loss_scale;            // of the next one, in the same precision
   BestScore best;
   DivergenceState divergence;
-  bool validation_due = false;  // a stop came first: the validation after `step` is done when the run resumes
+  std::vector<ScoreDue> scores_due;  // in the order of their steps
+  bool validation_due = false;       // a stop came first: the validation after `step` is done when the run resumes
 
   nlohmann::json to_json() const;
   // A missing field is an Error of kind checkpoint that names the checkpoint's folder.

@@ -105,7 +105,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   std::optional<BestRule> rule = BestRule::read(folders.empty() ? "" : state_of(folders.front()).best.metric);
   if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
-  for (const nlohmann::json& record : read_event_log(log))
+  for (const nlohmann::json& record : with_scores(read_event_log(log)))
     if (const auto value = rule->value([&](const std::string& key) { return number_at(record, key); }))
       scores[record.at("step").get<int64_t>()] = *value;
   std::vector<std::pair<double, std::string>> scored;

@@ -89,7 +89,7 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
     }
     for (const std::string& name : names) {
       fmt::print("  step {:<8}", number(*records[i], "step").value_or(0));
-      for (const char* shown : {"valid_loss", "valid_nll", "bleu", "chrf"}) {
+      for (const char* shown : {"valid_loss", "valid_nll", "bleu", "chrf", "score"}) {
         const std::string key = validation_key(name, shown);
         if (const auto value = number(*records[i], key.c_str())) fmt::print("  {} {:.6g}", printable(key), *value);
       }
@@ -146,7 +146,7 @@ void inspect_run(const std::string& folder, const RunView& view) {
   fmt::print("\nlast steps\n");
   print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
   fmt::print("\nlast validations\n");
-  print_last_validations(log);
+  print_last_validations(with_scores(log));
   const auto [left, right] = chosen_series(log, view.curve);
   if (view.chart) fmt::print("\n{}", draw_chart({left.front(), right}, {.utf8 = locale_is_utf8()}));
   if (!view.tensorboard.empty()) TensorBoardLog(view.tensorboard, log, config_of_run(folder));

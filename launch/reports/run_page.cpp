@@ -8,6 +8,7 @@
 #include "launch/reports/run_page/files.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/validation_sets.h"
+#include "trainer/report/event_log.h"
 #include "trainer/report/svg.h"
 
 namespace weft {
@@ -119,7 +120,7 @@ Json validation_of(const nlohmann::json& record, const Place& place) {
   std::vector<std::string> names{""};
   for (const Json& name : validation["sets"]) names.push_back(name.get<std::string>());
   for (const std::string& name : names)
-    for (const char* number : {"valid_loss", "valid_nll", "bleu", "chrf"}) {
+    for (const char* number : {"valid_loss", "valid_nll", "bleu", "chrf", "score"}) {
       const std::string key = validation_key(name, number);
       validation[key] = number_of(record, key.c_str());
     }
@@ -159,7 +160,7 @@ Json run_of(const PageRun& run) {
   std::map<int64_t, RankTime> ranks;
   std::string plan;
   Place place;
-  for (const nlohmann::json& record : run.log) {
+  for (const nlohmann::json& record : with_scores(run.log)) {
     place.step = record.value("step", int64_t{0});
     if (record.contains("schema")) {
       starts.push_back(start_of(record, place));

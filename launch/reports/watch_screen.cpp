@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "trainer/plan/validation_sets.h"
+#include "trainer/report/event_log.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -73,6 +74,7 @@ std::string text_of_set(const nlohmann::json& v, const std::string& set) {
   std::string text = fmt::format("{}{}loss {:.4f}", set, set.empty() ? "" : ": ", number("valid_loss"));
   if (v.contains(validation_key(set, "bleu")))
     text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number("bleu"), number("chrf"));
+  if (v.contains(validation_key(set, "score"))) text += fmt::format(", score {:.6g}", number("score"));
   return text;
 }
 
@@ -172,6 +174,8 @@ void WatchedLog::add(const nlohmann::json& record) {
   if (record.contains("valid_loss")) {
     validations.push_back(record);
     if (record.contains("bleu")) bleu.points.emplace_back(step, watched_number(record, "bleu"));
+  } else if (has_score(record) && std::isfinite(step)) {
+    for (nlohmann::json& validation : validations) add_scores(record, validation);
   } else if (record.contains("loss") && std::isfinite(step)) {
     steps.push_back(record);
     if (steps.size() > kRecentSteps) steps.pop_front();

@@ -20,6 +20,7 @@ TrainState some_state() {
   s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
   s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1};
   s.divergence = {.recent = {5.5, 0.1}, .lowest = 0.1, .good_until = 3, .not_finite = 2, .rollbacks = 1};
+  s.scores_due = {{.step = 8, .numbers = {{"bleu", 1.0 / 3}, {"news.loss", 2}}}, {.step = 10, .numbers = {}}};
   return s;
 }
 

@@ -165,7 +165,14 @@ std::string newest_whole_checkpoint_until(const std::string& root, int64_t step)
   return "";
 }
 
-void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until) {
+bool has_checkpoint(const std::string& root, int64_t step) {
+  for (const std::string& folder : step_folders(root))
+    if (step_of(folder) == step) return has_manifest(folder);
+  return false;
+}
+
+void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until,
+                       const std::vector<int64_t>& awaited) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   const std::set<std::string> pointed = targets_of_links(root);
   // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
@@ -179,7 +186,8 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
     const bool for_good = keep_every > 0 && step_of(folder) % keep_every == 0;
-    const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder));
+    const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder)) ||
+                               std::ranges::count(awaited, step_of(folder)) > 0;
     if (++num_kept > keep_last && !for_good && !may_be_needed) remove_checkpoint(folder);
   }
 }

@@ -41,6 +41,9 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.train.save_minutes, 0.0, "train.save_minutes");
   require_at_least<int64_t>(c.train.check_replicas, 0, "train.check_replicas");
   require_at_least<int64_t>(c.train.patience, 0, "train.patience");
+  if (!(c.train.validate_command_minutes > 0))
+    fail(ErrorKind::usage,
+         fmt::format("train.validate_command_minutes = {} must be above 0", c.train.validate_command_minutes));
   if (!(c.train.divergence_rise > 0))
     fail(ErrorKind::usage, fmt::format("train.divergence_rise = {} must be above 0", c.train.divergence_rise));
   require_fraction(c.train.ema, "train.ema");
@@ -69,6 +72,13 @@ void check_validation_options(const RunConfig& c) {
     fail(ErrorKind::usage, fmt::format("train.keep_best = {} needs translations: set train.validate_bleu, or "
                                        "train.keep_best = loss",
                                        c.train.keep_best));
+  if (rule.needs_score() && c.train.validate_command.empty())
+    fail(ErrorKind::usage,
+         fmt::format("train.keep_best = {} needs a score: set train.validate_command", c.train.keep_best));
+  if (!c.train.validate_command.empty() && (!validates || c.train.validate_bleu == 0))
+    fail(ErrorKind::usage,
+         "train.validate_command needs translations: set data.valid, train.validate_every and "
+         "train.validate_bleu");
 }
 
 void check_rollback(const RunConfig& c) {

@@ -60,17 +60,20 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
   return set;
 }
 
-constexpr const char* kNumbers[] = {"loss", "bleu", "chrf"};
+constexpr const char* kNumbers[] = {"loss", "bleu", "chrf", "score"};
 
 [[noreturn]] void refuse_best(const std::string& option, const std::string& why) {
   fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
 }
 
-double factor_of(const std::string& text, const std::string& option) {
+// A score may be better if it is lower.
+double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
   double factor = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor <= 0)
-    refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself)",
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor == 0 ||
+      (factor < 0 && !may_be_negative))
+    refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself; only a "
+                                    "score may have a factor below 0)",
                                     printable(text)));
   return factor;
 }
@@ -107,16 +110,17 @@ void BestRule::parse(const std::string& option) {
   for (const std::string& part : parts_of(without_spaces(option), '+')) {
     const size_t times = part.find('*');
     Term term;
-    if (times != std::string::npos) term.factor = factor_of(part.substr(0, times), option);
     const std::string what = times == std::string::npos ? part : part.substr(times + 1);
     const size_t dot = what.rfind('.');
     if (dot != std::string::npos) term.set = what.substr(0, dot);
     term.number = dot == std::string::npos ? what : what.substr(dot + 1);
     if (std::ranges::find(kNumbers, term.number) == std::end(kNumbers) ||
         (dot != std::string::npos && !is_set_name(term.set)))
-      refuse_best(option, fmt::format("'{}' is no number of a validation: give loss, bleu or chrf, with a set's name "
-                                      "as in dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
-                                      printable(what)));
+      refuse_best(option,
+                  fmt::format("'{}' is no number of a validation: give loss, bleu, chrf or score, with a set's name "
+                              "as in dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
+                              printable(what)));
+    if (times != std::string::npos) term.factor = factor_of(part.substr(0, times), term.number == "score", option);
     terms_.push_back(std::move(term));
   }
 }
@@ -151,6 +155,10 @@ std::optional<BestRule> BestRule::read(const std::string& text) try {
 
 bool BestRule::needs_translations() const {
   return std::ranges::any_of(terms_, [](const Term& term) { return term.number != "loss"; });
+}
+
+bool BestRule::needs_score() const {
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.number == "score"; });
 }
 
 std::optional<double> BestRule::value(const Numbers& number_at) const {

@@ -23,7 +23,7 @@ struct ValidationSet {
 std::vector<ValidationSet> validation_sets(const std::string& option);
 
 // The key of a number of a set in log.jsonl: `number` itself of a set without a name; else NAME.loss for valid_loss,
-// NAME.nll for valid_nll, NAME.bleu, NAME.chrf.
+// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.score.
 std::string validation_key(const std::string& set, const std::string& number);
 
 // train.keep_best: a number of a set, or a weighted sum of several, for example 0.5*dev.bleu+0.5*news.bleu.
@@ -38,6 +38,7 @@ class BestRule {
   // "bleu" if the set has no name, else "dev.bleu"; with the factors that are not 1. Values of equal text compare.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
+  bool needs_score() const;  // of train.validate_command
 
   // Higher is better: a loss counts with the opposite sign. `number_at` returns what a validation has at a key of
   // log.jsonl. Nothing if one is missing.
@@ -47,7 +48,7 @@ class BestRule {
  private:
   struct Term {
     double factor = 1;
-    std::string set, number;  // number: loss, bleu or chrf
+    std::string set, number;  // number: loss, bleu, chrf or score
   };
   BestRule() = default;
   void parse(const std::string& option);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -39,11 +40,13 @@ size_t visit_records(const std::string& path, const std::string& text,
 
 }  // namespace
 
-EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_due) {
+EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_due,
+                   const std::vector<int64_t>& unscored) {
   size_t size = 0;
   if (std::filesystem::is_regular_file(path)) {
     size = visit_records(path, read_file(path), [&](const nlohmann::json& record) {
       const int64_t step = record.value("step", int64_t{0});
+      if ((has_score(record) || record.contains("no_score")) && std::ranges::count(unscored, step) > 0) return false;
       return step < last_step || (step == last_step && !(validation_due && record.contains("valid_loss")));
     });
   }
@@ -67,6 +70,25 @@ std::vector<nlohmann::json> read_event_log(const std::string& path) {
     return true;
   });
   return records;
+}
+
+bool has_score(const nlohmann::json& record) { return record.contains("score") && !record.contains("valid_loss"); }
+
+bool add_scores(const nlohmann::json& scores, nlohmann::json& validation) {
+  const auto step = scores.find("step");
+  const auto at = validation.find("step");
+  if (!validation.contains("valid_loss") || step == scores.end() || at == validation.end() || *step != *at)
+    return false;
+  for (const auto& [key, value] : scores.items())
+    if (key == "score" || key.ends_with(".score")) validation[key] = value;
+  return true;
+}
+
+std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log) {
+  for (size_t i = 0; i < log.size(); ++i)
+    for (size_t before = has_score(log[i]) ? i : 0; before > 0 && !add_scores(log[i], log[before - 1]);) --before;
+  std::erase_if(log, has_score);
+  return log;
 }
 
 }  // namespace weft

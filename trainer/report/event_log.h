@@ -21,8 +21,10 @@ inline constexpr int64_t kLogSchema = 2;  // of the records that this program wr
 class EventLog {
  public:
   // Appends to `path`, which is created if necessary. Records of what the run will repeat are cut off: those after
-  // `last_step` and, if it is due again, the validation after that step; and so is an unfinished line.
-  EventLog(const std::string& path, int64_t last_step, bool validation_due = false);
+  // `last_step`; if it is due again, the validation after that step; scores of validations after the steps `unscored`;
+  // and so is an unfinished line.
+  EventLog(const std::string& path, int64_t last_step, bool validation_due = false,
+           const std::vector<int64_t>& unscored = {});
 
   // Keys keep their order. Returns false if records are kept in memory because they cannot be written now.
   bool write(const nlohmann::ordered_json& record);
@@ -36,5 +38,11 @@ class EventLog {
 // All whole records; an unfinished last line is left out. A damaged line, and a start
 // with a later schema than kLogSchema, is an Error that names it.
 std::vector<nlohmann::json> read_event_log(const std::string& path);
+
+// The log with the scores of validations, which come later, in the records of these validations.
+std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log);
+bool has_score(const nlohmann::json& record);  // and nothing but scores
+// Adds them to `validation` if that is one, and of their step; returns whether it is.
+bool add_scores(const nlohmann::json& scores, nlohmann::json& validation);
 
 }  // namespace weft

@@ -157,6 +157,11 @@ void add_validation(const Json& record, Summary& to) {
   if (const auto it = record.find("attention"); it != record.end() && it->is_object()) add_attention(*it, to);
 }
 
+void add_scores_of(const Json& record, Summary& to) {
+  for (const auto& [key, value] : record.items())
+    if (key == "score" || key.ends_with(".score")) to.scalar("valid/" + key, value);
+}
+
 }  // namespace
 
 std::string TensorBoardEncoder::begin(const std::string& config, double time) {
@@ -175,6 +180,8 @@ std::string TensorBoardEncoder::events(const Json& record) {
     add_step(record, summary);
   else if (record.contains("valid_loss"))
     add_validation(record, summary);
+  else if (record.contains("score"))
+    add_scores_of(record, summary);
   else if (record.contains("rolled_back_to"))
     summary.text("rollbacks", fmt::format("step {}: back to the parameters of step {:.0f}", step,
                                           number_or_nan(record, "rolled_back_to")));

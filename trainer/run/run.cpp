@@ -2,9 +2,11 @@
 #include "trainer/run/run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
@@ -21,6 +23,7 @@
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
 #include "trainer/run/tuned_gemms.h"
+#include "trainer/run/validation_scores.h"
 #include "trainer/step_flops.h"
 
 namespace weft {
@@ -48,6 +51,10 @@ class Run {
   template <typename Part>
   bool save_or_go_back(const Part& part);
   bool validate(bool last);
+  std::string note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best);
+  void take_scores();
+  void note_score_of(const ScoredValidation& scored);
+  bool wait_for_scores();
   void save(bool last);
 
   RunConfig config_;
@@ -57,11 +64,12 @@ class Run {
   std::unique_ptr<RunCheckpoints> checkpoints_;  // before trainer_, whose threads call it
   std::unique_ptr<Trainer> trainer_;
   std::optional<BestRule> rule_;
-  std::unique_ptr<Validation> validation_;  // none without data.valid
+  std::unique_ptr<Validation> validation_;    // none without data.valid
+  std::unique_ptr<ValidationScores> scores_;  // none without train.validate_command
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  bool best_is_new_ = false;
+  bool best_is_new_ = false, may_be_best_ = false;  // the validation after this step; its score decides
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
@@ -87,6 +95,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   validation_ = all_or_none(world, [&] {
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
+  if (!config_.train.validate_command.empty()) scores_ = std::make_unique<ValidationScores>(config_, world);
   log_.set_peak(t.peak_flops > 0 ? t.peak_flops * world.size()
                                  : peak_flops(mesh.own(), storage_of(config_.train.precision), world));
   if (run.resume_from.empty()) take_initial_values();
@@ -139,6 +148,11 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
   if (resume_from.empty()) return;
   checkpoints_->resume_from(resume_from, state_);
   if (validation_ && !state_.validation_due) validation_->set_done(state_.step);
+  if (scores_) {
+    scores_->resume(state_);
+  } else {
+    state_.scores_due.clear();  // the command is gone
+  }
   if (is_main_rank()) {  // whose streams include the next one
     const int64_t epoch = state_.cursor.streams.at(state_.cursor.next_stream).epoch;
     log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, epoch));
@@ -170,7 +184,7 @@ StopRequest Run::own_request() {
 }
 
 bool Run::finished(StopRequest request) const {
-  return request >= StopRequest::finish || state_.step >= config_.train.steps || out_of_patience();
+  return request >= StopRequest::finish || state_.step >= config_.train.steps;
 }
 
 std::string Run::known_good_checkpoint() {  // empty if there is none
@@ -211,10 +225,12 @@ void Run::go_back(const std::string& reason) {
   if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice_after_divergence(good, chosen));
   all_or_none(mesh_.world(), [&] { trainer_->go_back_to(good); });
   checkpoints_->go_back_to(good);
-  best_is_new_ = false;
+  const int64_t good_step = *step_of_folder(good.substr(good.rfind('/') + 1));
+  if (scores_) scores_->drop_after(good_step, state_);
+  best_is_new_ = may_be_best_ = false;
   DivergenceRule::note_rollback(state_.divergence, state_.step);
   trainer_->snapshot(state_);
-  log_.rollback(state_.step, *step_of_folder(good.substr(good.rfind('/') + 1)));
+  log_.rollback(state_.step, good_step);
   log_.message(fmt::format("{}; going back to the parameters of {}, and on after step {}", reason, good, state_.step));
 }
 
@@ -240,28 +256,85 @@ bool Run::validate(bool last) {
   const std::optional<ValidationReport> report = validation_->run(state_.step, stop);
   state_.validation_due = !report;
   if (!report) return false;
-  best_is_new_ = note_score(report->numbers(), report->step, *rule_, state_.best);
-  log_.validation(*report, state_.best);
+  const bool is_scored = scores_ && scores_->add(*report, state_);
+  std::string verdict = "its score decides";
+  if (rule_->needs_score()) {
+    may_be_best_ = is_scored;
+  } else {
+    verdict = note(report->numbers(), report->step, best_is_new_);
+  }
+  log_.validation(*report, verdict);
+  if (scores_ && !is_scored)
+    log_.score({.step = report->step,
+                .scores = {},
+                .failure = fmt::format("{} validations before it wait for theirs", ValidationScores::kMostDue)},
+               "");
   return true;
 }
 
+// Of the validation after `step`. Returns the words of the log.
+std::string Run::note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best) {
+  is_best = note_score(numbers, step, *rule_, state_.best);
+  if (is_best) return "best";
+  return state_.best.stale == 0 ? "not comparable" : fmt::format("{} since the best", state_.best.stale);
+}
+
+// Scores that train.validate_command has said since the last call.
+void Run::take_scores() {
+  if (!scores_) return;
+  for (const ScoredValidation& scored : scores_->take(state_)) note_score_of(scored);
+}
+
+void Run::note_score_of(const ScoredValidation& scored) {
+  const CommandScore& score = scored.command;
+  if (!rule_->needs_score() || !score.failure.empty()) return log_.score(score, "");
+  const bool is_of_now = score.step == state_.step;  // at the end: the save follows
+  if (!is_of_now && !checkpoints_->has(score.step)) finish_save_in_progress();
+  const bool is_saved = checkpoints_->has(score.step);
+  if (!is_saved && !is_of_now) return log_.score(score, "not chosen: its checkpoint was not saved");
+  bool is_best = false;
+  log_.score(score, note(scored.numbers, score.step, is_best));
+  if (!is_best) return;
+  if (is_saved) checkpoints_->make_best(score.step, state_.best);
+  best_is_new_ = !is_saved;
+}
+
+// At the end of a run. Returns false if a stop was requested first: then they are still due when the run resumes.
+bool Run::wait_for_scores() {
+  if (!scores_ || state_.scores_due.empty()) return true;
+  log_.message(fmt::format("waiting for train.validate_command, which has {} validation{} to score",
+                           state_.scores_due.size(), state_.scores_due.size() == 1 ? "" : "s"));
+  for (;;) {
+    take_scores();
+    if (state_.scores_due.empty()) return true;
+    if (mesh_.world().max(signals_.stop_signal() != 0 ? 1 : 0) == 1) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 void Run::save(bool last) {
-  checkpoints_->save(state_, best_is_new_, last);
-  best_is_new_ = false;
+  std::vector<int64_t> awaited;
+  if (rule_->needs_score())
+    for (const ScoreDue& due : state_.scores_due) awaited.push_back(due.step);
+  checkpoints_->save(state_, best_is_new_, last, awaited);
+  best_is_new_ = may_be_best_ = false;
+  if (const std::string newest = checkpoints_->newest(); scores_ && !newest.empty())
+    scores_->remove_texts(*step_of_folder(newest.substr(newest.rfind('/') + 1)));
 }
 
 int Run::loop() {
   const TrainConfig& t = config_.train;
   StopRequest request = StopRequest::none;
-  bool last = finished(mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1 ? StopRequest::finish
-                                                                                            : StopRequest::none);
-  if (last && !state_.validation_due)
+  const bool time_is_over = mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
+  bool last = finished(time_is_over ? StopRequest::finish : StopRequest::none) || out_of_patience();
+  if (last && !state_.validation_due && state_.scores_due.empty())
     log_.message(fmt::format("nothing is left to do after step {}: give more {}", state_.step,
                              out_of_patience() ? "train.patience" : "train.steps or train.minutes"));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
     if (best_is_new_) save(last);
   }
+  if (last && request != StopRequest::stop && !wait_for_scores()) request = StopRequest::stop;
   while (!last) {
     const StepReport report = trainer_->step(own_request());
     request = report.request;
@@ -271,11 +344,16 @@ int Run::loop() {
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);
+    take_scores();
     // A stop after the last step puts off its validation, too.
     if (!validate(/*last=*/finished(request == StopRequest::stop ? StopRequest::none : request)))
       request = StopRequest::stop;
     last = last || request == StopRequest::stop || out_of_patience();
-    if (last || best_is_new_ || rolled_back || request == StopRequest::save ||
+    if (last && request != StopRequest::stop) {  // the scores may be better ones
+      if (!wait_for_scores()) request = StopRequest::stop;
+      last = finished(request) || out_of_patience();
+    }
+    if (last || best_is_new_ || may_be_best_ || rolled_back || request == StopRequest::save ||
         (t.save_every > 0 && state_.step % t.save_every == 0))
       if (save_or_go_back([&] { save(last); })) save(last);
   }
@@ -299,32 +377,6 @@ int run_training(const RunConfig& wanted, Communicator& world, const ConfigText&
   world.limit_waits(config.parallel.timeout, "");  // there may be no run's folder yet
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return Run(config, mesh, to_text).loop();
-}
-
-// Of a plan that is made on one rank.
-int planned_ranks(const RunConfig& c) {
-  constexpr int64_t kMost = 1 << 20;
-  const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;
-  if (dp > kMost || tp > kMost || dp * tp > kMost)
-    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMost));
-  return static_cast<int>(dp * tp);
-}
-
-void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
-  const RunConfig config =
-      all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
-  const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
-  const PreparedRun run = prepare_run(config, to_text, own, world);
-  if (!world.is_main_rank()) return;
-  const int threads = num_threads();
-  run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
-    set_num_threads(threads);
-    const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
-    const std::string plan = plan_run(run, mesh);
-    if (tp.is_main_rank()) std::fputs(plan.c_str(), stdout);
-    const std::string tight_fit = require_fit_on_gpus(run, mesh);
-    if (tp.is_main_rank() && !tight_fit.empty()) fmt::print("  {}\n", tight_fit);
-  });
 }
 
 }  // namespace weft

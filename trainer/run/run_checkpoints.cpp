@@ -3,6 +3,7 @@
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 namespace {
@@ -32,13 +33,13 @@ bool RunCheckpoints::is_due(const TrainState& state) const {
   return (after > 0 && state.seconds - seconds_at_save_ >= after) || (retry_at_ > 0 && state.seconds >= retry_at_);
 }
 
-void RunCheckpoints::save(TrainState& state, bool is_best, bool last) {
+void RunCheckpoints::save(TrainState& state, bool is_best, bool last, const std::vector<int64_t>& awaited) {
   const BestScore best = state.best;
   finish(state);
   if (is_best) state.best = best;
   if (saved_at_ == state.step) {
     all_or_none(world_, [&] {
-      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until);
+      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, awaited);
     });
     return;
   }
@@ -46,8 +47,8 @@ void RunCheckpoints::save(TrainState& state, bool is_best, bool last) {
     all_or_none(world_, [&] { log_.flush(); });  // the log of a checkpoint is complete up to its step
     trainer_.start_save(
         root_, state, config_text_,
-        [this, is_best, good_until = state.divergence.good_until](const std::string& folder) {
-          keep(folder, is_best, good_until);
+        [this, is_best, good_until = state.divergence.good_until, awaited](const std::string& folder) {
+          keep(folder, is_best, good_until, awaited);
         },
         /*yields=*/!last);
   };
@@ -74,6 +75,17 @@ void RunCheckpoints::go_back_to(const std::string& folder) {
   newest_ = folder;
 }
 
+bool RunCheckpoints::has(int64_t step) const {
+  return world_.max(world_.is_main_rank() && has_checkpoint(root_, step) ? 1 : 0) == 1;
+}
+
+void RunCheckpoints::make_best(int64_t step, const BestScore& best) {
+  all_or_none(world_, [&] {
+    if (world_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
+  });
+  best_ = best_when_saved_ = best;
+}
+
 void RunCheckpoints::attempt(TrainState& state, bool last, const std::function<void()>& part) {
   try {
     part();
@@ -88,11 +100,12 @@ void RunCheckpoints::attempt(TrainState& state, bool last, const std::function<v
 }
 
 // On the main rank, in a thread.
-void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until) {
+void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
+                          const std::vector<int64_t>& awaited) {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
   try {
-    prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until);
+    prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, awaited);
   } catch (const Error& e) {  // the new one is saved all the same
     not_pruned_ = e.what();
   }

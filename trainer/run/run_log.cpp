@@ -53,7 +53,9 @@ RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
       stragglers_(hosts_) {}
 
 void RunLog::open(const RunFolder& folder, const std::string& plan, const TrainState& state) {
-  events_.emplace(folder.log(), state.step, state.validation_due);
+  std::vector<int64_t> unscored;
+  for (const ScoreDue& due : state.scores_due) unscored.push_back(due.step);
+  events_.emplace(folder.log(), state.step, state.validation_due, unscored);
   start_ = start_record(state.step, plan);
   if (config_.train.tensorboard)
     tensorboard_.emplace(folder.tensorboard(), read_event_log(folder.log()), read_file(folder.config()));
@@ -163,7 +165,7 @@ void RunLog::report_skipped(const StepReport& r) {
 
 void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }
 
-void RunLog::validation(const ValidationReport& r, const BestScore& best) {
+void RunLog::validation(const ValidationReport& r, const std::string& verdict) {
   nlohmann::ordered_json record{{"step", r.step}};
   add_numbers(r.sets.front(), "", record);
   std::string text = fmt::format("step {}: validation", r.step);
@@ -180,7 +182,25 @@ void RunLog::validation(const ValidationReport& r, const BestScore& best) {
   }
   if (r.attention) record["attention"] = to_json(*r.attention);
   write(std::move(record));
-  message(text + (best.stale == 0 ? "  (best)" : fmt::format("  ({} since the best)", best.stale)));
+  message(fmt::format("{}  ({})", text, verdict));
+}
+
+void RunLog::score(const CommandScore& s, const std::string& verdict) {
+  nlohmann::ordered_json record{{"step", s.step}};
+  if (!s.failure.empty()) {
+    record["no_score"] = s.failure;
+    write(std::move(record));
+    message(fmt::format("step {}: NO SCORE of train.validate_command: {}; training goes on", s.step, s.failure));
+    return;
+  }
+  std::string text;
+  for (const auto& [key, value] : s.scores) {
+    record[key] = value;
+    if (s.scores.size() == 1 || key != "score")
+      text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", key, value);
+  }
+  write(std::move(record));
+  message(fmt::format("step {}: {}{}", s.step, text, verdict.empty() ? "" : fmt::format("  ({})", verdict)));
 }
 
 }  // namespace weft

@@ -32,7 +32,9 @@ class RunLog {
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped);
   void rollback(int64_t step, int64_t back_to);
-  void validation(const ValidationReport& report, const BestScore& best);
+  void validation(const ValidationReport& report, const std::string& verdict);
+  // Of train.validate_command, of an earlier validation.
+  void score(const CommandScore& score, const std::string& verdict);
   void message(const std::string& text) { progress_.message(text); }
   void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
 

@@ -100,7 +100,7 @@ bool Validation::due(int64_t step, bool last) const {
 
 std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
   const auto weights = trainer_.evaluation_weights();  // until the end of the validation
-  ValidationReport report{.step = step, .sets = {}, .samples = {}, .attention = {}};
+  ValidationReport report{.step = step, .sets = {}, .samples = {}, .attention = {}, .texts = {}};
   for (const auto& set : sets_) {
     if (stop()) return std::nullopt;
     Pass p = trainer_.pass(/*training=*/false);
@@ -113,15 +113,25 @@ std::optional<ValidationReport> Validation::run(int64_t step, const std::functio
   return report;
 }
 
+SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& translations) const {
+  SetTexts texts{.set = set.name, .sources = {}, .hypotheses = {}, .references = set.held_out.references};
+  for (const std::vector<int32_t>& source : set.held_out.sources)
+    texts.sources.push_back(tokenizers_.source->decode(source));
+  for (const Translation& translation : translations) texts.hypotheses.push_back(translation.text);
+  return texts;
+}
+
 // Returns false if it was stopped.
 bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
-  std::vector<Translation> translations(set.samples.size());
+  const bool all = !config_.train.validate_command.empty();
+  std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
   report.sets.back().translation = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
   if (!report.sets.back().translation) return false;
   const bool is_first = report.sets.size() == 1;
   for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
     report.samples.push_back(std::move(text));
   if (is_first) report.attention = set.samples.attention(translations);
+  if (all) report.texts.push_back(texts_of(set, translations));
   return true;
 }
 

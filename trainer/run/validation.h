@@ -16,6 +16,7 @@
 #include "trainer/inference/model_loader.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/run/samples.h"
+#include "trainer/run/validation_command.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -31,6 +32,7 @@ struct ValidationReport {
   std::vector<SetReport> sets;      // in the order of data.valid; at least one
   std::vector<SampleText> samples;  // train.samples of each set
   std::optional<SampleAttention> attention;
+  std::vector<SetTexts> texts;  // of each set, with train.validate_command
 
   // By their keys in log.jsonl: those of the first set without a name, those of named sets with it.
   std::map<std::string, double> numbers() const;
@@ -56,6 +58,7 @@ class Validation {
  private:
   struct Set;
   void read_noisy(const ValidationSet& set, Set& own);
+  SetTexts texts_of(const Set& set, const std::vector<Translation>& translations) const;
   bool translate(Set& set, const std::function<bool()>& stop, ValidationReport& report);
 
   RunConfig config_;

@@ -91,6 +91,7 @@ const panels = [
   { title: "Negative log-likelihood, nats", train: "nll", valid: "valid_nll" },
   { title: "BLEU", valid: "bleu" },
   { title: "chrF", valid: "chrf" },
+  { title: "Score of train.validate_command", valid: "score" },
   { title: "Learning rate", train: "lr", exact: true },
   { title: "Gradient norm", train: "grad_norm" },
   { title: "Target tokens per second", train: "speed" },
@@ -100,8 +101,9 @@ const panels = [
 ];
 // The first set has the panels above; others have their own.
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
-panels.splice(4, 0, ...set_names.flatMap((set) => [
+panels.splice(5, 0, ...set_names.flatMap((set) => [
   { title: `BLEU of ${set}`, valid: `${set}.bleu` }, { title: `chrF of ${set}`, valid: `${set}.chrf` },
+  { title: `Score of ${set}`, valid: `${set}.score` },
   { title: `Loss of ${set}, nats per target token`, valid: `${set}.loss` }]));
 let axis = "step", range = null;  // of the horizontal axis; null: all
 const charts = [];
@@ -356,15 +358,16 @@ function attention() {
 
 function validations() {
   const sets = runs.some((run) => run.validations.some((v) => v.sets.length));
+  const scores = runs.some((run) => run.validations.some((v) => v.score != null));
   const rows = runs.flatMap((run, i) => {
     const cell = (v, key, digits, sign) => ({ content: fixed(v[key], digits), style: best(run, key, sign) === v ? "best" : "" });
     return run.validations.flatMap((v) => (v.sets.length ? v.sets : [""]).map((set) => {
       const [loss, nll, dot] = set ? [`${set}.loss`, `${set}.nll`, `${set}.`] : ["valid_loss", "valid_nll", ""];
       return [...(several ? [named(i)] : []), v.step.toLocaleString("en"), ...(sets ? [set] : []), short(v.tokens), hours(v.hours),
-        cell(v, loss, 4, -1), cell(v, nll, 4, -1), cell(v, `${dot}bleu`, 2, 1), cell(v, `${dot}chrf`, 2, 1)];
+        cell(v, loss, 4, -1), cell(v, nll, 4, -1), cell(v, `${dot}bleu`, 2, 1), cell(v, `${dot}chrf`, 2, 1), ...(scores ? [fixed(v[`${dot}score`], 4)] : [])];
     }));
   });
-  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ["loss", 1], ["nll", 1], ["BLEU", 1], ["chrF", 1]], rows, "scroll tall") : null;
+  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ["loss", 1], ["nll", 1], ["BLEU", 1], ["chrF", 1], ...(scores ? [["score", 1]] : [])], rows, "scroll tall") : null;
 }
 
 function events() {

@@ -77,6 +77,17 @@ TEST(WatchScreen, ShowsEachNamedSetAndTheBestByTheRule) {
       << screen;
 }
 
+TEST(WatchScreen, ShowsScoresThatCameLater) {
+  WatchedRun run = run_of_steps(3);
+  run.config.train.keep_best = "score";
+  for (const int step : {1, 2}) run.log.add({{"step", step}, {"valid_loss", 3.0}});
+  run.log.add({{"step", 1}, {"score", 0.5}});
+  const std::string screen = watch_screen(run, {}, /*utf8=*/false);
+  EXPECT_NE(screen.find("validation  step 2: loss 3.0000\nbest        step 1: loss 3.0000, score 0.5\n"),
+            std::string::npos)
+      << screen;
+}
+
 TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
   WatchedRun run = run_of_steps(1);
   nlohmann::json record = step_record(2);

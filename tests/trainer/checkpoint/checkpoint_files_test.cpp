@@ -160,6 +160,15 @@ TEST(CheckpointFiles, PruningKeepsSomeForGood) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003", "step-00000006", "step-00000007"}));
 }
 
+TEST(CheckpointFiles, PruningKeepsThoseThatAwaitAScore) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3, 4}) save(folder.path(), step);
+  prune_checkpoints(folder.path(), 1, 0, /*good_until=*/-1, /*awaited=*/{2, 9});
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000002", "step-00000004"}));
+  EXPECT_TRUE(has_checkpoint(folder.path(), 2));
+  EXPECT_FALSE(has_checkpoint(folder.path(), 3));
+}
+
 TEST(CheckpointFiles, PruningKeepsTheNewestThatIsKnownToBeGoodAndTheNextOne) {
   const Folder folder;
   for (const int64_t step : {1, 2, 3, 4, 5, 6, 7}) save(folder.path(), step);

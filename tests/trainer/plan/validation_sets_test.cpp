@@ -103,6 +103,15 @@ TEST(BestRule, KnowsWhetherItNeedsTranslations) {
   EXPECT_TRUE(BestRule("loss+chrf", {}).needs_translations());
 }
 
+TEST(BestRule, OfAScoreMayPreferLowerOnes) {
+  const BestRule rule("dev.bleu+-2*dev.score", validation_sets("dev=a"));
+  EXPECT_TRUE(rule.needs_score());
+  EXPECT_TRUE(rule.needs_translations());
+  EXPECT_EQ(rule.text(), "dev.bleu+-2*dev.score");
+  EXPECT_EQ(rule.value(in({{"dev.bleu", 30}, {"dev.score", 4}})), 22);
+  EXPECT_FALSE(BestRule("bleu", {}).needs_score());
+}
+
 TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
   EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is no number of a validation"));
   EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is no number"));

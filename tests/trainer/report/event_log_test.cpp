@@ -91,6 +91,32 @@ TEST_F(EventLogTest, CutsOffStepsThatWillBeDoneAgain) {
   EXPECT_TRUE(records[5].contains("again"));
 }
 
+TEST_F(EventLogTest, CutsOffScoresThatAreDueAgain) {
+  {
+    EventLog log(path_, 0);
+    for (int step = 1; step <= 4; ++step) log.write({{"step", step}, {"loss", 1}});
+    log.write({{"step", 2}, {"score", 1}});
+    log.write({{"step", 4}, {"valid_loss", 1}});
+    log.write({{"step", 3}, {"no_score", "exit status 1"}});
+    log.write({{"step", 4}, {"score", 1}});
+  }
+  EventLog(path_, 4, false, {3, 4});
+  EXPECT_EQ(read_event_log(path_).size(), 6u);
+  EventLog(path_, 4, false, {4});
+  EXPECT_EQ(read_event_log(path_).size(), 6u);
+}
+
+TEST(WithScores, PutsThemIntoTheirValidations) {
+  const std::vector<nlohmann::json> log = with_scores({{{"step", 1}, {"loss", 2}},
+                                                       {{"step", 1}, {"valid_loss", 3}},
+                                                       {{"step", 2}, {"valid_loss", 4}},
+                                                       {{"step", 1}, {"score", 0.5}, {"news.score", 0.25}, {"time", 7}},
+                                                       {{"score", 9}}});
+  ASSERT_EQ(log.size(), 3u);
+  EXPECT_EQ(log[1], (nlohmann::json{{"step", 1}, {"valid_loss", 3}, {"score", 0.5}, {"news.score", 0.25}}));
+  EXPECT_EQ(log[2].size(), 2u);
+}
+
 TEST_F(EventLogTest, RemovesALineThatWasNotFinished) {
   append("{\"step\":1}\n{\"step\":2,\"lo");
   EXPECT_EQ(read_event_log(path_).size(), 1u);

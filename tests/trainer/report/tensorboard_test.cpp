@@ -140,6 +140,9 @@ TEST(TensorBoard, HasTheNumbersAndSamplesOfNamedSets) {
       {{{"step", 5}, {"valid_loss", 1}, {"sets", {"dev", "news"}}, {"news.bleu", 12.5}, {"samples", {sample}}}}, ""));
   EXPECT_EQ(only(values, "valid/news.bleu").scalar, 12.5f);
   EXPECT_EQ(values.count("samples/news.1"), 1u);
+  const auto scores = values_of(tensorboard_file({{{"step", 5}, {"score", 0.5}, {"news.score", 0.25}}}, ""));
+  EXPECT_EQ(only(scores, "valid/score").scalar, 0.5f);
+  EXPECT_EQ(only(scores, "valid/news.score").step, 5);
 }
 
 TEST(TensorBoard, LeavesOutWhatWasNotFinite) {

@@ -1,0 +1,40 @@
+// trainer/run/print_plan.cpp: the plan of a run alone.
+#include <cstdio>
+
+#include "tensor/error.h"
+#include "trainer/plan/prepare_run.h"
+#include "trainer/plan/run_plan.h"
+#include "trainer/run/run.h"
+
+namespace weft {
+namespace {
+
+// Of a plan that is made on one rank.
+int planned_ranks(const RunConfig& c) {
+  constexpr int64_t kMost = 1 << 20;
+  const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;
+  if (dp > kMost || tp > kMost || dp * tp > kMost)
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMost));
+  return static_cast<int>(dp * tp);
+}
+
+}  // namespace
+
+void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
+  const RunConfig config =
+      all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
+  const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
+  const PreparedRun run = prepare_run(config, to_text, own, world);
+  if (!world.is_main_rank()) return;
+  const int threads = num_threads();
+  run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
+    set_num_threads(threads);
+    const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
+    const std::string plan = plan_run(run, mesh);
+    if (tp.is_main_rank()) std::fputs(plan.c_str(), stdout);
+    const std::string tight_fit = require_fit_on_gpus(run, mesh);
+    if (tp.is_main_rank() && !tight_fit.empty()) fmt::print("  {}\n", tight_fit);
+  });
+}
+
+}  // namespace weft
