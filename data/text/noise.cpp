@@ -14,7 +14,7 @@ namespace {
 
 using Characters = std::vector<std::string_view>;
 
-Characters characters_of(std::string_view text) {
+Characters utf8_characters_of(std::string_view text) {
   Characters all;
   for (size_t i = 0; i < text.size(); i += all.back().size())
     all.push_back(text.substr(i, static_cast<size_t>(code_point_at(text, i).num_bytes)));
@@ -54,7 +54,7 @@ std::string with_typos(std::string_view text, double rate, const NoisePlace& pla
     if (!joined) out.append(text.substr(end, begin - end));
     end = begin + words[w].size();
     const PhiloxBits bits = philox(place.seed, place.pair << 18 | (w & 0x3ffff), place.visit, purpose_of("typos"));
-    Characters word = characters_of(words[w]);
+    Characters word = utf8_characters_of(words[w]);
     const bool has_typo = bits.v[0] < below && may_have_typo(word);
     auto typo = static_cast<Typo>(bits.v[1] % kNumTypos);
     if (typo == kJoin && w + 1 == words.size()) typo = kSwap;

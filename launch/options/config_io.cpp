@@ -66,7 +66,7 @@ void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
     fail(ErrorKind::usage, fmt::format("{} = '{}': a .cfg cannot hold '#', line ends and outer spaces; choose "
-                                       "another path",
+                                       "another path, or put a command into a script",
                                        field.key, value));
 }
 

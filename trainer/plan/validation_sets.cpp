@@ -17,7 +17,7 @@ bool is_set_name(const std::string& text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, is_part);
 }
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
+std::vector<std::string> split_at(const std::string& text, char separator) {
   std::vector<std::string> parts;
   size_t begin = 0;
   for (size_t end = 0; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
@@ -93,7 +93,7 @@ std::vector<ValidationSet> validation_sets(const std::string& option) {
     return {{.name = "", .folder = option, .noise = TextNoise::none}};
   std::vector<ValidationSet> sets;
   std::set<std::string> names;
-  for (const std::string& part : parts_of(option, ',')) {
+  for (const std::string& part : split_at(option, ',')) {
     sets.push_back(set_of(part, option));
     if (!names.insert(sets.back().name).second)
       refuse_valid(option, fmt::format("the name {} is given twice", sets.back().name));
@@ -107,7 +107,7 @@ std::string validation_key(const std::string& set, const std::string& number) {
 }
 
 void BestRule::parse(const std::string& option) {
-  for (const std::string& part : parts_of(without_spaces(option), '+')) {
+  for (const std::string& part : split_at(without_spaces(option), '+')) {
     const size_t times = part.find('*');
     Term term;
     const std::string what = times == std::string::npos ? part : part.substr(times + 1);

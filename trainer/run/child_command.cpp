@@ -61,8 +61,10 @@ class SpawnSettings {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, output.c_str(), kFlags, 0666);
     posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, error.c_str(), kFlags, 0666);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
     posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // sockets of MPI
+#endif
 #endif
     posix_spawnattr_init(&attributes_);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

@@ -35,7 +35,7 @@ void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordere
   record[validation_key(name, "chrf")] = set.translation->chrf.score;
 }
 
-std::string text_of_set(const SetReport& set) {
+std::string words_of_set(const SetReport& set) {
   std::string text =
       fmt::format("{}{}loss {:.4f}, nll {:.4f}", set.name, set.name.empty() ? "" : ": ", set.loss, set.nll);
   if (set.translation)
@@ -170,7 +170,7 @@ void RunLog::validation(const ValidationReport& r, const std::string& verdict) {
   add_numbers(r.sets.front(), "", record);
   std::string text = fmt::format("step {}: validation", r.step);
   for (const SetReport& set : r.sets) {
-    text += (&set == &r.sets.front() ? " " : "; ") + text_of_set(set);
+    text += (&set == &r.sets.front() ? " " : "; ") + words_of_set(set);
     if (set.name.empty()) continue;
     record["sets"].push_back(set.name);
     add_numbers(set, set.name, record);

@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kTail = 4096;  // bytes of an output that are read
-constexpr size_t kLongestQuote = 200;
+constexpr size_t kLongestQuoted = 200;
 
-std::string end_of(const std::string& path) {
+std::string tail_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = static_cast<int64_t>(file.tellg());
   std::string text(static_cast<size_t>(std::clamp<int64_t>(size, 0, kTail)), '\0');
@@ -30,8 +30,8 @@ std::string end_of(const std::string& path) {
 }
 
 std::string last_line_of(const std::string& path) {
-  const std::string text = end_of(path);
-  return printable(text.substr(text.rfind('\n') + 1), kLongestQuote);
+  const std::string text = tail_of(path);
+  return printable(text.substr(text.rfind('\n') + 1), kLongestQuoted);
 }
 
 void write_lines(const std::string& path, const std::vector<std::string>& lines) {
@@ -100,7 +100,7 @@ double ValidationCommand::score_of(const Job& job, int status) const {
     const std::string said = last_line_of(file(job, "error"));
     fail(ErrorKind::io, fmt::format("exit status {}{}{}", status, said.empty() ? "" : ": ", said));
   }
-  const auto number = number_at_end(end_of(file(job, "output")));
+  const auto number = number_at_end(tail_of(file(job, "output")));
   if (!number)
     fail(ErrorKind::io,
          fmt::format("its output does not end with a number, but with '{}'", last_line_of(file(job, "output"))));

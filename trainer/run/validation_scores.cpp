@@ -8,12 +8,12 @@
 namespace weft {
 namespace {
 
-std::string to_text(const CommandScore& s) {
+std::string message_of(const CommandScore& s) {
   return nlohmann::json{{"step", s.step}, {"scores", s.scores}, {"failure", s.failure}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-CommandScore score_from(const std::string& text) {
+CommandScore score_of_message(const std::string& text) {
   const nlohmann::json j = nlohmann::json::parse(text);
   return {.step = j.at("step"), .scores = j.at("scores"), .failure = j.at("failure")};
 }
@@ -48,7 +48,7 @@ std::vector<ScoredValidation> ValidationScores::take(TrainState& state) {
   while (!state.scores_due.empty()) {
     const std::optional<CommandScore> own = command_ ? command_->poll() : std::nullopt;
     if (world_.max(own ? 1 : 0) == 0) return all;
-    const CommandScore score = score_from(world_.broadcast_string(own ? to_text(*own) : "", /*root=*/0));
+    const CommandScore score = score_of_message(world_.broadcast_string(own ? message_of(*own) : "", /*root=*/0));
     const auto due = std::ranges::find(state.scores_due, score.step, &ScoreDue::step);
     ScoredValidation scored{.command = score, .numbers = due->numbers};
     scored.numbers.insert(score.scores.begin(), score.scores.end());
