@@ -30,8 +30,10 @@ void append_positions(std::vector<int32_t>& positions, size_t length) {
 BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows)
     : source_rows_(source_rows), target_rows_(target_rows), block_(empty_block(source_rows, target_rows)) {}
 
-void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens) {
+void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
+                       const PairVisit& pair) {
   Block& b = block_;
+  b.pairs.push_back(pair);
   b.source.insert(b.source.end(), source_tokens.begin(), source_tokens.end());
   b.source.push_back(SpecialIds::eos);
   append_positions(b.source_positions, source_tokens.size() + 1);

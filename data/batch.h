@@ -16,6 +16,13 @@ struct SpecialIds {
   static constexpr int32_t unk = 0, bos = 1, eos = 2;
 };
 
+// A pair of the stream of training data. It is given once in each visit: an epoch of its corpus.
+struct PairVisit {
+  int64_t corpus = 0;  // by number: the run's corpora in the order in which it names them
+  int64_t pair = 0, visit = 0;
+  bool operator==(const PairVisit&) const = default;
+};
+
 struct Block {
   int64_t index = 0;                      // index within its step, over all ranks: 0 .. blocks_per_step - 1
   std::vector<int32_t> source;            // [S rows] each sentence's tokens, then eos
@@ -25,6 +32,7 @@ struct Block {
   std::vector<int32_t> target_out;        // [T rows] the sentence's tokens, then eos; -1 in unused rows
   std::vector<int32_t> target_positions;  // [T rows]
   std::vector<int32_t> target_offsets;    // [B + 1]
+  std::vector<PairVisit> pairs;           // [B] of training data
 
   int64_t num_sentences() const { return static_cast<int64_t>(source_offsets.size()) - 1; }
   int64_t source_tokens() const { return source_offsets.back(); }  // real rows, eos included
@@ -36,7 +44,8 @@ struct Block {
 class BlockBuilder {
  public:
   BlockBuilder(int64_t source_rows, int64_t target_rows);
-  void add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens);
+  void add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
+           const PairVisit& pair = {});
   Block finish(int64_t index);  // pads with unused rows and empties the builder
 
  private:
@@ -44,12 +53,14 @@ class BlockBuilder {
   Block block_;
 };
 
-struct Step {                 // one rank's part of an optimizer step
-  int64_t epoch = 0;          // of its first block
-  std::vector<Block> blocks;  // this dp rank's; if it has none, one without sentences
-  int64_t dropped = 0;        // pairs passed over in them because they do not fit a block
+struct Step {                      // one rank's part of an optimizer step
+  std::vector<int64_t> epochs;     // of each corpus of the mix, in its first block
+  std::vector<Block> blocks = {};  // this dp rank's; if it has none, one without sentences
+  std::vector<int64_t> passed;  // of each corpus of the mix: pairs in these blocks, or left out while they were filled
+  int64_t dropped = 0;          // pairs passed over in them because they do not fit a block
 
-  int64_t source_tokens() const;  // real rows of these blocks, eos included
+  int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }  // of the mix's first corpus
+  int64_t source_tokens() const;                                         // real rows of these blocks, eos included
   int64_t target_tokens() const;
 };
 

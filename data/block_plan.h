@@ -1,11 +1,8 @@
-// data/block_plan.h: a stream of the order of sentences, cut into blocks: a pure function of (seed, epoch, cursor),
-// not of the grid.
+// data/block_plan.h: a stream of the order of one corpus's sentences, cut into blocks: a pure function of (seed, epoch,
+// cursor), not of the grid.
 //
-// The order is the two-level shuffle of data/pair_order.h; one window of lengths is held in memory. From the
-// next `look_ahead` pairs, a block takes those that keep both sides in balance. At its end it exchanges one
-// of them for a candidate that fills it better. Pairs that were considered but not taken stay pending, in the
-// cursor. Each block starts with the oldest pending pair, so none waits for more than look_ahead + 1 blocks.
-// The stream continues past the end of an epoch: no step is ever partial.
+// It is a mix of one corpus (data/mix_plan.h): each block starts with the oldest pending pair, so none waits for more
+// than look_ahead + 1 blocks.
 //
 // Without shuffle the pairs come once, in corpus order. Nothing is chosen: a block ends at the first pair
 // that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
@@ -16,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "data/batch.h"
 #include "data/corpus.h"
 #include "data/pair_order.h"
 
@@ -45,17 +43,23 @@ struct BatchConfig {
   }
 };
 
-struct Cursor {  // the place in the order where the next block starts
+struct Cursor {  // the place in the order of a corpus where the next block starts
   int64_t epoch = 0;
-  int64_t position = 0;          // next pair of the epoch's order that has not been considered
-  std::vector<int64_t> pending;  // pairs considered and not yet used, oldest first
+  int64_t position = 0;               // next pair of the epoch's order that has not been considered
+  std::vector<int64_t> pending = {};  // pairs considered and not yet used, oldest first
+  std::vector<int64_t> visits = {};   // the epoch of each of these; empty if it is `epoch` for all
   bool operator==(const Cursor&) const = default;
 };
 
 struct PlannedBlock {
-  std::vector<int64_t> pairs;                    // pair numbers, in the order of the block
+  std::vector<PairVisit> pairs;                  // in the order of the block
   int64_t source_tokens = 0, target_tokens = 0;  // real rows, eos included
+  std::vector<int64_t> passed;                   // of each corpus: pairs taken, or left out while it was filled
 };
+
+inline constexpr const char* kNoPairs = "the corpus holds no pairs; pack one that does with `weft pack`";
+
+class MixPlan;
 
 class BlockPlan {
  public:
@@ -76,8 +80,7 @@ class BlockPlan {
   static int64_t source_rows_for(const Corpus& corpus, int64_t target_rows);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<MixPlan> plan_;
 };
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -19,6 +20,11 @@ constexpr size_t kReadySteps = 4;
 
 BatchConfig resolved(BatchConfig config, const Corpus& corpus) {
   if (config.source_rows == 0) config.source_rows = BlockPlan::source_rows_for(corpus, config.rows);
+  return config;
+}
+
+BatchConfig resolved(BatchConfig config, const Mix& mix, const std::vector<Corpus>& corpora) {
+  if (config.source_rows == 0) config.source_rows = source_rows_for(mix, corpora, config.rows);
   return config;
 }
 
@@ -36,19 +42,25 @@ class PairSet {
     }
   }
 
-  Block block(const PlannedBlock& planned, int64_t index, const BatchConfig& config) const {
-    BlockBuilder builder(config.source_rows, config.rows);
-    for (const int64_t pair : planned.pairs) {
-      const PairIds& ids = ids_[static_cast<size_t>(std::ranges::lower_bound(pairs_, pair) - pairs_.begin())];
-      builder.add(ids.source, ids.target);
-    }
-    return builder.finish(index);
+  const PairIds& ids(int64_t pair) const {
+    return ids_[static_cast<size_t>(std::ranges::lower_bound(pairs_, pair) - pairs_.begin())];
   }
 
  private:
   std::vector<int64_t> pairs_;  // sorted
   std::vector<PairIds> ids_;
 };
+
+using PairSets = std::map<int64_t, PairSet>;  // of each corpus, by number
+
+Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t index, const BatchConfig& config) {
+  BlockBuilder builder(config.source_rows, config.rows);
+  for (const PairVisit& pair : planned.pairs) {
+    const PairIds& ids = sets.at(pair.corpus).ids(pair.pair);
+    builder.add(ids.source, ids.target, pair);
+  }
+  return builder.finish(index);
+}
 
 // Average sizes of a corpus's pairs.
 struct PairBytes {
@@ -71,10 +83,22 @@ int64_t block_bytes(const BatchConfig& config) {
 }
 
 // Pairs of a window's share of so many of a step's blocks: whole pages for each, as its stream reads them.
-int64_t share_of_window(const Corpus& corpus, const BatchConfig& config, int64_t blocks) {
-  const int64_t page = std::min(config.page, corpus.num_pairs());
-  const int64_t window = std::min(config.window, corpus.num_pairs() / page);
-  return std::min((window + config.blocks - 1) / config.blocks * blocks * page, corpus.num_pairs());
+int64_t share_of_window(int64_t num_pairs, const BatchConfig& config, int64_t blocks) {
+  const int64_t page = std::min(config.page, num_pairs);
+  const int64_t window = std::min(config.window, num_pairs / page);
+  return std::min((window + config.blocks - 1) / config.blocks * blocks * page, num_pairs);
+}
+
+int64_t pairs_of(const std::vector<Corpus>& corpora) {
+  int64_t pairs = 0;
+  for (const Corpus& corpus : corpora) pairs += corpus.num_pairs();
+  return pairs;
+}
+
+std::string names_of(const Mix& mix) {
+  std::string names;
+  for (const Mix::Part& part : mix.parts) names += (names.empty() ? "corpus " : ", corpus ") + mix.folder(part);
+  return names;
 }
 
 struct CursoredStep : PlannedStep {
@@ -89,26 +113,25 @@ struct ReadyStep {
 }  // namespace
 
 struct Loader::Impl {
-  Impl(const std::string& folder, const BatchConfig& batch, uint64_t seed, int dp_rank, int dp_size,
-       const StepCursor& start)
-      : corpus(folder),
-        config(resolved(batch, corpus)),
+  Impl(const Mix& mix, const BatchConfig& batch, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start)
+      : mix(mix),
+        corpora(open_corpora(mix)),
+        config(resolved(batch, mix, corpora)),
         own(blocks_of_rank(config.blocks, dp_rank, dp_size)),
-        plan(
-            corpus.num_pairs(),
-            [this](int64_t first, int64_t count, std::vector<PairLength>& out) {
-              corpus.read_lengths(first, count, out);
-            },
-            config, seed, dp_rank, dp_size, start),
+        plan(sources(), config, seed, dp_rank, dp_size, start),
         after(plan.cursor()) {}
 
+  std::vector<MixSource> sources();
   std::vector<CursoredStep> plan_window();
-  Step build(const PlannedStep& planned, const PairSet& pairs) const;
+  PairSets read_pairs(const std::vector<CursoredStep>& window);
+  Step build(const PlannedStep& planned, const PairSets& sets) const;
   void read_window(std::stop_token stop);
   void run(std::stop_token stop);
 
+  const Mix mix;
+
   // Used only by the reading thread once it runs.
-  Corpus corpus;
+  std::vector<Corpus> corpora;  // of the mix's parts
   const BatchConfig config;
   const BlockRange own;
   StepPlan plan;
@@ -123,10 +146,25 @@ struct Loader::Impl {
   std::jthread thread;  // last: it stops before the other members are destroyed
 };
 
+std::vector<MixSource> Loader::Impl::sources() {
+  std::vector<MixSource> sources;
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    const Mix::Part& part = mix.parts[i];
+    sources.push_back(
+        {.corpus = part.corpus,
+         .weight = part.weight,
+         .num_pairs = corpora[i].num_pairs(),
+         .lengths = [&corpus = corpora[i]](int64_t first, int64_t count,
+                                           std::vector<PairLength>& out) { corpus.read_lengths(first, count, out); },
+         .name = corpora.size() == 1 ? "the corpus" : mix.folder(part)});
+  }
+  return sources;
+}
+
 // Steps that together take about this rank's share of a window of pairs: sorted, these are close together in the
 // window's pages. A corpus smaller than a window is planned at most one epoch ahead.
 std::vector<CursoredStep> Loader::Impl::plan_window() {
-  const int64_t enough = share_of_window(corpus, config, own.count);
+  const int64_t enough = share_of_window(pairs_of(corpora), config, own.count);
   std::vector<CursoredStep> window;
   int64_t num_pairs = 0;
   do {
@@ -136,22 +174,34 @@ std::vector<CursoredStep> Loader::Impl::plan_window() {
   return window;
 }
 
-Step Loader::Impl::build(const PlannedStep& planned, const PairSet& pairs) const {
-  Step step{.epoch = planned.epoch, .blocks = {}, .dropped = planned.dropped};
+PairSets Loader::Impl::read_pairs(const std::vector<CursoredStep>& window) {
+  std::map<int64_t, std::vector<int64_t>> wanted;
+  for (const CursoredStep& step : window)
+    for (const PlannedBlock& block : step.blocks)
+      for (const PairVisit& pair : block.pairs) wanted[pair.corpus].push_back(pair.pair);
+  PairSets sets;
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    const int64_t number = mix.parts[i].corpus;
+    sets.emplace(number, PairSet(corpora[i], std::move(wanted[number])));
+  }
+  return sets;
+}
+
+Step Loader::Impl::build(const PlannedStep& planned, const PairSets& sets) const {
+  Step step{.epochs = planned.epochs, .passed = std::vector<int64_t>(corpora.size()), .dropped = planned.dropped};
+  for (const PlannedBlock& block : planned.blocks)
+    for (size_t i = 0; i < corpora.size(); ++i) step.passed[i] += block.passed[i];
   int64_t index = own.first;
-  for (const PlannedBlock& block : planned.blocks) step.blocks.push_back(pairs.block(block, index++, config));
-  if (step.blocks.empty()) step.blocks.push_back(pairs.block({}, index, config));
+  for (const PlannedBlock& block : planned.blocks) step.blocks.push_back(build_block(block, sets, index++, config));
+  if (step.blocks.empty()) step.blocks.push_back(build_block({}, sets, index, config));
   return step;
 }
 
 void Loader::Impl::read_window(std::stop_token stop) {
   std::vector<CursoredStep> window = plan_window();
-  std::vector<int64_t> wanted;
-  for (const CursoredStep& step : window)
-    for (const PlannedBlock& block : step.blocks) wanted.insert(wanted.end(), block.pairs.begin(), block.pairs.end());
-  const PairSet pairs(corpus, std::move(wanted));
+  const PairSets sets = read_pairs(window);
   for (CursoredStep& planned : window) {
-    ReadyStep ready_step{build(planned, pairs), std::move(planned.after)};
+    ReadyStep ready_step{build(planned, sets), std::move(planned.after)};
     std::unique_lock lock(mutex);
     if (!changed.wait(lock, stop, [&] { return ready.size() < kReadySteps; })) return;
     ready.push_back(std::move(ready_step));
@@ -161,7 +211,7 @@ void Loader::Impl::read_window(std::stop_token stop) {
 
 void Loader::Impl::run(std::stop_token stop) {
   try {
-    const ErrorFrame frame(fmt::format("while reading ahead in corpus {}", corpus.folder()));
+    const ErrorFrame frame(fmt::format("while reading ahead in {}", names_of(mix)));
     while (!stop.stop_requested()) read_window(stop);
   } catch (...) {
     const std::lock_guard lock(mutex);
@@ -172,7 +222,11 @@ void Loader::Impl::run(std::stop_token stop) {
 
 Loader::Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
                const StepCursor& start)
-    : impl_(std::make_unique<Impl>(corpus_folder, config, seed, dp_rank, dp_size, start)) {
+    : Loader(Mix::of_folder(corpus_folder), config, seed, dp_rank, dp_size, start) {}
+
+Loader::Loader(const Mix& mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
+               const StepCursor& start)
+    : impl_(std::make_unique<Impl>(mix, config, seed, dp_rank, dp_size, start)) {
   impl_->thread = std::jthread([impl = impl_.get()](std::stop_token stop) { impl->run(stop); });
 }
 
@@ -192,15 +246,22 @@ Step Loader::next() {
 
 StepCursor Loader::cursor() const { return impl_->after; }
 
-// The thread's set and finished steps, the step in progress, windows of lengths, and the corpus's pages.
-size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
-  const BatchConfig config = resolved(batch, corpus);
+// The thread's set and finished steps, the step in progress, windows of lengths, and the pages of the corpora.
+size_t read_ahead_bytes(const Mix& mix, const BatchConfig& batch, int dp_size) {
+  const std::vector<Corpus> corpora = open_corpora(mix);
+  const BatchConfig config = resolved(batch, mix, corpora);
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
-  const int64_t pairs = share_of_window(corpus, config, blocks);
-  const int64_t set = pairs * PairBytes(corpus).in_set();
+  const int64_t pairs = share_of_window(pairs_of(corpora), config, blocks);
   const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * blocks * block_bytes(config);
-  const int64_t window = pairs * int64_t{sizeof(PairRows)};
-  return static_cast<size_t>(set + steps + window) + corpus.cache_bytes();
+  int64_t in_set = 0, windows = 0, weights = 0;
+  size_t pages = 0;
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    const int64_t weight = mix.parts[i].weight;
+    in_set += weight * PairBytes(corpora[i]).in_set(), weights += weight;
+    windows += share_of_window(corpora[i].num_pairs(), config, blocks) * int64_t{sizeof(PairRows)};
+    pages += corpora[i].cache_bytes();
+  }
+  return static_cast<size_t>(pairs * (in_set / weights) + steps + windows) + pages;
 }
 
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
@@ -208,6 +269,14 @@ size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_s
   const Manifest& m = corpus.manifest();
   const int64_t blocks = (m.target_tokens + m.num_pairs) / config.rows + 1;
   return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + corpus.cache_bytes();
+}
+
+static Block read_block(Corpus& corpus, const PlannedBlock& planned, int64_t index, const BatchConfig& config) {
+  std::vector<int64_t> pairs;
+  for (const PairVisit& pair : planned.pairs) pairs.push_back(pair.pair);
+  PairSets sets;
+  sets.emplace(0, PairSet(corpus, std::move(pairs)));
+  return build_block(planned, sets, index, config);
 }
 
 std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
@@ -218,7 +287,7 @@ std::vector<Block> load_all_blocks(const std::string& corpus_folder, const Batch
   std::vector<Block> blocks;
   PlannedBlock planned = plan.next();
   for (int64_t index = 0; !planned.pairs.empty(); ++index, planned = plan.next())
-    if (index % dp_size == dp_rank) blocks.push_back(PairSet(corpus, planned.pairs).block(planned, index, batch));
+    if (index % dp_size == dp_rank) blocks.push_back(read_block(corpus, planned, index, batch));
   if (plan.dropped() > 0)
     fail(ErrorKind::data,
          fmt::format("{}: {} of {} pairs do not fit a block of {} source and {} target rows; raise "

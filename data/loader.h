@@ -1,8 +1,8 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
 // A rank plans and reads only its own blocks of each step (data/step_plan.h). The thread plans about a window of pairs
-// at a time and reads them in corpus order, page by page. It holds the ids of those pairs and a few finished
-// steps.
+// at a time and reads them in the order of each corpus, page by page. It holds the ids of those pairs and a few
+// finished steps.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,16 @@
 
 #include "data/batch.h"
 #include "data/corpus.h"
+#include "data/mix.h"
 #include "data/step_plan.h"
 
 namespace weft {
 
 class Loader {
  public:
-  // A `config.source_rows` of 0 is resolved from the corpus.
+  // A `config.source_rows` of 0 is resolved from the corpora.
+  Loader(const Mix& mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
+         const StepCursor& start = {});
   Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
          const StepCursor& start = {});
   ~Loader();
@@ -32,7 +35,7 @@ class Loader {
 };
 
 // About the most that a Loader holds.
-size_t read_ahead_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
+size_t read_ahead_bytes(const Mix& mix, const BatchConfig& config, int dp_size);
 
 // A held-out set in its own order, once: rank r of dp gets its blocks r, r + dp, ...; a block's index counts
 // all blocks. The last block is partly filled. All pairs must fit a block, so that no pair is left out of a

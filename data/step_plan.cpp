@@ -2,6 +2,7 @@
 #include "data/step_plan.h"
 
 #include <numeric>
+#include <utility>
 
 #include "tensor/error.h"
 
@@ -34,17 +35,38 @@ std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_
   return streams;
 }
 
+namespace {
+
+std::vector<MixSource> one_corpus(int64_t num_pairs, const LengthSource& lengths) {
+  std::vector<MixSource> mix(1);
+  mix[0].num_pairs = num_pairs;
+  mix[0].lengths = lengths;
+  return mix;
+}
+
+int64_t pairs_of(const std::vector<MixSource>& mix) {
+  int64_t pairs = 0;
+  for (const MixSource& source : mix) pairs += source.num_pairs;
+  return pairs;
+}
+
+}  // namespace
+
 StepPlan::StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed,
                    int dp_rank, int dp_size, const StepCursor& start)
+    : StepPlan(one_corpus(num_pairs, lengths), config, seed, dp_rank, dp_size, start) {}
+
+StepPlan::StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
+                   const StepCursor& start)
     : num_blocks_(config.blocks),
       own_(blocks_of_rank(config.blocks, dp_rank, dp_size)),
-      num_streams_(start.num_streams == 0 ? choose_num_streams(num_pairs, config) : start.num_streams),
+      num_streams_(start.num_streams == 0 ? choose_num_streams(pairs_of(mix), config) : start.num_streams),
       next_stream_(start.next_stream) {
   if (num_blocks_ < 1) fail(ErrorKind::usage, fmt::format("batch.blocks is {}; it must be at least 1", num_blocks_));
   if (start.num_streams > 0 && (next_stream_ < 0 || next_stream_ >= num_streams_))
     fail(ErrorKind::checkpoint, fmt::format("the data cursor's next stream is {} of {}", next_stream_, num_streams_));
   for (const int64_t stream : streams_of_rank(num_blocks_, num_streams_, next_stream_, dp_rank, dp_size)) {
-    BlockPlan plan(num_pairs, lengths, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
+    MixPlan plan(mix, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
     if (start.num_streams > 0) {
       const auto found = start.streams.find(stream);
       require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream");
@@ -59,10 +81,11 @@ PlannedStep StepPlan::next() {
   std::map<int64_t, PlannedBlock> own;  // by index in the step
   for (auto& [stream, plan] : plans_) {
     for (int64_t i = (stream - next_stream_ + num_streams_) % num_streams_; i < num_blocks_; i += num_streams_) {
-      const int64_t epoch = plan.epoch(), dropped = plan.dropped();
+      const int64_t dropped = plan.dropped();
+      std::vector<int64_t> epochs = plan.epochs();
       PlannedBlock block = plan.next();
       if (i < own_.first || i >= own_.first + own_.count) continue;  // another rank's
-      if (i == own_.first) step.epoch = epoch;
+      if (i == own_.first) step.epochs = std::move(epochs);
       step.dropped += plan.dropped() - dropped;
       own.emplace(i, std::move(block));
     }

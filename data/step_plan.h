@@ -1,6 +1,6 @@
 // data/step_plan.h: which pairs a data-parallel rank's blocks of each step hold.
 //
-// A run's order is divided into streams (data/pair_order.h), as many as a step has blocks: block i of every step
+// A run's order is divided into streams (data/mix_plan.h), as many as a step has blocks: block i of every step
 // comes from stream i. Rank r of dp owns a range of the blocks and plans only their streams, so its work depends on
 // its own blocks alone, and every grid gives the same steps.
 //
@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-#include "data/block_plan.h"
+#include "data/mix_plan.h"
 
 namespace weft {
 
@@ -24,23 +24,24 @@ struct BlockRange {
 // but never rank 0.
 BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size);
 
-// Streams of a new run: a divisor of `blocks` that leaves each stream several pages of every epoch, or streams would
-// be in different epochs, and several times as many pairs as it looks ahead, or one could be pending twice.
+// Streams of a new run on a corpus, or a mix, of so many pairs: a divisor of `blocks` that leaves each stream several
+// pages of every epoch, or streams would be in different epochs, and several times as many pairs as it looks ahead, or
+// one could be pending twice.
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config);
 
 // The streams that a dp rank plans in a run whose next step begins with `next_stream`.
 std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
                                      int dp_size);
 
-struct StepCursor {                   // the place in the order where the next step starts
-  int64_t num_streams = 0;            // 0: a new run
-  int64_t next_stream = 0;            // of the next step's first block
-  std::map<int64_t, Cursor> streams;  // those that a rank plans; in a checkpoint, all
+struct StepCursor {                         // the place in the order where the next step starts
+  int64_t num_streams = 0;                  // 0: a new run
+  int64_t next_stream = 0;                  // of the next step's first block
+  std::map<int64_t, StreamCursor> streams;  // those that a rank plans; in a checkpoint, all
   bool operator==(const StepCursor&) const = default;
 };
 
 struct PlannedStep {
-  int64_t epoch = 0;                 // of its first block here
+  std::vector<int64_t> epochs;       // of each corpus of the mix, in its first block here
   std::vector<PlannedBlock> blocks;  // this rank's
   int64_t dropped = 0;               // pairs passed over in them because they do not fit a block
 };
@@ -48,6 +49,8 @@ struct PlannedStep {
 class StepPlan {
  public:
   // `config.source_rows` is resolved (not 0).
+  StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
+           const StepCursor& start = {});
   StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed, int dp_rank,
            int dp_size, const StepCursor& start = {});
 
@@ -58,7 +61,7 @@ class StepPlan {
   int64_t num_blocks_;
   BlockRange own_;
   int64_t num_streams_, next_stream_;
-  std::map<int64_t, BlockPlan> plans_;  // of the streams that have blocks of this rank
+  std::map<int64_t, MixPlan> plans_;  // of the streams that have blocks of this rank
 };
 
 }  // namespace weft

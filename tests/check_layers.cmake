@@ -37,7 +37,7 @@ set(rooms
   trainer/export     "^trainer/checkpoint/.*[.]h$"
   trainer/health     "^trainer/checkpoint/(finite|file_layout)[.]h$"
   trainer/inference  "^trainer/(run_config|replica|checkpoint/.*|metrics/.*)[.]h$"
-  trainer/plan       "^trainer/(run_config|trainer|train_state|step_graphs|checkpoint/.*|inference/.*|report/.*)[.]h$"
+  trainer/plan       "^trainer/(run_config|trainer|train_state|stages|step_graphs|checkpoint/.*|inference/.*|report/.*)[.]h$"
   trainer/run        "^trainer/.*[.]h$"
   trainer/bench      "^trainer/([a-z0-9_]+|plan/.*)[.]h$"
   trainer/prediction "^trainer/([a-z0-9_]+|bench/.*|plan/.*)[.]h$"

@@ -8,6 +8,7 @@
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/stages.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -21,8 +22,7 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
       fail(ErrorKind::usage,
-           fmt::format("data.train = {} was packed with another tokenizer than {}: pack it again with that one", corpus,
-                       file));
+           fmt::format("{} was packed with another tokenizer than {}: pack it again with that one", corpus, file));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);
@@ -31,7 +31,7 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
 void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params,
           const FlatState& values) {
   const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // reads no tensors
-  require_same_tokenizers(folder, config.data.train);
+  require_same_tokenizers(folder, training_folders(config).front());      // that of the others is the same
   require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
   load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "data/block_plan.h"
 #include "model/config.h"
@@ -20,10 +21,33 @@ struct DataConfig {
   std::string train, valid;
   template <typename V>
   void fields(V& v) {
-    v("train", train, "folder that `weft pack` made");
+    v("train", train,
+      "folder that `weft pack` made, or a mix: several with weights of their pairs, a:3,b:1; empty = stages "
+      "(stage.NAME.mix)");
     v("valid", valid,
       "the same for validation, packed with the training set's tokenizer: a folder, or several sets as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
+  }
+};
+
+// A stage of the data, of a name that the user gives (docs/running.md). Stages come in the order of their first
+// mention.
+struct StageConfig {
+  std::string name;
+  std::string mix, epochs;
+  int64_t steps = 0, tokens = 0;
+  bool has_schedule = false;  // if any option of it is given
+  ScheduleConfig schedule;
+
+  template <typename V>
+  void fields(V& v) {
+    v("mix", mix, "what the stage trains on: a folder that `weft pack` made, or several with weights: a:3,b:1");
+    v("steps", steps, "the stage ends after so many steps; 0 = not by steps (the last stage needs no end)");
+    v("tokens", tokens, "the stage ends with the step that reaches so many target tokens; 0 = not by tokens");
+    v("epochs", epochs,
+      "the stage ends with the step in which a corpus of its mix has been gone through so often: FOLDER:EPOCHS; "
+      "empty = not by epochs");
+    if (has_schedule) v("schedule", schedule);
   }
 };
 
@@ -38,6 +62,11 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
 enum class CudaGraph : uint8_t { automatic, off, on };
 constexpr EnumNames<CudaGraph, 3> enum_names(CudaGraph) {
   return {{{"auto", CudaGraph::automatic}, {"false", CudaGraph::off}, {"true", CudaGraph::on}}};
+}
+
+enum class PatienceFrom : uint8_t { last_stage, start };
+constexpr EnumNames<PatienceFrom, 2> enum_names(PatienceFrom) {
+  return {{{"last_stage", PatienceFrom::last_stage}, {"start", PatienceFrom::start}}};
 }
 
 enum class OnDivergence : uint8_t { stop, rollback, ignore };  // trainer/health/divergence.h
@@ -65,6 +94,7 @@ struct TrainConfig {
   std::string keep_best = "bleu";
   Precision precision = Precision::automatic;
   int64_t patience = 0;
+  PatienceFrom patience_from = PatienceFrom::last_stage;
   OnDivergence on_divergence = OnDivergence::stop;
   double divergence_rise = 1;
   double ema = 0;
@@ -124,6 +154,8 @@ struct TrainConfig {
       "GPUs: before the first step, time the algorithms of each matrix product, and its epilogue against separate "
       "passes; the run's folder keeps the choices (tuned_gemms), which may differ between runs in the last bits");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
+    v("patience_from", patience_from,
+      "validations that count for it: of the last_stage of the data (stage.NAME), or from the start");
     v("on_divergence", on_divergence,
       "when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "
       "checkpoint), or ignore a loss that rose (gradients that stay non-finite stop the run)");
@@ -158,6 +190,7 @@ struct RunConfig {
   DeviceChoice device = DeviceChoice::automatic;  // of this start: a run may resume on another device
   ModelConfig model;
   DataConfig data;
+  std::vector<StageConfig> stages;
   BatchConfig batch;
   ParallelConfig parallel;
   OptimizerConfig optimizer;
@@ -170,6 +203,7 @@ struct RunConfig {
     v("device", device, kDeviceSentence);
     v("model", model);
     v("data", data);
+    v("stage", stages);
     v("batch", batch);
     v("parallel", parallel);
     v("optimizer", optimizer);

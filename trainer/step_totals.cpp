@@ -1,8 +1,9 @@
 // trainer/step_totals.cpp: one all-gather over all ranks, whose numbers each rank adds up.
 #include "trainer/step_totals.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace weft {
 
@@ -28,12 +29,20 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kCount
   };
   static_assert(kCount == kStepTotals);
+  constexpr size_t kOfCorpus = 3;  // numbers of a corpus
   Communicator& world = mesh.world();
-  std::array<double, kCount> mine{}, total{};
+  const size_t size = kCount + kOfCorpus * own.corpora.size();
+  std::vector<double> mine(size), total(size);
   if (mesh.tp().is_main_rank()) {
     mine[kLoss] = sums[0], mine[kNll] = sums[1];
     mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
     mine[kDropped] = static_cast<double>(own.dropped), mine[kFlops] = own.flops;
+    for (size_t i = 0; i < own.corpora.size(); ++i) {
+      double* const of_corpus = &mine[kCount + kOfCorpus * i];
+      of_corpus[0] = static_cast<double>(own.corpora[i].passed);
+      of_corpus[1] = own.corpora[i].nll;
+      of_corpus[2] = static_cast<double>(own.corpora[i].target_tokens);
+    }
   }
   const bool squares_count = sharded || mesh.dp().is_main_rank();
   if (squares_count) mine[kSplit] = sums[2];
@@ -42,15 +51,20 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
   mine[kSaveNotReady] = own.save_is_ready ? 0 : 1;
   mine[kRequests + static_cast<size_t>(own.request)] = 1;
   mine[kBusy] = own.busy;
-  const auto count = static_cast<int64_t>(kCount), ranks = static_cast<int64_t>(world.size());
-  std::vector<std::array<double, kCount>> all(static_cast<size_t>(ranks));
+  const auto count = static_cast<int64_t>(size), ranks = static_cast<int64_t>(world.size());
+  std::vector<double> all(size * static_cast<size_t>(ranks));
   world.all_gather(Tensor(mine.data(), {count}, DType::f64), Tensor(all.data(), {ranks, count}, DType::f64));
 
   StepTotals totals;
-  for (const auto& of_rank : all) {  // in rank order: the same bits everywhere
-    for (size_t i = 0; i < kCount; ++i) total[i] += of_rank[i];
+  for (auto of_rank = all.begin(); of_rank != all.end();
+       of_rank += std::ssize(mine)) {  // in order: the same bits everywhere
+    for (size_t i = 0; i < size; ++i) total[i] += of_rank[static_cast<std::ptrdiff_t>(i)];
     totals.busy.push_back(of_rank[kBusy]);
   }
+  for (size_t i = kCount; i < size; i += kOfCorpus)
+    totals.corpora.push_back({.passed = static_cast<int64_t>(total[i]),
+                              .nll = total[i + 1],
+                              .target_tokens = static_cast<int64_t>(total[i + 2])});
   totals.loss = total[kLoss], totals.nll = total[kNll], totals.flops = total[kFlops];
   totals.source_tokens = static_cast<int64_t>(total[kSource]);
   totals.target_tokens = static_cast<int64_t>(total[kTarget]);

@@ -4,6 +4,7 @@
 
 #include "parallel/mesh.h"
 #include "tensor/device_sums.h"
+#include "trainer/corpus_losses.h"
 #include "trainer/signals.h"
 
 namespace weft {
@@ -30,15 +31,17 @@ struct RankReport {
   int64_t dropped = 0;                           // Step::dropped
   StopRequest request = StopRequest::none;
   bool save_is_ready = false;
-  double busy = 0;   // seconds that it worked
-  double flops = 0;  // model FLOPs of its blocks
+  std::vector<CorpusTotals> corpora;  // of the stage's mix; empty if the run needs none
+  double busy = 0;                    // seconds that it worked
+  double flops = 0;                   // model FLOPs of its blocks
 };
 
-inline constexpr size_t kStepTotals = 15;  // numbers of each rank in the exchange
+inline constexpr size_t kStepTotals = 15;  // numbers of each rank in the exchange, without RankReport::corpora
 
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0, flops = 0;
   int64_t source_tokens = 0, target_tokens = 0, dropped = 0;
+  std::vector<CorpusTotals> corpora;
   double gradient_square = 0;               // of the whole gradient, as the pass scaled it
   bool finite = true;                       // all gradients, on every rank
   StopRequest request = StopRequest::none;  // the strongest of all ranks

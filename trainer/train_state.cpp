@@ -28,8 +28,34 @@ void from_json(const json& j, Architecture& a) {
   j.at("scale_embeddings").get_to(a.scale_embeddings);
 }
 
-// One list of fields for each struct serves both directions; reading requires every field.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cursor, epoch, position, pending)
+void to_json(json& j, const Cursor& c) {
+  j = {{"epoch", c.epoch}, {"position", c.position}, {"pending", c.pending}};
+  if (!c.visits.empty()) j["visits"] = c.visits;
+}
+void from_json(const json& j, Cursor& c) {
+  j.at("epoch").get_to(c.epoch);
+  j.at("position").get_to(c.position);
+  j.at("pending").get_to(c.pending);
+  c.visits = j.value("visits", std::vector<int64_t>());  // versions up to 0.1 wrote none
+}
+
+// Of a single corpus: its cursor stands alone.
+void to_json(json& j, const StreamCursor& c) {
+  if (c.corpora.size() == 1 && c.turns.empty())
+    j = c.corpora.front();
+  else
+    j = {{"corpora", c.corpora}, {"turns", c.turns}, {"begins", c.begins}};
+}
+void from_json(const json& j, StreamCursor& c) {
+  c = {};
+  if (!j.contains("corpora")) {
+    c.corpora.push_back(j.get<Cursor>());
+    return;
+  }
+  j.at("corpora").get_to(c.corpora);
+  j.at("turns").get_to(c.turns);
+  j.at("begins").get_to(c.begins);
+}
 
 // A list of all streams. Checkpoints of version 0.1 have one stream: its cursor stands alone.
 void to_json(json& j, const StepCursor& c) {
@@ -38,13 +64,15 @@ void to_json(json& j, const StepCursor& c) {
 }
 void from_json(const json& j, StepCursor& c) {
   const bool has_streams = j.contains("streams");
-  const auto streams = has_streams ? j.at("streams").get<std::vector<Cursor>>() : std::vector{j.get<Cursor>()};
+  const auto streams =
+      has_streams ? j.at("streams").get<std::vector<StreamCursor>>() : std::vector{j.get<StreamCursor>()};
   c = {.num_streams = static_cast<int64_t>(streams.size()),
        .next_stream = has_streams ? j.at("next_stream").get<int64_t>() : 0,
        .streams = {}};
-  for (const Cursor& cursor : streams) c.streams.emplace(static_cast<int64_t>(c.streams.size()), cursor);
+  for (const StreamCursor& cursor : streams) c.streams.emplace(static_cast<int64_t>(c.streams.size()), cursor);
 }
 
+// One list of fields for each struct serves both directions; reading requires every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DataOrder, manifest_sha256, seed, rows, source_rows, look_ahead, page, window)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScoreDue, step, numbers)
@@ -70,6 +98,7 @@ json TrainState::to_json() const {
   if (optimizer == "schedule_free") j["rate_sums"] = rate_sums;
   if (!scores_due.empty()) j["scores_due"] = scores_due;
   if (validation_due) j["validation_due"] = true;
+  if (!data.stages.empty()) j["data"] = data;
   return j;
 }
 
@@ -87,13 +116,15 @@ void require_whole_numbers(const json& j, const json& example, const std::string
 }
 
 json example_of_state() {
-  const Cursor cursor{.epoch = 0, .position = 0, .pending = {0}};
+  const Cursor cursor{.epoch = 0, .position = 0, .pending = {0}, .visits = {0}};
   TrainState example;
-  example.cursor.streams = {{0, cursor}};
+  example.cursor.streams = {{0, {.corpora = {cursor, cursor}, .turns = {0}, .begins = {0}}}};
   example.divergence.recent = {0.0};
   example.scores_due.emplace_back();
+  example.data = {.corpora = {{}}, .stages = {{.parts = {{}}}}, .passed = {0}};
   json j = example.to_json();
-  j["cursor"].update(json(cursor));  // as in version 0.1
+  j["cursor"]["streams"][0].update(json(cursor));  // of a single corpus
+  j["cursor"].update(json(cursor));                // as in version 0.1
   return j;
 }
 
@@ -107,14 +138,15 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   if (state.optimizer == "schedule_free") j.at("rate_sums").get_to(state.rate_sums);
   if (j.contains("scores_due")) j.at("scores_due").get_to(state.scores_due);
   state.validation_due = j.value("validation_due", false);
+  if (j.contains("data")) j.at("data").get_to(state.data);
   return state;
 } catch (const json::exception& e) {
   fail(ErrorKind::checkpoint, fmt::format("{}/state.json: {}", folder, e.what()));
 }
 
-std::string streams_to_text(const std::map<int64_t, Cursor>& streams) { return json(streams).dump(); }
-std::map<int64_t, Cursor> streams_from_text(const std::string& text) {
-  return json::parse(text).get<std::map<int64_t, Cursor>>();
+std::string streams_to_text(const std::map<int64_t, StreamCursor>& streams) { return json(streams).dump(); }
+std::map<int64_t, StreamCursor> streams_from_text(const std::string& text) {
+  return json::parse(text).get<std::map<int64_t, StreamCursor>>();
 }
 
 // A line without streams, and one for each stream.
@@ -136,7 +168,7 @@ TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_r
   StepCursor& cursor = state.cursor;
   cursor.num_streams = static_cast<int64_t>(lines.size()) - 1;
   for (const int64_t i : streams_of_rank(num_blocks, cursor.num_streams, cursor.next_stream, dp_rank, dp_size))
-    cursor.streams.emplace(i, json::parse(lines[static_cast<size_t>(i) + 1]).get<Cursor>());
+    cursor.streams.emplace(i, json::parse(lines[static_cast<size_t>(i) + 1]).get<StreamCursor>());
   return state;
 }
 
@@ -173,7 +205,8 @@ void require_same_run(const TrainState& saved, const TrainState& now) {
   same("batch.look_ahead", saved.order.look_ahead, now.order.look_ahead, lost);
   same("batch.page", saved.order.page, now.order.page, lost);
   same("batch.window", saved.order.window, now.order.window, lost);
-  same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
+  if (!now.order.manifest_sha256.empty())
+    same("data.train (SHA-256 of its manifest)", saved.order.manifest_sha256, now.order.manifest_sha256, lost);
   same("optimizer.kind", saved.optimizer, now.optimizer, "its state is another one");
   compare_architectures(saved.model, now.model, [&](const char* option, const auto& before, const auto& after) {
     same(option, before, after, "its parameters mean another model");

@@ -12,13 +12,14 @@
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/optimizer/rate_sums.h"
+#include "trainer/stage_state.h"
 
 namespace weft {
 
 // Determines the order of sentences. A run resumes only with the same values; otherwise its cursor would
 // point elsewhere.
 struct DataOrder {
-  std::string manifest_sha256;
+  std::string manifest_sha256;  // of data.train, of its first corpus; empty with stages
   uint64_t seed = 0;
   int64_t rows = 0, source_rows = 0, look_ahead = 0, page = 0, window = 0;
 };
@@ -51,6 +52,7 @@ struct TrainState {
   double seconds = 0;           // spent in steps, including before a resume
   StepCursor cursor;            // data position of the next step
   DataOrder order;
+  StageState data;  // empty in a checkpoint of version 0.1
   Architecture model;
   std::string optimizer = "adam";  // optimizer.kind
   RateSums rate_sums;              // if that is schedule_free
@@ -67,8 +69,8 @@ struct TrainState {
 };
 
 // The cursors of a rank's streams, to send them to others.
-std::string streams_to_text(const std::map<int64_t, Cursor>& streams);
-std::map<int64_t, Cursor> streams_from_text(const std::string& text);
+std::string streams_to_text(const std::map<int64_t, StreamCursor>& streams);
+std::map<int64_t, StreamCursor> streams_from_text(const std::string& text);
 
 // A state, to send it to other ranks. state_from_text() takes only the streams that a dp rank plans, so what it parses
 // does not grow with the number of streams.

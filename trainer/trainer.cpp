@@ -20,7 +20,8 @@ namespace weft {
 namespace {
 
 DataOrder data_order(const RunConfig& c) {
-  return {.manifest_sha256 = c.data.train.empty() ? "" : sha256_of_file(c.data.train + "/manifest.json"),
+  const std::string first = c.data.train.empty() ? "" : parse_mix("data.train", c.data.train).front().folder;
+  return {.manifest_sha256 = first.empty() ? "" : sha256_of_file(first + "/manifest.json"),
           .seed = c.train.seed,
           .rows = c.batch.rows,
           .source_rows = c.batch.source_rows,
@@ -50,8 +51,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       ctx_(replica_.context()),
       optimizer_(replica_.params(), config.optimizer,
                  Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0),
-                 config.train.ema,
-                 {.tp = &replica_.device_mesh().tp(), .dp = &replica_.device_mesh().dp()}),
+                 config.train.ema, {.tp = &replica_.device_mesh().tp(), .dp = &replica_.device_mesh().dp()}),
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
       grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
@@ -70,14 +70,14 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
-  if (config.data.train.empty()) return;
-  tokenizers_ = read_tokenizers(config.data.train, read_manifest(config.data.train));
+  if (!has_data(config)) return;
+  stages_.emplace(config);
+  if (stages_->has_mixes())
+    corpus_losses_.emplace(std::max<int64_t>(1, blocks_of_rank(config.batch.blocks, 0, mesh.dp().size()).count),
+                           config.batch.rows, mesh.device());
+  const std::string& corpus = stages_->mix().folder(stages_->mix().parts.front());
+  tokenizers_ = read_tokenizers(corpus, read_manifest(corpus));
   start_loader({});
-}
-
-void Trainer::start_loader(const StepCursor& cursor) {
-  loader_ = std::make_unique<Loader>(config_.data.train, config_.batch, config_.train.seed, mesh_.dp().rank(),
-                                     mesh_.dp().size(), cursor);
 }
 
 Pass Trainer::pass(bool training) {
@@ -107,6 +107,7 @@ StepReport Trainer::step(StopRequest request) {
   const double begin = monotonic_seconds();
   busy_.resume();
   StepReport report = step_on(loader_->next(), request);
+  if (stages_->is_over() && !stages_->is_last()) enter_next_stage();
   report.seconds = monotonic_seconds() - begin;
   return report;
 }
@@ -122,8 +123,10 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   ops::fill(ctx_, {.x = replica_.params().grads()});
   sums_.clear(ctx_);
   grad_sync_.begin();
-  for (const Block& block : step.blocks)
+  for (const Block& block : step.blocks) {
     add_block(block, /*gathers=*/!weights_are_whole_, /*last=*/&block == &step.blocks.back(), scalars);
+    if (corpus_losses_) corpus_losses_->keep(ctx_, &block - &step.blocks.front());
+  }
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
   const std::vector<double> sums = sums_.read(ctx_);  // waits for the device, once per step
@@ -132,22 +135,28 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
                        .dropped = step.dropped,
                        .request = request,
                        .save_is_ready = saver_.is_ready(),
+                       .corpora = totals_of_corpora(step),
                        .busy = busy_.take(),
                        .flops = training_flops(config_.model, step.blocks)};
   const StepTotals totals = exchange_totals(sums, own, mesh_, optimizer_.sharded());
   const double per_token = 1.0 / static_cast<double>(totals.target_tokens), to_mean = rows * per_token / loss_scale;
   const double norm = std::sqrt(totals.gradient_square) * to_mean;
-  const double lr = learning_rate(config_.schedule, step_, config_.train.steps);
+  const double lr = rate();
   if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
   const bool lost = !totals.finite && !LossScaler::can_lower(loss_scale);
   const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite);
   ++step_;
   dropped_ += totals.dropped;
+  const size_t stage = stages_ ? stages_->index() : 0;
+  if (stages_) stages_->add_step(totals.target_tokens, totals.corpora);
   check_replicas();
   busy_.pause();
   return {.step = step_,
-          .epoch = step.epoch,
+          .epoch = step.epoch(),
+          .stage = stage,
+          .epochs = step.epochs,
+          .corpora = totals.corpora,
           .loss = totals.loss * per_token,
           .nll = totals.nll * per_token,
           .lr = lr,
@@ -181,6 +190,7 @@ void Trainer::add_block(const Block& block, bool gathers, bool last, StepScalars
         replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
     ops::sum(ctx_, {.x = rows.loss, .y = sums_.loss()});
     ops::sum(ctx_, {.x = rows.nll, .y = sums_.nll()});
+    if (corpus_losses_) ops::cast(ctx_, {.x = rows.nll, .y = corpus_losses_->of_block()});
     if (!last) return;
     const ProfilerRange wait(ctx_, "dp all_reduce");
     grad_sync_.wait();
@@ -258,6 +268,7 @@ void Trainer::snapshot(TrainState& state) const {
   state.optimizer_steps = optimizer_.steps();
   state.cursor = loader_->cursor();
   state.order = order_;
+  state.data = stages_->state();
   state.model = architecture_;
   state.optimizer = name_of_enum(config_.optimizer.kind);
   state.rate_sums = optimizer_.rate_sums();
@@ -292,10 +303,16 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   snapshot(now);
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
   state = read_state(checkpoint);
-  all_or_none(mesh_.world(), [&] { require_same_run(state, now); });
+  all_or_none(mesh_.world(), [&] {
+    require_same_run(state, now);
+    changes_of_stages_ = stages_->resume(
+        state.data.stages.empty() ? data_of_version_01(state.order.manifest_sha256, state.step) : state.data,
+        state.cursor);
+  });
   load_parameters(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;
   start_loader(state.cursor);
+  while (stages_->is_over() && !stages_->is_last()) enter_next_stage();  // it has another end now
 }
 
 void Trainer::go_back_to(const std::string& checkpoint) {

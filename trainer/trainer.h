@@ -15,11 +15,13 @@
 #include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/corpus_losses.h"
 #include "trainer/evaluation_weights.h"
 #include "trainer/flat_states.h"
 #include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
+#include "trainer/stages.h"
 #include "trainer/step_graphs.h"
 #include "trainer/step_totals.h"
 #include "trainer/train_state.h"
@@ -27,8 +29,11 @@
 namespace weft {
 
 struct StepReport {
-  int64_t step = 0, epoch = 0;  // step: number of finished steps
-  double loss = 0, nll = 0;     // per target token, in nats: smoothed and plain
+  int64_t step = 0, epoch = 0;  // step: number of finished steps; epoch: of the first corpus of its mix
+  size_t stage = 0;
+  std::vector<int64_t> epochs;  // of each corpus of the stage's mix
+  std::vector<CorpusTotals> corpora;
+  double loss = 0, nll = 0;  // per target token, in nats: smoothed and plain
   double lr = 0, grad_norm = 0;
   double loss_scale = 1;                         // used in this step
   int64_t source_tokens = 0, target_tokens = 0;  // without padding, all ranks
@@ -44,7 +49,7 @@ struct StepReport {
 class Trainer {
  public:
   // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Initialises the parameters. All
-  // ranks construct one together. Without data.train there is no loader, and only step_on() can be called.
+  // ranks construct one together. Without data there is no loader, and only step_on() can be called.
   Trainer(const RunConfig& config, const Mesh& mesh);
 
   // Before the first step: times the matrix products that `known` does not hold, on an empty block. Returns what the
@@ -68,6 +73,11 @@ class Trainer {
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest. The cursor is
   // that of this rank's streams: start_save() gathers the others.
   void snapshot(TrainState& state) const;
+  // The stages of the data; only with data. A step that ends one is followed by the first of the next.
+  const StageRun& stages() const { return *stages_; }
+  bool data_is_over() const { return stages_ && stages_->is_last() && stages_->is_over(); }
+  // What of the stages changed when the run resumed, one line each.
+  const std::vector<std::string>& changes_of_stages() const { return changes_of_stages_; }
   int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
 
   // For its lifetime layers compute with the weights for evaluation; nullptr if those of training are meant. All ranks
@@ -91,6 +101,9 @@ class Trainer {
   // And moments, average, and the loss scale of `then`, the checkpoint's state.
   void load_parameters(const std::string& checkpoint, const TrainState& then, bool verified);
   void start_loader(const StepCursor& cursor);
+  void enter_next_stage();
+  double rate() const;
+  std::vector<CorpusTotals> totals_of_corpora(const Step& step);
   StepCursor cursor_of_all_ranks(const StepCursor& own) const;
   void add_block(const Block& block, bool gathers, bool last, StepScalars& scalars);
   void update(StepScalars& scalars, double lr, double grad_scale);
@@ -114,6 +127,9 @@ class Trainer {
   DataOrder order_;
   Architecture architecture_;
   std::map<std::string, std::string> tokenizers_;  // the corpus': name -> contents, for the checkpoints
+  std::optional<StageRun> stages_;
+  std::optional<CorpusLosses> corpus_losses_;  // if a stage has several corpora
+  std::vector<std::string> changes_of_stages_;
   std::unique_ptr<Loader> loader_;
   CheckpointSaver saver_;  // after the memory that its thread copies
   int64_t step_ = 0, dropped_ = 0;

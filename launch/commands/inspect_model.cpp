@@ -141,7 +141,8 @@ void print_memory(const RunConfig& config, const ParamStore& params) {
 
 void inspect_model(const std::string& path, const ModelView& view) {
   RunConfig config = find_config(path).config;
-  fill_vocabularies(config.data.train, view.vocabulary, config.model);
+  const std::vector<std::string> corpora = training_folders(config);
+  fill_vocabularies(corpora.empty() ? "" : corpora.front(), view.vocabulary, config.model);
   config.model.resolve(view.tp);
   config.parallel.tp = view.tp;
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "data/text/unicode.h"
 #include "launch/options/nearest.h"
@@ -70,6 +72,48 @@ void refuse_unwritable(const Field& field) {
                                        field.key, value));
 }
 
+// `key`: "stage.NAME.mix" or "stage.NAME.schedule.lr".
+void add_stage_of(const std::string& key, RunConfig& config) {
+  constexpr std::string_view kPrefix = "stage.";
+  if (!key.starts_with(kPrefix)) return;
+  const size_t dot = key.find('.', kPrefix.size());
+  const std::string name = key.substr(kPrefix.size(), dot == std::string::npos ? dot : dot - kPrefix.size());
+  const bool plain =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
+  if (name.empty() || !plain || dot == std::string::npos)
+    fail(ErrorKind::usage, fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; a name has "
+                                       "letters, digits, - and _",
+                                       printable(key)));
+  auto stage = std::ranges::find(config.stages, name, &StageConfig::name);
+  if (stage == config.stages.end()) stage = config.stages.insert(stage, {.name = name});
+  if (key.substr(dot).starts_with(".schedule.")) stage->has_schedule = true;
+}
+
+// The stages that a file mentions, in its order.
+void add_stages_of_file(const std::string& text, const std::string& file_name, RunConfig& config) {
+  std::istringstream in(text);
+  std::string section;
+  for (std::string line; std::getline(in, line);) {
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.size() > 1 && line.front() == '[' && line.back() == ']') section = line.substr(1, line.size() - 2);
+    if (line.find('=') == std::string::npos) continue;
+    try {
+      add_stage_of(section + "." + trimmed(line.substr(0, line.find('='))), config);
+    } catch (const Error& e) {
+      fail(ErrorKind::usage, fmt::format("{}: {}", file_name, e.what()));
+    }
+  }
+}
+
+// Those of the command line. --help shows the options of a stage called NAME.
+void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& config) {
+  for (const std::string& arg : args) {
+    if (arg.starts_with("--help") && config.stages.empty())
+      config.stages.push_back({.name = "NAME", .has_schedule = true});
+    if (arg.starts_with("--stage.")) add_stage_of(arg.substr(2, arg.find('=') - 2), config);
+  }
+}
+
 std::string unknown_key(const std::string& key, const std::vector<Field>& fields, const std::string& command) {
   std::vector<std::string> keys;
   for (const Field& field : fields) keys.push_back(field.key);
@@ -119,6 +163,8 @@ std::string cfg_text(const std::string& path) {
 }  // namespace
 
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config) {
+  require_text(text, file_name);
+  add_stages_of_file(text, file_name, config);
   std::vector<Field> fields = fields_of(config);
   apply_text(text, file_name, fields, "train");
 }
@@ -133,6 +179,7 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
   std::string file;
   const auto parse = [&](RunConfig& into) {
     dry_run = false;
+    add_stages_of_arguments(args, into);
     Options options("train --config FILE [--section.key=value ...]");
     options.add("config", file, "a .cfg file; options on the command line override it");
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
@@ -156,7 +203,7 @@ std::string fields_to_cfg(const std::vector<Field>& fields) {
   std::string text, section;
   for (const Field& field : fields) {
     refuse_unwritable(field);
-    const size_t dot = field.key.find('.');  // keys without a dot come before the first section
+    const size_t dot = field.key.rfind('.');  // keys without a dot come before the first section
     if (dot != std::string::npos && field.key.substr(0, dot) != section) {
       section = field.key.substr(0, dot);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);

@@ -4,7 +4,7 @@
 // A .cfg file is INI: `[section]`, `key = value`, `#` begins a comment. On the command line the same option
 // is `--section.key=value` or `--section.key value`, which overrides the file. An unknown key is an Error of
 // kind usage with the nearest name; a bad value is one with the key, the value and the allowed values.
-// Relative paths start at the current folder.
+// Relative paths start at the current folder. A section [stage.NAME], or an option --stage.NAME.key, makes a stage.
 #pragma once
 
 #include <string>

@@ -118,8 +118,13 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
 
   template <typename Section>
   void operator()(const char* name, Section& section) {
-    FieldCollector inner(out_, name);
+    FieldCollector inner(out_, section_.empty() ? name : section_ + "." + name);
     section.fields(inner);
+  }
+
+  template <typename Section>  // with names of their own: "stage.warm-up.steps"
+  void operator()(const char* name, std::vector<Section>& sections) {
+    for (Section& section : sections) (*this)((std::string(name) + "." + section.name).c_str(), section);
   }
 
  private:

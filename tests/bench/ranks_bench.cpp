@@ -116,7 +116,8 @@ void print_parsing() {
     TrainState state;
     state.cursor.num_streams = streams;
     for (int64_t i = 0; i < streams; ++i)
-      state.cursor.streams[i] = {.epoch = 3, .position = 12'345, .pending = std::vector<int64_t>(20, 100'000 + i)};
+      state.cursor.streams[i].corpora = {
+          {.epoch = 3, .position = 12'345, .pending = std::vector<int64_t>(20, 100'000 + i)}};
     const std::string all = state.to_json().dump(), sent = state_to_text(state);
     fmt::print("{:7} {:18} {:12.2f} {:19.2f}\n", streams, all.size(),
                cost_of([&] { TrainState::from_json(nlohmann::json::parse(all), ""); }),

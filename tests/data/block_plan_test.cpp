@@ -14,6 +14,7 @@
 namespace weft {
 namespace {
 
+using testing::numbers_of;
 using testing::source_of;
 using testing::synthetic_lengths;
 
@@ -64,7 +65,7 @@ TEST(BlockPlan, BlocksHoldWhatTheyCount) {
   for (int i = 0; i < 300; ++i) {
     const PlannedBlock block = plan.next();
     int64_t source = 0, target = 0;
-    for (const int64_t pair : block.pairs) {
+    for (const int64_t pair : numbers_of(block)) {
       source += lengths.at(static_cast<size_t>(pair)).source + 1;
       target += lengths.at(static_cast<size_t>(pair)).target + 1;
     }
@@ -82,7 +83,7 @@ TEST(BlockPlan, UsesEveryPairOnceAnEpoch) {
   BlockPlan plan(num_pairs, source_of(synthetic_lengths(num_pairs, 3)), small_config(), 1);
   std::vector<int64_t> given(num_pairs, 0);
   while (plan.cursor().epoch < 6) {
-    for (const int64_t pair : plan.next().pairs) ++given.at(static_cast<size_t>(pair));
+    for (const int64_t pair : numbers_of(plan.next())) ++given.at(static_cast<size_t>(pair));
     const Cursor cursor = plan.cursor();
     std::vector<int64_t> seen = given;
     for (const int64_t pair : cursor.pending) ++seen.at(static_cast<size_t>(pair));
@@ -115,13 +116,13 @@ TEST(BlockPlan, ResumesFromEveryCursorAsIfUndisturbed) {
   std::vector<std::vector<int64_t>> blocks;
   while (undisturbed.cursor().epoch < 4) {
     cursors.push_back(undisturbed.cursor());
-    blocks.push_back(undisturbed.next().pairs);
+    blocks.push_back(numbers_of(undisturbed.next()));
   }
   BlockPlan seeking(500, source_of(lengths), small_config(), 7);
   for (size_t i = cursors.size(); i-- > 0;) {
     seeking.seek(cursors[i]);
     ASSERT_EQ(seeking.cursor(), cursors[i]);
-    for (size_t j = i; j < std::min(i + 12, blocks.size()); ++j) ASSERT_EQ(seeking.next().pairs, blocks[j]);
+    for (size_t j = i; j < std::min(i + 12, blocks.size()); ++j) ASSERT_EQ(numbers_of(seeking.next()), blocks[j]);
   }
 }
 
@@ -129,16 +130,16 @@ TEST(BlockPlan, SeedDecidesTheOrder) {
   const std::vector<PairLength> lengths = synthetic_lengths(500, 5);
   BlockPlan one(500, source_of(lengths), small_config(), 1), again(500, source_of(lengths), small_config(), 1),
       two(500, source_of(lengths), small_config(), 2);
-  const std::vector<int64_t> first = one.next().pairs;
-  EXPECT_EQ(again.next().pairs, first);
-  EXPECT_NE(two.next().pairs, first);
+  const std::vector<int64_t> first = numbers_of(one.next());
+  EXPECT_EQ(numbers_of(again.next()), first);
+  EXPECT_NE(numbers_of(two.next()), first);
 }
 
 // A run that a later version resumes must keep its order.
 TEST(BlockPlan, KeepsItsOrderForEver) {
   BlockPlan plan(500, source_of(synthetic_lengths(500, 5)), small_config(), 1);
   for (int i = 0; i < 50; ++i) plan.next();
-  EXPECT_EQ(plan.next().pairs, (std::vector<int64_t>{426, 438, 385, 388, 135, 410, 393, 402, 259}));
+  EXPECT_EQ(numbers_of(plan.next()), (std::vector<int64_t>{426, 438, 385, 388, 135, 410, 393, 402, 259}));
 }
 
 TEST(BlockPlan, HoldsLengthsOfOneWindowOnly) {
@@ -167,7 +168,7 @@ TEST(BlockPlan, PassesOverPairsThatFitNoBlockAndCountsThem) {
   BlockPlan plan(200, source_of(lengths), small_config(), 1);
   std::vector<int64_t> given;
   while (plan.cursor().epoch < 2)
-    for (const int64_t pair : plan.next().pairs) given.push_back(pair);
+    for (const int64_t pair : numbers_of(plan.next())) given.push_back(pair);
   EXPECT_EQ(std::count(given.begin(), given.end(), 3), 0);
   EXPECT_EQ(std::count(given.begin(), given.end(), 100), 0);
   EXPECT_GE(std::count(given.begin(), given.end(), 150), 1);
@@ -179,7 +180,7 @@ TEST(BlockPlan, GoesOnWithOnePairThatFitsWhereverItLiesInAnEpoch) {
   const std::vector<PairLength> lengths = {{12, 12}, {500, 500}};
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     BlockPlan plan(2, source_of(lengths), small_config(), seed);
-    for (const int64_t pair : plan.next().pairs) EXPECT_EQ(pair, 0);
+    for (const int64_t pair : numbers_of(plan.next())) EXPECT_EQ(pair, 0);
   }
 }
 
@@ -189,7 +190,8 @@ TEST(BlockPlan, GoesRoundACorpusSmallerThanABlockEvenly) {
   for (int i = 0; i < 20; ++i) {
     const PlannedBlock block = plan.next();
     EXPECT_GE(block.pairs.size(), 9u);
-    const auto ones = std::count(block.pairs.begin(), block.pairs.end(), 1);
+    const std::vector<int64_t> pairs = numbers_of(block);
+    const auto ones = std::count(pairs.begin(), pairs.end(), 1);
     EXPECT_GE(ones, 3);
     EXPECT_LE(ones, 7);
   }
@@ -200,7 +202,7 @@ TEST(BlockPlan, UnshuffledGivesTheCorpusInOrderOnceAndThenEmptyBlocks) {
   BlockPlan plan(300, source_of(lengths), small_config(), 1, /*shuffle=*/false);
   std::vector<int64_t> given;
   for (PlannedBlock block = plan.next(); !block.pairs.empty(); block = plan.next())
-    given.insert(given.end(), block.pairs.begin(), block.pairs.end());
+    for (const int64_t pair : numbers_of(block)) given.push_back(pair);
   ASSERT_EQ(given.size(), 300u);
   EXPECT_TRUE(std::is_sorted(given.begin(), given.end()));
   EXPECT_EQ(plan.cursor(), (Cursor{1, 0, {}}));

@@ -16,6 +16,7 @@
 namespace weft {
 namespace {
 
+using testing::numbers_of;
 using testing::synthetic_lengths;
 using testing::SyntheticCorpus;
 
@@ -78,17 +79,17 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
     std::vector<std::unique_ptr<Loader>> ranks;
     for (int rank = 0; rank < dp; ++rank)
       ranks.push_back(std::make_unique<Loader>(corpus.folder(), four_blocks(), kSeed, rank, dp));
-    for (PlannedStep planned = plan.next(); planned.epoch < 2; planned = plan.next()) {
+    for (PlannedStep planned = plan.next(); planned.epochs.at(0) < 2; planned = plan.next()) {
       int64_t index = 0;
       for (const auto& rank : ranks) {
         const Step step = rank->next();
         if (index == 0) {
-          ASSERT_EQ(step.epoch, planned.epoch);
+          ASSERT_EQ(step.epoch(), planned.epochs.at(0));
         }
         if (step.blocks.front().num_sentences() == 0) continue;  // a rank too many
         for (const Block& block : step.blocks) {
           const auto i = static_cast<size_t>(index);
-          expect_equal(block, expected_block(corpus, planned.blocks.at(i).pairs, index++, config));
+          expect_equal(block, expected_block(corpus, numbers_of(planned.blocks.at(i)), index++, config));
         }
       }
       ASSERT_EQ(index, config.blocks);
@@ -97,12 +98,45 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
   }
 }
 
+TEST(Loader, ReadsTheBlocksOfAMixOnEveryGridAndAfterEveryStop) {
+  const SyntheticCorpus large(synthetic_lengths(900, 1), 90), small(synthetic_lengths(40, 2)),
+      tiny(synthetic_lengths(5, 3));
+  const std::vector<const SyntheticCorpus*> corpora = {&large, &small, &tiny};
+  const Mix mix = Mix::of_folders({{large.folder(), 6}, {small.folder(), 3}, {tiny.folder(), 1}});
+  Loader alone(mix, four_blocks(), kSeed, 0, 1);
+  StepCursor cursor = alone.cursor();
+  for (const int dp : {1, 2, 4, 3, 1}) {
+    std::vector<std::unique_ptr<Loader>> ranks;
+    for (int rank = 0; rank < dp; ++rank)
+      ranks.push_back(std::make_unique<Loader>(mix, four_blocks(), kSeed, rank, dp, cursor));
+    for (int i = 0; i < 6; ++i) {
+      const Step expected = alone.next();
+      size_t index = 0;
+      for (const auto& rank : ranks)
+        for (const Block& block : rank->next().blocks) {
+          const Block& other = expected.blocks.at(index++);
+          expect_equal(block, other);
+          ASSERT_EQ(block.pairs, other.pairs);
+          ASSERT_EQ(std::ssize(block.pairs), block.num_sentences());
+          for (size_t k = 0; k < block.pairs.size(); ++k) {  // the tokens are those of the pair that it names
+            const PairIds ids = corpora[static_cast<size_t>(block.pairs[k].corpus)]->pair(block.pairs[k].pair);
+            ASSERT_EQ(block.source_offsets[k + 1] - block.source_offsets[k], std::ssize(ids.source) + 1);
+            ASSERT_TRUE(
+                std::equal(ids.source.begin(), ids.source.end(), block.source.begin() + block.source_offsets[k]));
+          }
+        }
+    }
+    cursor = together(ranks);
+    ASSERT_EQ(cursor, alone.cursor());
+  }
+}
+
 TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
   const SyntheticCorpus corpus(synthetic_lengths(200, 2));
   Loader undisturbed(corpus.folder(), four_blocks(), kSeed, 0, 1);
   std::vector<StepCursor> cursors = {undisturbed.cursor()};
   std::vector<Step> steps;
-  while (steps.empty() || steps.back().epoch < 3) {
+  while (steps.empty() || steps.back().epoch() < 3) {
     steps.push_back(undisturbed.next());
     cursors.push_back(undisturbed.cursor());
   }
@@ -111,7 +145,7 @@ TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
     Loader resumed(corpus.folder(), four_blocks(), kSeed, 0, dp, cursors[i]);
     for (size_t j = i; j < std::min(i + 3, steps.size()); ++j) {
       const Step step = resumed.next();
-      ASSERT_EQ(step.epoch, steps[j].epoch);
+      ASSERT_EQ(step.epoch(), steps[j].epoch());
       ASSERT_EQ(step.blocks.size(), static_cast<size_t>(4 / dp));
       for (size_t k = 0; k < step.blocks.size(); ++k) expect_equal(step.blocks[k], steps[j].blocks[k]);
       for (const auto& [stream, cursor] : resumed.cursor().streams)
@@ -126,7 +160,7 @@ TEST(Loader, CountsPairsPassedOverInItsBlocks) {
   const SyntheticCorpus corpus(lengths);
   Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   int64_t dropped = 0;
-  for (Step step = loader.next(); step.epoch < 2; step = loader.next()) dropped += step.dropped;
+  for (Step step = loader.next(); step.epoch() < 2; step = loader.next()) dropped += step.dropped;
   EXPECT_GE(dropped, 3);  // two in each epoch, which streams end a little sooner or later
   EXPECT_LE(dropped, 6);
 }
@@ -156,7 +190,7 @@ TEST(Loader, GoesRoundACorpusOfTwoPairs) {
     const Step step = loader.next();
     for (const Block& block : step.blocks) EXPECT_EQ(block.num_sentences(), 7);
   }
-  for (const auto& [stream, cursor] : loader.cursor().streams) EXPECT_GT(cursor.epoch, 300);
+  for (const auto& [stream, cursor] : loader.cursor().streams) EXPECT_GT(cursor.corpora[0].epoch, 300);
 }
 
 TEST(SourceRows, FollowTheRatioOfTheCorpus) {

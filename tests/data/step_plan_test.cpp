@@ -12,6 +12,7 @@
 namespace weft {
 namespace {
 
+using testing::numbers_of;
 using testing::source_of;
 using testing::synthetic_lengths;
 
@@ -35,7 +36,7 @@ class Ranks {  // the plans of all ranks of a grid
   std::vector<std::vector<int64_t>> step() {  // pairs of its blocks
     std::vector<std::vector<int64_t>> blocks;
     for (StepPlan& plan : plans_)
-      for (const PlannedBlock& block : plan.next().blocks) blocks.push_back(block.pairs);
+      for (const PlannedBlock& block : plan.next().blocks) blocks.push_back(numbers_of(block));
     return blocks;
   }
   StepCursor cursor() const {
@@ -135,10 +136,10 @@ TEST(StepPlan, OfOneStreamIsTheWholeOrder) {
   const BatchConfig config = config_of(4);
   BlockPlan order(500, source_of(lengths), config, kOrderSeed);
   for (int i = 0; i < 10; ++i) order.next();
-  const StepCursor cursor{.num_streams = 1, .next_stream = 0, .streams = {{0, order.cursor()}}};
+  const StepCursor cursor{.num_streams = 1, .next_stream = 0, .streams = {{0, {.corpora = {order.cursor()}}}}};
   Ranks ranks(lengths, config, 2, cursor);
   for (int i = 0; i < 20; ++i)
-    for (const std::vector<int64_t>& block : ranks.step()) ASSERT_EQ(block, order.next().pairs);
+    for (const std::vector<int64_t>& block : ranks.step()) ASSERT_EQ(block, numbers_of(order.next()));
 }
 
 TEST(StepPlan, GivesEachPairOnceAnEpoch) {
@@ -211,7 +212,7 @@ TEST(StepPlan, FillsItsBlocksAboveNinetyNinePercent) {
 TEST(StepPlan, KeepsItsOrderForEver) {
   StepPlan plan(500, source_of(synthetic_lengths(500, 5)), config_of(4), 1, 0, 1);
   for (int i = 0; i < 20; ++i) plan.next();
-  EXPECT_EQ(plan.next().blocks.at(2).pairs, (std::vector<int64_t>{332, 278, 40, 35, 47, 236, 32, 43, 233, 228}));
+  EXPECT_EQ(numbers_of(plan.next().blocks.at(2)), (std::vector<int64_t>{332, 278, 40, 35, 47, 236, 32, 43, 233, 228}));
 }
 
 TEST(StepPlan, RefusesACursorThatCannotBeItsOwn) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/block_plan.h"
 #include "data/corpus.h"
 #include "data/pair_order.h"
 #include "tensor/random.h"
@@ -30,6 +31,12 @@ inline LengthSource source_of(std::vector<PairLength> lengths) {
   return [lengths = std::move(lengths)](int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.assign(lengths.begin() + first, lengths.begin() + first + count);
   };
+}
+
+inline std::vector<int64_t> numbers_of(const PlannedBlock& block) {  // of its pairs
+  std::vector<int64_t> numbers;
+  for (const PairVisit& pair : block.pairs) numbers.push_back(pair.pair);
+  return numbers;
 }
 
 }  // namespace weft::testing

@@ -15,7 +15,8 @@ TrainState some_state() {
   TrainState s{.step = 12, .optimizer_steps = 11, .seconds = 0.1};
   s.cursor = {.num_streams = 2,
               .next_stream = 1,
-              .streams = {{0, {.epoch = 3, .position = 40, .pending = {7, 5}}}, {1, {.epoch = 4}}}};
+              .streams = {{0, {.corpora = {{.epoch = 3, .position = 40, .pending = {7, 5}}}}},
+                          {1, {.corpora = {{.epoch = 4}}}}}};
   s.order = {.manifest_sha256 = "ab", .seed = 1ull << 63, .rows = 64, .source_rows = 48, .look_ahead = 8, .page = 4};
   s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
   s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1};
@@ -34,11 +35,11 @@ TEST(TrainState, ReadsBackAsItWasWritten) {
 TEST(TrainState, IsSentWholeExceptForTheStreamsOfOthers) {
   TrainState state = some_state();
   state.cursor.num_streams = 4;
-  for (int64_t i = 0; i < 4; ++i) state.cursor.streams[i] = {.epoch = 3, .position = 10 * i, .pending = {i}};
+  for (int64_t i = 0; i < 4; ++i) state.cursor.streams[i].corpora = {{.epoch = 3, .position = 10 * i, .pending = {i}}};
   for (int rank = 0; rank < 4; ++rank) {
     TrainState sent = state_from_text(state_to_text(state), /*num_blocks=*/4, rank, /*dp_size=*/4);
     const int64_t stream = (state.cursor.next_stream + rank) % 4;
-    EXPECT_EQ(sent.cursor.streams, (std::map<int64_t, Cursor>{{stream, state.cursor.streams[stream]}}));
+    EXPECT_EQ(sent.cursor.streams, (std::map<int64_t, StreamCursor>{{stream, state.cursor.streams[stream]}}));
     EXPECT_EQ(sent.cursor.num_streams, 4);
     sent.cursor.streams = state.cursor.streams;
     EXPECT_EQ(sent.to_json(), state.to_json());
@@ -80,9 +81,21 @@ TEST(TrainState, OfVersion01HasOneStream) {
   nlohmann::json old = some_state().to_json();
   old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {7, 5}}};
   EXPECT_EQ(TrainState::from_json(old, "step-00000012").cursor,
-            (StepCursor{.num_streams = 1, .next_stream = 0, .streams = {{0, cursor}}}));
+            (StepCursor{.num_streams = 1, .next_stream = 0, .streams = {{0, {.corpora = {cursor}}}}}));
   old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {0.5}}};
   EXPECT_THROW(TrainState::from_json(old, "step-00000012"), Error);
+}
+
+TEST(TrainState, HasThePlaceInEveryCorpusOfAMix) {
+  const Cursor one{.epoch = 3, .position = 40, .pending = {7, 5}, .visits = {2, 3}}, two{.position = 9};
+  TrainState state = some_state();
+  state.cursor.streams[0] = {.corpora = {one, two}, .turns = {5, -5}, .begins = {-1, 1}};
+  const nlohmann::json written = state.to_json();
+  EXPECT_EQ(TrainState::from_json(written, "step-00000012").cursor, state.cursor);
+  EXPECT_EQ(written["cursor"]["streams"][1], some_state().to_json()["cursor"]["streams"][1]);
+  nlohmann::json damaged = written;
+  damaged["cursor"]["streams"][0]["turns"][0] = 0.5;
+  EXPECT_THROW(TrainState::from_json(damaged, "step-00000012"), Error);
 }
 
 TEST(TrainState, OfAnEarlierVersionHasWatchedNoLoss) {

@@ -41,7 +41,7 @@ int64_t longest_that_fits(const RunConfig& c) {
 
 Block make_block(const RunConfig& c, const PlannedBlock& planned, int64_t index, int64_t longest) {
   BlockBuilder builder(c.batch.source_rows, c.batch.rows);
-  for (const int64_t pair : planned.pairs) {
+  for (const auto& [corpus, pair, visit] : planned.pairs) {
     const PairLength length = synthetic_length(c.train.seed, pair, longest);
     builder.add(token_ids(c, "bench.source", pair, length.source, c.model.source_vocabulary),
                 token_ids(c, "bench.target", pair, length.target, c.model.target_vocabulary));

@@ -25,6 +25,11 @@ Values values_of(const std::string& text) {
   return values;
 }
 
+// Options that come with a stage of the data, or with its schedule, are new where these are.
+bool begins_stage_or_schedule(const std::string& option) {
+  return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
+}
+
 bool shapes_training(const std::string& option, const Values& config) {
   const auto is = [&](const char* name, std::initializer_list<const char*> values) {
     return std::any_of(config.begin(), config.end(), [&](const auto& entry) {
@@ -46,6 +51,7 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
   for (const auto& [name, value] : values_of(to)) {
     const auto was = known.find(name);
     if (was != known.end() && was->second != value) changed.push_back({name, was->second, value});
+    if (was == known.end() && begins_stage_or_schedule(name)) changed.push_back({name, "not given", value});
   }
   return changed;
 }

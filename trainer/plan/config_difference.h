@@ -11,7 +11,8 @@ struct ChangedOption {
   std::string from, to;  // values as in the files
 };
 
-// Options that both texts have, with different values, in the order of `to`.
+// Options that both texts have, with different values, in the order of `to`; and stages of the data that are new there,
+// and new schedules of stages.
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to);
 
 // An Error of kind usage that lists the changed options with which a resumed run would train otherwise than it began:

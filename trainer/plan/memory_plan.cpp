@@ -84,7 +84,9 @@ size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& param
 
 size_t data_bytes(const RunConfig& c) {
   const auto dp = static_cast<int>(c.parallel.dp);
-  size_t bytes = c.data.train.empty() ? 0 : read_ahead_bytes(Corpus(c.data.train), c.batch, dp);
+  size_t bytes = 0;  // of the stage that needs most
+  for (const Stage& stage : stages_of(c))
+    bytes = std::max(bytes, read_ahead_bytes(Mix::of_folders(stage.corpora), c.batch, dp));
   const std::vector<ValidationSet> sets = validation_sets(c.data.valid);
   for (const ValidationSet& set : sets) bytes += all_blocks_bytes(Corpus(set.folder), c.batch, dp);
   return translates(c) ? bytes + tokenizer_bytes(Corpus(sets.front().folder)) : bytes;

@@ -8,11 +8,13 @@
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/inference/translator.h"
+#include "trainer/plan/data_plan.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
+#include "trainer/stages.h"
 
 namespace weft {
 namespace {
@@ -24,6 +26,19 @@ void require_at_least(T value, T least, const char* option) {
 
 void require_fraction(double value, const char* option) {
   if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
+}
+
+// As the run's own.
+void check_stage_schedules(const RunConfig& c) {
+  for (const StageConfig& stage : c.stages) {
+    if (!stage.has_schedule) continue;
+    const ErrorFrame frame(fmt::format("in the schedule of stage.{}", stage.name));
+    require_at_least(stage.schedule.lr, 0.0, "lr");
+    require_at_least(stage.schedule.min_lr, 0.0, "min_lr");
+    require_at_least<int64_t>(stage.schedule.warmup, 0, "warmup");
+    require_at_least<int64_t>(stage.schedule.decay_steps, 0, "decay_steps");
+    check_schedule(stage.schedule, stage.steps > 0 ? stage.steps : c.train.steps);
+  }
 }
 
 void check_ranges(const RunConfig& c) {
@@ -58,6 +73,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
   check_optimizer(c);
   check_schedule(c.schedule, c.train.steps);
+  check_stage_schedules(c);
   beam_options(c.decode);
 }
 
@@ -100,10 +116,11 @@ void match_validation(const Manifest& train, const RunConfig& c, const std::stri
   if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
       valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
     return;
+  const std::string corpus = training_folders(c).front();
   fail(ErrorKind::usage,
        fmt::format("data.valid = {} was packed with another tokenizer than data.train = {}: pack it again with "
                    "--tokenizer {}/{}",
-                   folder, c.data.train, c.data.train, train.source_tokenizer));
+                   folder, corpus, corpus, train.source_tokenizer));
 }
 
 // The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
@@ -204,27 +221,32 @@ std::string describe_model(const ModelConfig& c) {
 }  // namespace
 
 RunConfig resolve(RunConfig c, int ranks) {
-  if (c.data.train.empty()) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
+  if (!has_data(c)) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
   if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
   check_ranges(c);
   check_validation_options(c);
   check_rollback(c);
-  Corpus corpus(c.data.train);
-  const Manifest& data = corpus.manifest();
-  match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", c.data.train);
-  match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", c.data.train);
+  const std::vector<std::string> folders = training_folders(c);
+  require_same_tokenizers(c);
+  const Manifest data = read_manifest(folders.front());
+  match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", folders.front());
+  match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", folders.front());
   if (c.model.tying == Tying::all && !data.joint_vocabulary)
     fail(ErrorKind::usage,
          fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
                      "model.tying = output, or pack without --separate-vocabularies",
-                     c.data.train));
+                     folders.front()));
   for (const ValidationSet& set : validation_sets(c.data.valid)) match_validation(data, c, set.folder);
   c.parallel = resolve_grid(c.parallel, ranks);
   c.model.resolve(c.parallel.tp);
-  if (c.batch.source_rows == 0) c.batch.source_rows = BlockPlan::source_rows_for(corpus, c.batch.rows);
+  if (c.batch.source_rows == 0) c.batch.source_rows = source_rows_of_data(c);
   resolve_blocks(c);
   require_even_rows(c);
-  require_positions(corpus, c.data.train, c);
+  require_pairs_that_fit(folders, c.batch);
+  for (const std::string& folder : folders) {
+    Corpus corpus(folder);
+    require_positions(corpus, folder, c);
+  }
   for (const ValidationSet& set : validation_sets(c.data.valid)) {
     Corpus valid(set.folder);
     require_positions(valid, set.folder, c);
@@ -253,11 +275,14 @@ int64_t vocabulary_numel(const ParamStore& params) {
 
 std::string describe_plan(const RunConfig& c, const ParamStore& params, const MemoryPlan& memory, const RankDevice& own,
                           const PlacementReport& placement) {
-  const Corpus corpus(c.data.train);
-  const Manifest& data = corpus.manifest();
+  int64_t longest_source = 0, longest_target = 0;
+  for (const std::string& folder : training_folders(c)) {
+    const Manifest data = read_manifest(folder);
+    longest_source = std::max(longest_source, data.longest_source);
+    longest_target = std::max(longest_target, data.longest_target);
+  }
   const int64_t all = params.global_numel(), tables = vocabulary_numel(params);
   const double step_tokens = static_cast<double>(c.batch.rows * c.batch.blocks);
-  const double epoch_steps = static_cast<double>(data.target_tokens + data.num_pairs) / step_tokens;
   std::string s;
   const auto row = [&](const char* name, const std::string& text) { s += fmt::format("  {:<12} {}\n", name, text); };
   row("model", describe_model(c.model));
@@ -275,19 +300,16 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("precision", fmt::format("{}{}", storage,
                                params.mixed() ? " activations and matmuls; weights, gradients, moments and sums in f32"
                                               : " throughout"));
-  row("data", fmt::format("{}: {} pairs, {} + {} tokens", c.data.train, data.num_pairs,
-                          format_count(static_cast<double>(data.source_tokens + data.num_pairs)),
-                          format_count(static_cast<double>(data.target_tokens + data.num_pairs))));
+  for (const auto& [name, text] : describe_data(c)) row(name.c_str(), text);
   if (const std::string sets = describe_validation_sets(c); !sets.empty()) row("validation", sets);
   row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", c.batch.source_rows,
-                           c.batch.rows, data.longest_source, data.longest_target,
-                           data.longest_source < c.batch.source_rows && data.longest_target < c.batch.rows
+                           c.batch.rows, longest_source, longest_target,
+                           longest_source < c.batch.source_rows && longest_target < c.batch.rows
                                ? ""
                                : ", and what does not fit is left out"));
   row("step",
-      fmt::format("{} block{}, {:.0f} target rows{}; about {:.0f} steps an epoch", c.batch.blocks,
-                  c.batch.blocks == 1 ? "" : "s", step_tokens,
-                  c.batch.tokens > 0 ? fmt::format(" for batch.tokens = {}", c.batch.tokens) : "", epoch_steps));
+      fmt::format("{} block{}, {:.0f} target rows{}{}", c.batch.blocks, c.batch.blocks == 1 ? "" : "s", step_tokens,
+                  c.batch.tokens > 0 ? fmt::format(" for batch.tokens = {}", c.batch.tokens) : "", describe_epoch(c)));
   if (const std::string idle = describe_idle_ranks(c); !idle.empty()) row("", idle);
   row("schedule", fmt::format("{} steps{}, {}", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",

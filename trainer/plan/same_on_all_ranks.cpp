@@ -1,11 +1,14 @@
 // trainer/plan/same_on_all_ranks.cpp: compares configurations, and corpora by their manifests.
 #include "trainer/plan/same_on_all_ranks.h"
 
+#include <fmt/ranges.h>
+
 #include "data/sha256.h"
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/validation_sets.h"
+#include "trainer/stages.h"
 
 namespace weft {
 namespace {
@@ -20,12 +23,18 @@ std::string digest_of(const std::string& corpus) {
   return corpus.empty() ? "" : sha256_of_file(corpus + "/" + kManifestFile);
 }
 
+std::string digests_of(const std::vector<std::string>& corpora) {
+  std::string digests;
+  for (const std::string& corpus : corpora) digests += digest_of(corpus) + "\n";
+  return digests;
+}
+
 }  // namespace
 
 void require_same_on_all_ranks(const RunConfig& config, const std::string& config_text, Communicator& world) {
   const std::string main_text = world.broadcast_string(config_text, 0);
   const std::string digests = all_or_none(world, [&] {
-    std::string all = digest_of(config.data.train);
+    std::string all = digests_of(training_folders(config));
     for (const ValidationSet& set : validation_sets(config.data.valid)) all += "\n" + digest_of(set.folder);
     return all;
   });
@@ -37,7 +46,7 @@ void require_same_on_all_ranks(const RunConfig& config, const std::string& confi
     if (digests != main_digests)
       fail(ErrorKind::usage, fmt::format("rank {} sees another corpus than rank 0 in {} or {}: all ranks need the same "
                                          "files",
-                                         world.rank(), config.data.train, config.data.valid));
+                                         world.rank(), fmt::join(training_folders(config), ", "), config.data.valid));
   });
 }
 

@@ -158,9 +158,10 @@ void ProgressBar::show() {
 
 std::string train_line(const TrainStatus& s) {
   return fmt::format(
-      "step {}/{}  loss {:.4f}  nll {:.4f}  ppl {:.2f}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  {}{} "
+      "step {}/{}  {}{}loss {:.4f}  nll {:.4f}  ppl {:.2f}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  "
+      "{}{} "
       "left",
-      s.step, s.total_steps, s.loss, s.nll, std::exp(s.nll), s.lr, s.grad_norm,
+      s.step, s.total_steps, s.data, s.data.empty() ? "" : "  ", s.loss, s.nll, std::exp(s.nll), s.lr, s.grad_norm,
       format_count(s.source_tokens_per_second), format_count(s.target_tokens_per_second), 100 * s.fill,
       s.mfu > 0 ? fmt::format("mfu {:.1f}%  ", 100 * s.mfu) : "", format_duration(s.eta_seconds));
 }

@@ -47,6 +47,7 @@ class ProgressBar {
 
 struct TrainStatus {
   int64_t step = 0, total_steps = 0;
+  std::string data;     // its stage and epochs, with stages or a mix; else empty
   double fraction = 0;  // of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks

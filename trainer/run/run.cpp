@@ -43,7 +43,8 @@ class Run {
   void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
   bool finished(StopRequest request) const;
-  bool out_of_patience() const { return config_.train.patience > 0 && state_.best.stale >= config_.train.patience; }
+  bool out_of_patience() const;
+  void begin_patience(const StepReport& report);
   std::string known_good_checkpoint();
   bool recover_from_divergence(const StepReport& r);
   void go_back(const std::string& reason);
@@ -154,9 +155,14 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     state_.scores_due.clear();  // the command is gone
   }
   if (is_main_rank()) {  // whose streams include the next one
-    const int64_t epoch = state_.cursor.streams.at(state_.cursor.next_stream).epoch;
-    log_.message(fmt::format("resuming from {}: step {}, epoch {}", resume_from, state_.step, epoch));
+    const StageRun& stages = trainer_->stages();
+    const auto corpus = static_cast<size_t>(stages.mix().parts.front().corpus);
+    const StreamCursor& place = state_.cursor.streams.at(state_.cursor.next_stream);
+    const int64_t epoch = corpus < place.corpora.size() ? place.corpora[corpus].epoch : 0;
+    log_.message(fmt::format("resuming from {}: step {}, {}epoch {}", resume_from, state_.step,
+                             stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch));
   }
+  for (const std::string& change : trainer_->changes_of_stages()) log_.message(change);
   all_or_none(mesh_.world(), [&] {
     if (is_main_rank()) report_changed_options(resume_from);
   });
@@ -184,7 +190,20 @@ StopRequest Run::own_request() {
 }
 
 bool Run::finished(StopRequest request) const {
-  return request >= StopRequest::finish || state_.step >= config_.train.steps;
+  return request >= StopRequest::finish || state_.step >= config_.train.steps || trainer_->data_is_over();
+}
+
+bool Run::out_of_patience() const {
+  const TrainConfig& t = config_.train;
+  const bool counts = t.patience_from == PatienceFrom::start || trainer_->stages().is_last();
+  return t.patience > 0 && counts && state_.best.stale >= t.patience;
+}
+
+// After a step that was the last one before the last stage: validations so far do not count.
+void Run::begin_patience(const StepReport& r) {
+  const StageRun& stages = trainer_->stages();
+  if (config_.train.patience_from == PatienceFrom::last_stage && stages.is_last() && r.stage != stages.index())
+    state_.best.stale = 0;
 }
 
 std::string Run::known_good_checkpoint() {  // empty if there is none
@@ -276,7 +295,12 @@ bool Run::validate(bool last) {
 std::string Run::note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best) {
   is_best = note_score(numbers, step, *rule_, state_.best);
   if (is_best) return "best";
-  return state_.best.stale == 0 ? "not comparable" : fmt::format("{} since the best", state_.best.stale);
+  const std::string words =
+      state_.best.stale == 0 ? "not comparable" : fmt::format("{} since the best", state_.best.stale);
+  const StageRun& stages = trainer_->stages();
+  const bool of_earlier_stage = stages.is_last() && stages.index() > 0 && step <= stages.first_step();
+  if (config_.train.patience_from == PatienceFrom::last_stage && of_earlier_stage) state_.best.stale = 0;
+  return words;
 }
 
 // Scores that train.validate_command has said since the last call.
@@ -329,7 +353,9 @@ int Run::loop() {
   bool last = finished(time_is_over ? StopRequest::finish : StopRequest::none) || out_of_patience();
   if (last && !state_.validation_due && state_.scores_due.empty())
     log_.message(fmt::format("nothing is left to do after step {}: give more {}", state_.step,
-                             out_of_patience() ? "train.patience" : "train.steps or train.minutes"));
+                             out_of_patience()          ? "train.patience"
+                             : trainer_->data_is_over() ? "stages, or the last one a later end"
+                                                        : "train.steps or train.minutes"));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
     if (best_is_new_) save(last);
@@ -348,6 +374,7 @@ int Run::loop() {
     // A stop after the last step puts off its validation, too.
     if (!validate(/*last=*/finished(request == StopRequest::stop ? StopRequest::none : request)))
       request = StopRequest::stop;
+    begin_patience(report);
     last = last || request == StopRequest::stop || out_of_patience();
     if (last && request != StopRequest::stop) {  // the scores may be better ones
       if (!wait_for_scores()) request = StopRequest::stop;

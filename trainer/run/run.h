@@ -1,8 +1,7 @@
 // trainer/run/run.h: runs training from a configuration to the last checkpoint.
 //
-// The run's folder (train.output) has config.cfg, log.jsonl, tensorboard/, checkpoints/ with `latest` and `best`. The same
-// command resumes from the newest whole checkpoint: bit for bit on the same grid, up to rounding on another
-// one.
+// The run's folder (train.output) has config.cfg, log.jsonl, tensorboard/, checkpoints/ with `latest` and `best`. The
+// same command resumes from the newest whole checkpoint: bit for bit on the same grid, up to rounding on another one.
 #pragma once
 
 #include "parallel/communicator.h"

@@ -1,6 +1,8 @@
 // trainer/run/run_log.cpp: writes steps, epochs and validations as records and as lines.
 #include "trainer/run/run_log.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -43,11 +45,21 @@ std::string words_of_set(const SetReport& set) {
   return text;
 }
 
+// NaN, in the log null, in a step without pairs of the corpus.
+double mean_nll(const CorpusTotals& corpus) { return corpus.nll / static_cast<double>(corpus.target_tokens); }
+
+std::vector<Stage> stages_or_one(const RunConfig& config) {
+  std::vector<Stage> stages = stages_of(config);
+  if (stages.empty()) stages.emplace_back();  // without data
+  return stages;
+}
+
 }  // namespace
 
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
+      stages_(stages_or_one(config)),
       hosts_(mesh.world().all_gather_strings(host_name())),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
@@ -111,6 +123,12 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
   }
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
   if (r.skipped) record["skipped"] = true;
+  const Stage& stage = stages_.at(r.stage);
+  if (!stage.name.empty()) record["stage"] = stage.name;
+  for (size_t i = 0; stage.corpora.size() > 1 && i < r.epochs.size(); ++i)
+    record["epochs"][stage.corpora[i].folder] = r.epochs[i];
+  for (size_t i = 0; stage.corpora.size() > 1 && i < r.corpora.size(); ++i)
+    record["corpus_nll"][stage.corpora[i].folder] = mean_nll(r.corpora[i]);
   write(std::move(record));
 
   const TrainConfig& t = config_.train;
@@ -119,6 +137,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
   const double left = std::max(0.0, std::min(by_steps, by_time));
   progress_.step({.step = r.step,
                   .total_steps = t.steps,
+                  .data = describe_place(r),
                   .fraction = seconds / std::max(seconds + left, 1e-9),
                   .loss = r.loss,
                   .nll = r.nll,
@@ -129,6 +148,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                   .fill = r.fill,
                   .mfu = peak_flops_ > 0 ? throughput_.flops_per_second() / peak_flops_ : 0,
                   .eta_seconds = left});
+  report_stage(r);
   report_epoch(r, dropped);
   report_skipped(r);
   report_straggler(r);
@@ -140,6 +160,29 @@ void RunLog::report_straggler(const StepReport& r) {
   if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
+// "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"
+std::string RunLog::describe_place(const StepReport& r) const {
+  const Stage& stage = stages_.at(r.stage);
+  std::string text;
+  if (!stage.name.empty()) text = fmt::format("stage {}/{} {}", r.stage + 1, stages_.size(), stage.name);
+  if (stage.corpora.size() > 1) text += fmt::format("{}epochs {}", text.empty() ? "" : "  ", fmt::join(r.epochs, " "));
+  for (size_t i = 0; stage.corpora.size() > 1 && i < r.corpora.size(); ++i)
+    text += fmt::format("{}{:.2f}", i == 0 ? "  nlls " : " ", mean_nll(r.corpora[i]));
+  return text;
+}
+
+// Epochs are those of the stage's first corpus.
+void RunLog::report_stage(const StepReport& r) {
+  if (stage_ == r.stage) return;
+  if (stage_) {
+    const Stage& stage = stages_.at(r.stage);
+    message(fmt::format("stage {} of {}, {}, began with step {}: {}", r.stage + 1, stages_.size(), stage.name, r.step,
+                        describe_end(stage.end)));
+    epoch_ = -1;
+  }
+  stage_ = r.stage;
+}
+
 // At the first step of a new epoch: reports how full the blocks were and how many pairs did not fit.
 void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
   const double blocks = static_cast<double>(config_.batch.blocks);
@@ -147,11 +190,12 @@ void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
       epoch_target_ += static_cast<double>(r.target_tokens);
   if (r.epoch <= epoch_) return;
   if (epoch_ >= 0)
-    message(
-        fmt::format("epoch {} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,
-                    100 * epoch_source_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
-                    100 * epoch_target_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.rows)),
-                    dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped)));
+    message(fmt::format(
+        "epoch {}{} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,
+        stages_.at(r.stage).corpora.size() > 1 ? " of " + stages_.at(r.stage).corpora.front().folder : "",
+        100 * epoch_source_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
+        100 * epoch_target_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.rows)),
+        dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped)));
   epoch_ = r.epoch;
 }
 

@@ -17,6 +17,7 @@
 #include "trainer/report/throughput.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/validation.h"
+#include "trainer/stages.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -41,12 +42,15 @@ class RunLog {
  private:
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
   void write(nlohmann::ordered_json record);
+  std::string describe_place(const StepReport& report) const;
+  void report_stage(const StepReport& report);
   void report_epoch(const StepReport& report, int64_t dropped);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
   RunConfig config_;
   const Mesh& mesh_;
+  const std::vector<Stage> stages_;
   const std::vector<std::string> hosts_;  // of each rank
   TrainProgress progress_;
   std::optional<EventLog> events_;
@@ -56,6 +60,7 @@ class RunLog {
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   double peak_flops_ = 0;
+  std::optional<size_t> stage_;
   int64_t epoch_ = -1;
   double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;
 };

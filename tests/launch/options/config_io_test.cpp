@@ -105,6 +105,44 @@ TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
   EXPECT_EQ(again.optimizer.beta1, 0.1234567890123456);
 }
 
+TEST(ConfigIo, ReadsStagesInTheOrderOfTheirSections) {
+  RunConfig config;
+  apply_cfg(
+      "[stage.warm-up]\nmix = a:3,b:1\nsteps = 10\n\n[stage.2]\nmix = b\n[stage.2.schedule]\nlr = 0.5\n"
+      "[stage.warm-up]\ntokens = 7\n",
+      "a.cfg", config);
+  ASSERT_EQ(config.stages.size(), 2u);
+  EXPECT_EQ(config.stages[0].name, "warm-up");
+  EXPECT_EQ(config.stages[0].mix, "a:3,b:1");
+  EXPECT_EQ(config.stages[0].tokens, 7);
+  EXPECT_FALSE(config.stages[0].has_schedule);
+  EXPECT_TRUE(config.stages[1].has_schedule);
+  EXPECT_EQ(config.stages[1].schedule.lr, 0.5);
+  const std::string text = to_cfg(config);
+  EXPECT_NE(text.find("[stage.warm-up]\n"), std::string::npos);
+  EXPECT_NE(text.find("[stage.2.schedule]\n"), std::string::npos);
+  RunConfig again;
+  apply_cfg(text, "b.cfg", again);
+  EXPECT_EQ(to_cfg(again), text);
+}
+
+TEST(ConfigIo, ReadsStagesFromTheCommandLine) {
+  const RunConfig config =
+      parsed({"--stage.1.mix=a", "--stage.1.steps=5", "--stage.tune.mix", "b", "--stage.tune.schedule.warmup=3"});
+  ASSERT_EQ(config.stages.size(), 2u);
+  EXPECT_EQ(config.stages[0].steps, 5);
+  EXPECT_EQ(config.stages[1].mix, "b");
+  EXPECT_EQ(config.stages[1].schedule.warmup, 3);
+}
+
+TEST(ConfigIo, RefusesStagesWithoutANameOrWithUnknownKeys) {
+  RunConfig config;
+  for (const char* text : {"[stage]\nmix = a\n", "[stage.]\nmix = a\n", "[stage.a b]\nmix = a\n"})
+    testing::expect_error([&] { apply_cfg(text, "a.cfg", config); }, ErrorKind::usage, {"a.cfg"});
+  testing::expect_error([&] { apply_cfg("[stage.1]\nmixx = a\n", "a.cfg", config); }, ErrorKind::usage,
+                        {"a.cfg:2: unknown key 'stage.1.mixx'; did you mean 'stage.1.mix'?"});
+}
+
 TEST(ConfigIo, WritesEachFieldsSentence) {
   EXPECT_NE(to_cfg({}).find("[train]\n# total number of optimizer steps\nsteps = 100000\n"), std::string::npos);
 }

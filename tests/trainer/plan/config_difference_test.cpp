@@ -20,6 +20,15 @@ TEST(ConfigDifference, IgnoresOptionsThatOneVersionDoesNotHave) {
   EXPECT_TRUE(config_differences("[train]\nold = 1\nseed = 3\n", "[train]\nseed = 3\nnew = 2\n").empty());
 }
 
+TEST(ConfigDifference, NamesStagesAndSchedulesOfStagesThatAreNew) {
+  const auto changed = config_differences("[stage.1]\nmix = a\nsteps = 5\n",
+                                          "[stage.1]\nmix = a\nsteps = 5\n[stage.1.schedule]\nkind = wsd\nlr = 1\n"
+                                          "[stage.2]\nmix = b\nsteps = 0\n");
+  ASSERT_EQ(changed.size(), 2u);
+  EXPECT_EQ(changed[0].name + " " + changed[0].from + " " + changed[0].to, "stage.1.schedule.kind not given wsd");
+  EXPECT_EQ(changed[1].name + " " + changed[1].from + " " + changed[1].to, "stage.2.mix not given b");
+}
+
 std::string refusal(const std::string& from, const std::string& to) {
   return refusal_of(ErrorKind::usage, [&] { require_same_training(from, to); });
 }

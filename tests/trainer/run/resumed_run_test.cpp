@@ -79,7 +79,28 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
       c.train.keep_best = "0.5*dev.loss+0.5*again.loss";
     }
     use_test_device(c);
+    use_stages(c, sixty_pairs);
     return c;
+  }
+
+  // One corpus, a mix, or stages of corpora of very different size.
+  void use_stages(RunConfig& c, const TextCorpus& large) {
+    static const TextCorpus small(/*num_pairs=*/9, 290, /*seed=*/2, large.folder()),
+        tiny(/*num_pairs=*/2, 290, /*seed=*/3, large.folder());
+    const int kind = (GetParam() + 2) % 3;
+    const auto mix = [&](const char* weights) {
+      return fmt::format("{}:{},{}:{},{}:{}", large.folder(), weights[0], small.folder(), weights[1], tiny.folder(),
+                         weights[2]);
+    };
+    if (kind == 1) c.data.train = mix("631");
+    if (kind != 2) return;
+    c.data.train = "";
+    c.stages = {{.name = "begin", .mix = large.folder() + ":3," + small.folder() + ":1", .steps = 2},
+                {.name = "tokens", .mix = mix("111"), .tokens = one_of<int64_t>({1, 700, 2000})},
+                {.name = "epochs", .mix = small.folder() + "," + tiny.folder(), .epochs = tiny.folder() + ":5"},
+                {.name = "end", .mix = mix("139")}};
+    c.stages[1].has_schedule = c.stages[3].has_schedule = below(2) == 1;
+    c.stages[3].schedule.warmup = 3;
   }
 
   static void start(RunConfig c, const Grid& grid) {

@@ -1,0 +1,103 @@
+// data/mix.cpp: reads and writes the text of a mix; opens its corpora.
+#include "data/mix.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "data/block_plan.h"
+#include "data/turns.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kThousandths = 1000;  // in which a weight is read
+static_assert(1000 * kThousandths == Turns::kMostWeight);
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+// In thousandths; nothing if it is out of range.
+std::optional<int64_t> weight_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1000)) return std::nullopt;
+  const double thousandths = std::round(value * kThousandths);
+  if (thousandths < 1 || std::abs(value * kThousandths - thousandths) > 1e-6) return std::nullopt;
+  return static_cast<int64_t>(thousandths);
+}
+
+}  // namespace
+
+std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text) {
+  std::vector<WeightedFolder> mix;
+  std::set<std::string> seen;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+    const size_t colon = part.rfind(':');
+    const bool weighted = colon != std::string::npos && is_number(part.substr(colon + 1));
+    const std::string folder = weighted ? part.substr(0, colon) : part;
+    if (folder.empty())
+      fail(ErrorKind::usage, fmt::format("{} = '{}' lacks a folder: give FOLDER, or FOLDER:WEIGHT,FOLDER:WEIGHT",
+                                         option, printable(text)));
+    const std::optional<int64_t> weight = weighted ? weight_of(part.substr(colon + 1)) : kThousandths;
+    if (!weight)
+      fail(ErrorKind::usage, fmt::format("{}: the weight of '{}' is {}: give a number from 0.001 to 1000 with at most "
+                                         "three decimals",
+                                         option, printable(folder), printable(part.substr(colon + 1))));
+    if (!seen.insert(folder).second)
+      fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
+    mix.push_back({folder, *weight});
+  }
+  if (std::ssize(mix) > Turns::kMostParts)
+    fail(ErrorKind::usage, fmt::format("{} has {} corpora; a mix has at most {}: pack some of them together", option,
+                                       mix.size(), Turns::kMostParts));
+  int64_t divisor = 0;
+  for (const WeightedFolder& part : mix) divisor = std::gcd(divisor, part.weight);
+  for (WeightedFolder& part : mix) part.weight /= divisor;
+  return mix;
+}
+
+std::string mix_text(const std::vector<WeightedFolder>& folders) {
+  if (folders.size() == 1) return folders[0].folder;
+  std::string text;
+  for (const auto& [folder, weight] : folders) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", folder, weight);
+  return text;
+}
+
+Mix Mix::of_folders(const std::vector<WeightedFolder>& folders) {
+  Mix mix;
+  for (const auto& [folder, weight] : folders) {
+    mix.parts.push_back({.corpus = std::ssize(mix.folders), .weight = weight});
+    mix.folders.push_back(folder);
+  }
+  return mix;
+}
+
+std::vector<Corpus> open_corpora(const Mix& mix) {
+  std::vector<Corpus> corpora;
+  for (const Mix::Part& part : mix.parts) corpora.emplace_back(mix.folder(part));
+  return corpora;
+}
+
+int64_t source_rows_for(const Mix& mix, const std::vector<Corpus>& corpora, int64_t target_rows) {
+  if (corpora.size() == 1) return BlockPlan::source_rows_for(corpora[0], target_rows);
+  double source = 0, target = 0;  // of a mean pair
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    const Manifest& m = corpora[i].manifest();
+    if (m.num_pairs == 0) continue;  // refused elsewhere
+    const double weight = static_cast<double>(mix.parts[i].weight) / static_cast<double>(m.num_pairs);
+    source += weight * static_cast<double>(m.source_tokens + m.num_pairs);
+    target += weight * static_cast<double>(m.target_tokens + m.num_pairs);
+  }
+  require(target > 0, ErrorKind::data, kNoPairs);
+  return std::max<int64_t>(1, std::lround(source / target * static_cast<double>(target_rows) / 16)) * 16;
+}
+
+}  // namespace weft

@@ -1,0 +1,342 @@
+// data/mix_plan.cpp: fills blocks greedily from the orders of the corpora, which take turns.
+#include "data/mix_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "data/turns.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+struct Candidate : PairRows {
+  int64_t visit = 0;
+  int64_t age = 0;  // increases as candidates are drawn
+};
+
+// Integers only, so that every machine chooses alike.
+struct Space {
+  int64_t source = 0, target = 0;  // rows
+
+  bool holds(const PairRows& c) const { return c.source <= source && c.target <= target; }
+  Space without(const PairRows& c) const { return {source - c.source, target - c.target}; }
+  Space with(const PairRows& c) const { return {source + c.source, target + c.target}; }
+  // Of the free space of a block of `whole`: how much it differs between the two sides.
+  int64_t imbalance(const Space& whole) const { return std::abs(source * whole.target - target * whole.source); }
+  int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
+};
+
+const BatchConfig& checked(const BatchConfig& config) {
+  const auto at_least_one = [](const char* name, int64_t value) {
+    if (value < 1) fail(ErrorKind::usage, fmt::format("batch.{} is {}; it must be at least 1", name, value));
+  };
+  at_least_one("rows", config.rows);
+  at_least_one("source_rows", config.source_rows);
+  at_least_one("look_ahead", config.look_ahead);
+  at_least_one("page", config.page);
+  at_least_one("window", config.window);
+  return config;
+}
+
+// The first corpus of a run has the run's seed. Others must not permute their pages as it does.
+uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
+  if (corpus == 0) return seed;
+  const PhiloxBits bits = philox(seed, static_cast<uint64_t>(corpus), 0, purpose_of("data.corpus"));
+  return (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0];
+}
+
+// At most `most`, and so that a stream's part of an epoch holds several: else streams would be in different epochs of a
+// small corpus, or one could be pending twice.
+int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams) {
+  constexpr int64_t kSeveral = 4;
+  return num_streams == 1 ? most : std::clamp<int64_t>(num_pairs / (kSeveral * num_streams), 1, most);
+}
+
+// A corpus of the mix: its place in its order, and its candidates.
+struct Source {
+  Source(MixSource of, const BatchConfig& config, const Space& whole, uint64_t seed, bool shuffle, Stream stream)
+      : corpus(of.corpus),
+        num_pairs(of.num_pairs),
+        name(std::move(of.name)),
+        whole(whole),
+        look_ahead(shuffle ? static_cast<size_t>(
+                                 share_of_stream(num_pairs, std::min(config.look_ahead, num_pairs), stream.count))
+                           : 1),
+        shuffle(shuffle),
+        order(order_of(num_pairs, std::move(of.lengths), config, seed_of_corpus(seed, corpus), shuffle, stream)) {
+    stand_at(0, 0);
+  }
+
+  // Windows hold as many pairs in smaller pages.
+  static PairOrder order_of(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed,
+                            bool shuffle, Stream stream) {
+    const int64_t page = share_of_stream(num_pairs, config.page, stream.count);
+    return {num_pairs, std::move(lengths), page, config.window * config.page / page, seed, shuffle, stream};
+  }
+
+  void stand_at(int64_t new_epoch, int64_t new_position);
+  bool draw();
+  void refill();
+  std::optional<size_t> most_balanced(const Space& free) const;
+  Cursor cursor() const;
+  void seek(const Cursor& cursor);
+
+  int64_t corpus, num_pairs;
+  std::string name;
+  Space whole;        // of an empty block
+  size_t look_ahead;  // at most the corpus, or a tiny one would be pending several times
+  bool shuffle;
+  PairOrder order;
+
+  int64_t epoch = 0, position = 0;
+  std::vector<Candidate> pending;  // oldest first
+  int64_t num_drawn = 0, dropped = 0;
+};
+
+void Source::stand_at(int64_t new_epoch, int64_t new_position) {
+  epoch = new_epoch;
+  position = new_position;
+  while (position == order.size(epoch)) ++epoch, position = 0;  // its part of an epoch may be empty
+}
+
+// The stream's next pair that fits a block becomes a candidate; false at the end of an unshuffled corpus.
+bool Source::draw() {
+  const int64_t most = 2 * num_pairs;  // the rest of this epoch, and all of the next
+  for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
+    if (tried == most)
+      fail(ErrorKind::data, fmt::format("no pair of {} fits a block of {} source and {} target rows; raise batch.rows",
+                                        name, whole.source, whole.target));
+    const PairRows pair = order.at(epoch, position);
+    const int64_t visit = epoch;
+    stand_at(epoch, position + 1);
+    if (whole.holds(pair)) {
+      pending.push_back({pair, visit, num_drawn++});
+      return true;
+    }
+    ++dropped;
+  }
+  return false;
+}
+
+void Source::refill() {
+  while (pending.size() < look_ahead && draw()) {
+  }
+}
+
+// The candidate that fits into the free space and leaves both sides filled most evenly.
+std::optional<size_t> Source::most_balanced(const Space& free) const {
+  std::optional<size_t> best;
+  int64_t least = 0;
+  for (size_t i = 0; i < pending.size(); ++i) {
+    if (!free.holds(pending[i])) continue;
+    const int64_t imbalance = free.without(pending[i]).imbalance(whole);
+    if (best && imbalance >= least) continue;
+    best = i;
+    least = imbalance;
+  }
+  return best;
+}
+
+Cursor Source::cursor() const {
+  Cursor cursor{.epoch = epoch, .position = position};
+  for (const Candidate& c : pending) {
+    cursor.pending.push_back(c.pair);
+    cursor.visits.push_back(c.visit);
+  }
+  if (std::ranges::all_of(cursor.visits, [&](int64_t visit) { return visit == epoch; })) cursor.visits.clear();
+  return cursor;
+}
+
+void Source::seek(const Cursor& cursor) {
+  const auto outside = [&](int64_t pair) { return pair < 0 || pair >= num_pairs; };
+  if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > order.size(cursor.epoch) ||
+      std::ranges::any_of(cursor.pending, outside) ||
+      (!cursor.visits.empty() && cursor.visits.size() != cursor.pending.size()))
+    fail(ErrorKind::checkpoint,
+         fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "
+                     "data.train that the run began with",
+                     cursor.epoch, cursor.position, num_pairs));
+  stand_at(cursor.epoch, cursor.position);
+  pending.clear();
+  for (size_t i = 0; i < cursor.pending.size(); ++i) {
+    const PairRows rows = order.lookup(cursor.pending[i]);
+    if (whole.holds(rows))
+      pending.push_back({rows, cursor.visits.empty() ? cursor.epoch : cursor.visits[i], num_drawn++});
+    else
+      ++dropped;
+  }
+}
+
+constexpr const char* kNoTurns = "the data cursor is that of another mix of corpora";
+
+std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
+  std::vector<int64_t> weights;
+  for (const MixSource& source : mix) weights.push_back(source.weight);
+  return weights;
+}
+
+}  // namespace
+
+struct MixPlan::Impl {
+  struct Pick {
+    size_t source = 0, candidate = 0;
+  };
+  struct Taken : Candidate {
+    size_t source = 0;
+  };
+
+  Impl(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream)
+      : whole{config.source_rows, config.rows},
+        shuffle(shuffle),
+        weights(weights_of(mix)),
+        stream(stream),
+        turns(weights, stream.index, stream.count),
+        begins(turns) {
+    for (MixSource& source : mix) sources.emplace_back(std::move(source), config, whole, seed, shuffle, stream);
+  }
+
+  std::optional<Pick> first_pick();
+  std::optional<Pick> next_pick(const Space& free) const;
+  Space exchange_one(std::vector<Taken>& taken, Space free);
+
+  Space whole;  // of an empty block
+  bool shuffle;
+  std::vector<int64_t> weights;
+  Stream stream;
+  std::vector<Source> sources;
+  Turns turns, begins;            // to give a pair, and to begin a block
+  std::vector<Cursor> elsewhere;  // of the cursor that was sought: the places of corpora that are not in the mix
+};
+
+// A corpus's oldest candidate, whatever its lengths: it fits an empty block.
+std::optional<MixPlan::Impl::Pick> MixPlan::Impl::first_pick() {
+  const size_t source = begins.next();
+  begins.give(source);
+  if (sources[source].pending.empty()) return std::nullopt;
+  return Pick{source, 0};
+}
+
+// Of the corpus whose turn it is. If none of its candidates fits any more: of any that is not too far ahead.
+std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) const {
+  const size_t turn = turns.next();
+  if (const auto candidate = sources[turn].most_balanced(free)) return Pick{turn, *candidate};
+  std::optional<Pick> best;
+  int64_t least = 0;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (i == turn || !turns.may(i)) continue;
+    const auto candidate = sources[i].most_balanced(free);
+    if (!candidate) continue;
+    const int64_t imbalance = free.without(sources[i].pending[*candidate]).imbalance(whole);
+    if (best && imbalance >= least) continue;
+    best = {i, *candidate};
+    least = imbalance;
+  }
+  return best;
+}
+
+// When no candidate fits any more: exchanges a taken pair for a pending one of its corpus so that the least space stays
+// free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue. Returns the
+// free space.
+Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
+  std::pair<Taken*, Candidate*> best{};
+  int64_t least = free.worse_side(whole);
+  for (size_t i = 1; i < taken.size(); ++i) {
+    const Space without = free.with(taken[i]);
+    for (Candidate& candidate : sources[taken[i].source].pending) {
+      if (!without.holds(candidate)) continue;
+      const int64_t left = without.without(candidate).worse_side(whole);
+      if (left >= least) continue;
+      least = left;
+      best = {&taken[i], &candidate};
+    }
+  }
+  if (best.first == nullptr) return free;
+  std::swap(static_cast<Candidate&>(*best.first), *best.second);
+  free = free.with(*best.second).without(*best.first);
+  std::ranges::sort(sources[best.first->source].pending, {}, &Candidate::age);
+  return free;
+}
+
+MixPlan::MixPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream) {
+  for (const MixSource& source : mix) require(source.num_pairs > 0, ErrorKind::data, kNoPairs);
+  impl_ = std::make_unique<Impl>(std::move(mix), checked(config), seed, shuffle, stream);
+}
+
+MixPlan::MixPlan(MixPlan&&) noexcept = default;
+
+MixPlan::~MixPlan() = default;
+
+PlannedBlock MixPlan::next() {
+  Impl& plan = *impl_;
+  Space free = plan.whole;
+  std::vector<Impl::Taken> taken;
+  PlannedBlock block;
+  for (Source& source : plan.sources) {
+    block.passed.push_back(-source.dropped);
+    source.refill();
+  }
+  std::optional<Impl::Pick> pick = plan.first_pick();
+  while (pick) {
+    Source& source = plan.sources[pick->source];
+    const auto candidate = source.pending.begin() + static_cast<std::ptrdiff_t>(pick->candidate);
+    taken.push_back({*candidate, pick->source});
+    free = free.without(*candidate);
+    source.pending.erase(candidate);
+    source.refill();
+    plan.turns.give(pick->source);
+    pick = plan.next_pick(free);
+  }
+  if (plan.shuffle) free = plan.exchange_one(taken, free);
+
+  for (size_t i = 0; i < plan.sources.size(); ++i) block.passed[i] += plan.sources[i].dropped;
+  for (const Impl::Taken& t : taken) {
+    block.pairs.push_back({plan.sources[t.source].corpus, t.pair, t.visit});
+    ++block.passed[t.source];
+  }
+  block.source_tokens = plan.whole.source - free.source;
+  block.target_tokens = plan.whole.target - free.target;
+  return block;
+}
+
+StreamCursor MixPlan::cursor() const {
+  StreamCursor cursor{.corpora = impl_->elsewhere};
+  for (const Source& source : impl_->sources) {
+    const auto corpus = static_cast<size_t>(source.corpus);
+    if (cursor.corpora.size() <= corpus) cursor.corpora.resize(corpus + 1);
+    cursor.corpora[corpus] = source.cursor();
+  }
+  if (impl_->sources.size() == 1) return cursor;
+  cursor.turns = impl_->turns.credits();
+  cursor.begins = impl_->begins.credits();
+  return cursor;
+}
+
+std::vector<int64_t> MixPlan::epochs() const {
+  std::vector<int64_t> epochs;
+  for (const Source& source : impl_->sources) epochs.push_back(source.epoch);
+  return epochs;
+}
+
+void MixPlan::seek(const StreamCursor& cursor) {
+  Impl& plan = *impl_;
+  plan.elsewhere = cursor.corpora;
+  for (Source& source : plan.sources) {
+    const auto corpus = static_cast<size_t>(source.corpus);
+    source.seek(corpus < cursor.corpora.size() ? cursor.corpora[corpus] : Cursor());
+  }
+  plan.turns = plan.begins = Turns(plan.weights, plan.stream.index, plan.stream.count);
+  const bool starts = cursor.turns.empty() && cursor.begins.empty();
+  if (!starts && (!plan.turns.restore(cursor.turns) || !plan.begins.restore(cursor.begins)))
+    fail(ErrorKind::checkpoint, kNoTurns);
+}
+
+int64_t MixPlan::dropped() const {
+  int64_t dropped = 0;
+  for (const Source& source : impl_->sources) dropped += source.dropped;
+  return dropped;
+}
+
+}  // namespace weft

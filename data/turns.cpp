@@ -1,0 +1,53 @@
+// data/turns.cpp: the rule of Tijdeman, in integers.
+#include "data/turns.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+
+Turns::Turns(const std::vector<int64_t>& weights, int64_t phase, int64_t num_phases)
+    : weights_(weights),
+      credits_(weights.size(), 0),
+      total_(std::accumulate(weights.begin(), weights.end(), int64_t{0})) {
+  const int64_t round = total_ / *std::ranges::min_element(weights_), passed = phase * round / num_phases;
+  // By largest remainders: w_i * passed rounded down, and up for those whose remainders are largest.
+  int64_t left = passed;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    credits_[i] = weights_[i] * passed % total_;
+    left -= weights_[i] * passed / total_;
+  }
+  for (; left > 0; --left) *std::ranges::max_element(credits_) -= total_;
+}
+
+// The smallest (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Someone always lags behind by
+// 1 / n at least, as all together are due one turn.
+size_t Turns::next() const {
+  const auto n = static_cast<int64_t>(weights_.size());
+  if (n == 1) return 0;
+  const auto slack = [&](size_t i) { return (2 * n - 3) * total_ - (2 * n - 2) * due(i); };
+  size_t best = weights_.size();
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    if ((2 * n - 2) * due(i) < total_) continue;
+    if (best == weights_.size() || slack(i) * weights_[best] < slack(best) * weights_[i]) best = i;
+  }
+  return best;
+}
+
+void Turns::give(size_t part) {
+  for (size_t i = 0; i < weights_.size(); ++i) credits_[i] += weights_[i];
+  credits_[part] -= total_;
+}
+
+bool Turns::may(size_t part) const { return due(part) - total_ >= -kMostAhead * total_; }
+
+bool Turns::restore(const std::vector<int64_t>& credits) {
+  const int64_t n = std::ssize(weights_), most = (kMostAhead + 2) * n * total_;
+  const auto too_far = [&](int64_t credit) { return credit < -most || credit > most; };
+  if (std::ssize(credits) != n || std::ranges::any_of(credits, too_far)) return false;
+  if (std::accumulate(credits.begin(), credits.end(), int64_t{0}) != 0) return false;
+  credits_ = credits;
+  return true;
+}
+
+}  // namespace weft

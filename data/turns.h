@@ -1,0 +1,41 @@
+// data/turns.h: whose turn it is among parts with weights, so that each has its exact share at any time.
+//
+// After k turns of exact shares, part i has had w_i k, rounded up or down (w_i: its weight over the sum of all). The
+// rule is that of Tijdeman, "The chairman assignment problem" (Discrete Mathematics 32, 1980): of the parts that lag
+// behind enough, the one whose turn is due first. The number of turns that a part has had differs from its share by at
+// most 1 - 1 / (2 n - 2). Turns may be given to others; then the rule makes up for them.
+//
+// All numbers are integers, so every machine decides alike. The state is a credit for each part, which is bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+class Turns {
+ public:
+  static constexpr int64_t kMostParts = 32, kMostWeight = 1'000'000;  // or products would overflow
+  static constexpr int64_t kMostAhead = 1;  // of its share that may() lets a part be, in turns
+
+  // Weights of 1 .. kMostWeight. Phase p of n starts as if p / n of a round had passed, in exact shares. In a round
+  // the smallest part has one turn.
+  explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0, int64_t num_phases = 1);
+
+  size_t next() const;          // whose turn it is
+  void give(size_t part);       // gives it the turn
+  bool may(size_t part) const;  // whether it would not be too far ahead of its share with a turn now
+
+  // (share of the turns so far - turns that it has had) * sum of the weights, for each part; the sum is 0.
+  const std::vector<int64_t>& credits() const { return credits_; }
+  bool restore(const std::vector<int64_t>& credits);  // false, and nothing changes, if these cannot be credits
+
+ private:
+  int64_t due(size_t part) const { return credits_[part] + weights_[part]; }  // with the next turn
+
+  std::vector<int64_t> weights_, credits_;
+  int64_t total_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// tests/data/mix_test.cpp: the text of a mix, and what is refused in it.
+#include "data/mix.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.h"
+#include "tests/support/synthetic_corpus.h"
+
+namespace weft {
+namespace {
+
+using Folders = std::vector<WeightedFolder>;
+
+Folders parsed(const std::string& text) { return parse_mix("data.train", text); }
+
+TEST(Mix, OfOneFolderIsThatFolder) {
+  EXPECT_EQ(parsed("packed/train"), (Folders{{"packed/train", 1}}));
+  EXPECT_EQ(parsed("d:/packed"), (Folders{{"d:/packed", 1}}));
+  EXPECT_EQ(mix_text(parsed("packed/train:3")), "packed/train");
+}
+
+TEST(Mix, HasWholeWeightsWithoutACommonDivisor) {
+  EXPECT_EQ(parsed("a:3,b:1"), (Folders{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(parsed("a:0.75,b:0.25"), (Folders{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(parsed("a,b:0.001"), (Folders{{"a", 1000}, {"b", 1}}));
+  EXPECT_EQ(parsed("a,b,c"), (Folders{{"a", 1}, {"b", 1}, {"c", 1}}));
+  EXPECT_EQ(mix_text(parsed("a:6,b:2")), "a:3,b:1");
+}
+
+TEST(Mix, RefusesWhatItCannotMean) {
+  const auto refused = [](const std::string& text, const std::string& why) {
+    testing::expect_error([&] { parsed(text); }, ErrorKind::usage, {"data.train", why});
+  };
+  refused("a,", "lacks a folder");
+  refused(",a", "lacks a folder");
+  refused("a:1,:2", "lacks a folder");
+  refused("a:0,b:1", "the weight of 'a' is 0: give a number from 0.001 to 1000");
+  refused("a:0.0005,b:1", "at most three decimals");
+  refused("a:1001,b:1", "from 0.001 to 1000");
+  refused("a:1.2.3,b:1", "the weight of 'a' is 1.2.3");
+  refused("a:1,a:2", "names 'a' twice");
+  std::string many = "c";
+  for (int i = 0; i < 32; ++i) many += ",c" + std::to_string(i);
+  refused(many, "a mix has at most 32");
+}
+
+TEST(SourceRowsOfAMix, FollowTheRatioOfAMeanPair) {
+  const testing::SyntheticCorpus longer({{29, 9}}), shorter({{4, 19}, {4, 19}});
+  const Mix mix = Mix::of_folders({{longer.folder(), 3}, {shorter.folder(), 1}});
+  // 3 pairs of 30 x 10 rows to 1 of 5 x 20: 95 x 50.
+  EXPECT_EQ(source_rows_for(mix, open_corpora(mix), 1600), 3040);
+  const Mix one = Mix::of_folder(longer.folder());
+  EXPECT_EQ(source_rows_for(one, open_corpora(one), 1600), 4800);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,171 @@
+// tests/trainer/run/run_stages_test.cpp: runs on mixes and in stages: their logs and plans, patience, the learning
+// rate, what may change when they resume, and what is refused before the first step.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/errors.h"
+#include "tests/support/run_device.h"
+#include "tests/support/text_corpus.h"
+#include "trainer/report/event_log.h"
+#include "trainer/run/run.h"
+
+namespace weft::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const TextCorpus& large() {
+  static const TextCorpus text(/*num_pairs=*/60);
+  return text;
+}
+
+const TextCorpus& small() {
+  static const TextCorpus text(/*num_pairs=*/7, 290, /*seed=*/2, large().folder());
+  return text;
+}
+
+class StagedRun : public ::testing::Test {
+ protected:
+  StagedRun() {
+    RunConfig& c = config_;
+    c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
+    c.model.encoder_layers = c.model.decoder_layers = 1;
+    c.data.valid = large().folder();
+    c.stages = {{.name = "first", .mix = a_, .steps = 3}, {.name = "last", .mix = a_ + ":3," + b_}};
+    c.batch.rows = c.batch.source_rows = 64, c.batch.blocks = 2;
+    c.schedule.kind = ScheduleKind::constant, c.schedule.lr = 1e-3, c.schedule.warmup = 1;
+    c.train.output = folder_ / "run";
+    c.train.steps = 6, c.train.validate_every = 2, c.train.save_every = 2, c.train.keep_last = 9;
+    c.train.keep_best = "loss", c.train.validate_bleu = 0;
+    use_test_device(c);
+  }
+
+  void run() const {
+    const auto world = make_single_communicator();
+    run_training(config_, *world, [](const RunConfig&) { return ""; });
+  }
+  std::vector<nlohmann::json> log(const char* key) const {
+    std::vector<nlohmann::json> records;
+    for (const auto& record : read_event_log(config_.train.output + "/log.jsonl"))
+      if (record.contains(key)) records.push_back(record);
+    return records;
+  }
+  std::string refused(ErrorKind kind = ErrorKind::usage) const {
+    return refusal_of(kind, [&] { run(); });
+  }
+  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+  const TemporaryFolder folder_;
+  const std::string a_ = large().folder(), b_ = small().folder();
+  RunConfig config_;
+};
+
+TEST_F(StagedRun, LogsTheStageAndTheEpochsOfItsCorpora) {
+  run();
+  const auto steps = log("loss");
+  ASSERT_EQ(steps.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(steps[i].at("stage"), i < 3 ? "first" : "last");
+  EXPECT_FALSE(steps[2].contains("epochs"));
+  EXPECT_TRUE(steps[5].at("epochs").contains(a_));
+  EXPECT_GT(steps[5].at("epochs").at(b_), 0);
+  const auto& losses = steps[5].at("corpus_nll");  // their mean is that of the step
+  const double lowest = std::min(losses.at(a_).get<double>(), losses.at(b_).get<double>());
+  const double highest = std::max(losses.at(a_).get<double>(), losses.at(b_).get<double>());
+  EXPECT_LT(lowest, steps[5].at("nll"));
+  EXPECT_GT(highest, steps[5].at("nll"));
+  const std::string plan = log("plan").at(0).at("plan");
+  EXPECT_TRUE(holds(plan, "stage 1 of 2, first: 3 steps")) << plan;
+  EXPECT_TRUE(holds(plan, "stage 2 of 2, last: no end")) << plan;
+  EXPECT_TRUE(holds(plan, "  75.0 % of the pairs from " + a_ + ": 60 pairs")) << plan;
+  EXPECT_TRUE(holds(plan, "  25.0 % of the pairs from " + b_ + ": 7 pairs")) << plan;
+}
+
+TEST_F(StagedRun, OfAMixAloneLogsTheEpochs) {
+  config_.stages.clear();
+  config_.data.train = a_ + "," + b_ + ":2";
+  run();
+  EXPECT_FALSE(log("loss").at(0).contains("stage"));
+  EXPECT_TRUE(log("loss").at(0).at("epochs").contains(b_));
+}
+
+TEST_F(StagedRun, EndsWithItsLastStage) {
+  config_.stages[1].epochs = b_ + ":2";
+  config_.train.steps = 1000;
+  run();
+  const size_t steps = log("loss").size();
+  EXPECT_GT(steps, 3u);
+  EXPECT_LT(steps, 20u);
+  run();  // nothing is left to do
+  EXPECT_EQ(log("loss").size(), steps);
+}
+
+TEST_F(StagedRun, BeginsPatienceInItsLastStageUnlessToldOtherwise) {
+  config_.stages[0].steps = 8, config_.schedule.lr = 0;  // it never improves
+  config_.train.steps = 1000, config_.train.patience = 2;
+  run();
+  EXPECT_EQ(log("loss").size(), 12u);
+  config_.train.patience_from = PatienceFrom::start, config_.train.output = folder_ / "from the start";
+  run();
+  EXPECT_EQ(log("loss").size(), 6u);
+}
+
+TEST_F(StagedRun, RestartsTheRateWhereAStageHasASchedule) {
+  config_.stages[1].has_schedule = true;
+  config_.stages[1].schedule.kind = ScheduleKind::linear;
+  config_.stages[1].schedule.lr = 0.5, config_.stages[1].schedule.warmup = 2, config_.optimizer.clip_norm = 1e-6;
+  run();
+  std::vector<double> rates;
+  for (const auto& step : log("loss")) rates.push_back(step.at("lr"));
+  EXPECT_EQ(rates, (std::vector<double>{1e-3, 1e-3, 1e-3, 0.25, 0.5, 0}));
+}
+
+TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
+  run();
+  config_.train.steps = 8;
+  config_.stages[1].mix = b_ + "," + a_;
+  config_.stages[1].steps = 4;
+  config_.stages.push_back({.name = "more", .mix = b_});
+  run();
+  const auto steps = log("loss");
+  ASSERT_EQ(steps.size(), 8u);
+  EXPECT_EQ(steps[6].at("stage"), "last");
+  EXPECT_EQ(steps[7].at("stage"), "more");
+  config_.train.steps = 9;
+  config_.stages[0].mix = b_;
+  EXPECT_TRUE(holds(refused(), "stage 1 of the run is over and was first: " + a_ + ", now it is first: " + b_));
+}
+
+TEST_F(StagedRun, GoesOnFromARunWithoutStages) {
+  config_.train.steps = 2;
+  std::vector<StageConfig> stages = std::move(config_.stages);
+  config_.stages.clear();
+  config_.data.train = a_;
+  run();
+  config_.train.steps = 6;
+  config_.data.train = a_ + "," + b_;
+  EXPECT_TRUE(holds(refused(), "the run started with data.train = " + a_)) << refused();
+  config_.data.train = "";
+  config_.stages = std::move(stages);
+  run();
+  EXPECT_EQ(log("loss").back().at("stage"), "last");
+  EXPECT_EQ(log("stage").size(), 4u);
+}
+
+TEST_F(StagedRun, RefusesCorporaThatAreMissingOrUnfitBeforeItsFirstStep) {
+  const TextCorpus other(/*num_pairs=*/60, 280, /*seed=*/9);
+  config_.stages[1].mix = a_ + "," + other.folder();
+  EXPECT_TRUE(holds(refused(), "stage.last.mix: " + other.folder() + " was packed with another tokenizer than " + a_))
+      << refused();
+  config_.stages[1].mix = folder_ / "missing";
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + (folder_ / "missing") + "/manifest.json"));
+  config_.stages[1].mix = b_;
+  config_.batch.rows = config_.batch.source_rows = 2;
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "no pair fits a block of 2 source and 2 target rows; raise batch.rows"));
+  EXPECT_FALSE(fs::exists(config_.train.output));
+}
+
+}  // namespace
+}  // namespace weft::testing

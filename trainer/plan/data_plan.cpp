@@ -1,0 +1,146 @@
+// trainer/plan/data_plan.cpp: reads manifests; lengths only where a manifest leaves it open whether pairs fit.
+#include "trainer/plan/data_plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "data/corpus.h"
+#include "data/mix.h"
+#include "tensor/error.h"
+#include "trainer/plan/update_options.h"
+#include "trainer/report/units.h"
+#include "trainer/stages.h"
+
+namespace weft {
+namespace {
+
+bool has_a_pair_that_fits(Corpus& corpus, const BatchConfig& batch) {
+  constexpr int64_t kChunk = 65536;
+  const Manifest& m = corpus.manifest();
+  if (m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
+  std::vector<PairLength> lengths;
+  for (int64_t first = 0; first < m.num_pairs; first += kChunk) {
+    corpus.read_lengths(first, std::min(kChunk, m.num_pairs - first), lengths);
+    if (std::ranges::any_of(lengths,
+                            [&](const PairLength& p) { return p.source < batch.source_rows && p.target < batch.rows; }))
+      return true;
+  }
+  return false;
+}
+
+Manifest manifest_of(const std::string& option, const std::string& folder) try {
+  return read_manifest(folder);
+} catch (const Error& e) {
+  fail(e.kind(), fmt::format("{}: {}", option, e.what()));
+}
+
+std::string describe_corpus(const std::string& folder) {
+  const Manifest m = read_manifest(folder);
+  return fmt::format("{}: {} pairs, {} + {} tokens", folder, m.num_pairs,
+                     format_count(static_cast<double>(m.source_tokens + m.num_pairs)),
+                     format_count(static_cast<double>(m.target_tokens + m.num_pairs)));
+}
+
+// Shares are of pairs: a block holds as many of a mean pair of the mix as fit.
+struct MixRates {
+  explicit MixRates(const Stage& stage, const BatchConfig& batch) {
+    for (const auto& [folder, weight] : stage.corpora) {
+      const Manifest m = read_manifest(folder);
+      const double pairs = static_cast<double>(m.num_pairs), w = static_cast<double>(weight);
+      weights += w;
+      source += w * static_cast<double>(m.source_tokens + m.num_pairs) / pairs;
+      target += w * static_cast<double>(m.target_tokens + m.num_pairs) / pairs;
+    }
+    source /= weights, target /= weights;
+    pairs_a_step = static_cast<double>(batch.blocks) *
+                   std::min(static_cast<double>(batch.rows) / target, static_cast<double>(batch.source_rows) / source);
+  }
+  double weights = 0, source = 0, target = 0, pairs_a_step = 0;
+};
+
+// Of its own schedule.
+std::string describe_rate(const Stage& stage, const RunConfig& c) {
+  if (!stage.schedule) return "";
+  return "; " + describe_schedule(*stage.schedule, stage.end.steps > 0 ? stage.end.steps : c.train.steps);
+}
+
+// Blocks have the same shape in all stages; in those of another ratio one side stays partly empty.
+std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
+  const double ratio =
+      rates.source / rates.target * static_cast<double>(batch.rows) / static_cast<double>(batch.source_rows);
+  const double fill = std::min(ratio, 1 / ratio);
+  if (fill > 0.98) return "";
+  return fmt::format("; {} rows of its blocks at most {:.0f} % full (batch.source_rows)",
+                     ratio < 1 ? "source" : "target", 100 * fill);
+}
+
+}  // namespace
+
+void require_same_tokenizers(const RunConfig& c) {
+  const std::string first_folder = training_folders(c).front();
+  std::optional<Manifest> first;
+  for (const Stage& stage : stages_of(c))
+    for (const WeightedFolder& corpus : stage.corpora) {
+      const std::string& folder = corpus.folder;
+      const std::string option = stage.name.empty() ? "data.train" : fmt::format("stage.{}.mix", stage.name);
+      const Manifest m = manifest_of(option, folder);
+      if (!first) first = m;
+      if (m.num_pairs == 0)
+        fail(ErrorKind::data,
+             fmt::format("{} = {}: the corpus holds no pairs; pack one that does with `weft pack`", option, folder));
+      if (m.source_tokenizer_sha256 != first->source_tokenizer_sha256 ||
+          m.target_tokenizer_sha256 != first->target_tokenizer_sha256)
+        fail(ErrorKind::usage,
+             fmt::format("{}: {} was packed with another tokenizer than {}: pack it again with --tokenizer {}/{}",
+                         option, folder, first_folder, first_folder, first->source_tokenizer));
+    }
+}
+
+void require_pairs_that_fit(const std::vector<std::string>& folders, const BatchConfig& batch) {
+  for (const std::string& folder : folders) {
+    Corpus corpus(folder);
+    if (!has_a_pair_that_fits(corpus, batch))
+      fail(ErrorKind::data, fmt::format("{}: no pair fits a block of {} source and {} target rows; raise batch.rows",
+                                        folder, batch.source_rows, batch.rows));
+  }
+}
+
+int64_t source_rows_of_data(const RunConfig& c) {
+  const Mix mix = Mix::of_folders(stages_of(c).front().corpora);
+  return source_rows_for(mix, open_corpora(mix), c.batch.rows);
+}
+
+std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& c) {
+  const std::vector<Stage> stages = stages_of(c);
+  if (c.stages.empty() && stages[0].corpora.size() == 1)
+    return {{"data", describe_corpus(stages[0].corpora[0].folder)}};
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    const MixRates rates(stage, c.batch);
+    const std::string fill = describe_fill(rates, c.batch);
+    if (!stage.name.empty())
+      rows.emplace_back(i == 0 ? "data" : "",
+                        fmt::format("stage {} of {}, {}: {}{}{}", i + 1, stages.size(), stage.name,
+                                    describe_end(stage.end), describe_rate(stage, c), fill));
+    for (const auto& [folder, weight] : stage.corpora) {
+      const double share = static_cast<double>(weight) / rates.weights;
+      const double steps = static_cast<double>(read_manifest(folder).num_pairs) / (share * rates.pairs_a_step);
+      rows.emplace_back(
+          rows.empty() ? "data" : "",
+          fmt::format("{}{:.1f} % of the pairs from {}; about {:.0f} step{} an epoch", stage.name.empty() ? "" : "  ",
+                      100 * share, describe_corpus(folder), steps, std::lround(steps) == 1 ? "" : "s"));
+    }
+  }
+  return rows;
+}
+
+std::string describe_epoch(const RunConfig& c) {
+  const std::vector<Stage> stages = stages_of(c);
+  if (stages.size() > 1 || stages[0].corpora.size() > 1) return "";
+  const Manifest m = read_manifest(stages[0].corpora[0].folder);
+  return fmt::format("; about {:.0f} steps an epoch", static_cast<double>(m.target_tokens + m.num_pairs) /
+                                                          static_cast<double>(c.batch.rows * c.batch.blocks));
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// trainer/plan/data_plan.h: checks the corpora that a run trains on, and describes its stages for the plan.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/run_config.h"
+
+namespace weft {
+
+// All corpora need the tokenizer of the first one. An Error names the option, and the corpus that is missing, has no
+// pairs or has another tokenizer.
+void require_same_tokenizers(const RunConfig& config);
+
+// batch.source_rows is known: of each corpus some pair must fit a block.
+void require_pairs_that_fit(const std::vector<std::string>& folders, const BatchConfig& batch);
+
+// Of the first stage: its corpora fill both sides of its blocks.
+int64_t source_rows_of_data(const RunConfig& config);
+
+// Rows of the plan, with their names: stages and corpora. With one corpus: that.
+std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& config);
+
+// "; about 120 steps an epoch" with one corpus, otherwise nothing: each has its own.
+std::string describe_epoch(const RunConfig& config);
+
+}  // namespace weft

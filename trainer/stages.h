@@ -1,0 +1,84 @@
+// trainer/stages.h: the stages of a run's data: what each trains on, and when it ends.
+//
+// A stage is a mix of corpora (data/mix.h) and an end: after so many steps, with the step that reaches a number of
+// target tokens, or with the one in which a corpus has been gone through so often. So stages end between two steps, on
+// every grid with the same one. A run with data.train alone has one stage without an end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/mix.h"
+#include "data/step_plan.h"
+#include "trainer/corpus_losses.h"
+#include "trainer/run_config.h"
+#include "trainer/stage_state.h"
+
+namespace weft {
+
+struct StageEnd {  // of what is above 0: the first that comes
+  int64_t steps = 0, target_tokens = 0, epochs = 0;
+  std::string epochs_of;  // the folder
+  bool exists() const { return steps > 0 || target_tokens > 0 || epochs > 0; }
+};
+
+struct Stage {
+  std::string name;  // empty: of data.train
+  std::vector<WeightedFolder> corpora;
+  StageEnd end;
+  std::optional<ScheduleConfig> schedule;  // that begins with it
+};
+
+bool has_data(const RunConfig& config);
+std::vector<std::string> training_folders(const RunConfig& config);  // of all stages, each once
+
+// Empty without data. An Error of kind usage names the option that is wrong; files are not read.
+std::vector<Stage> stages_of(const RunConfig& config);
+std::string describe_end(const StageEnd& end);  // "20000 steps", or "no end"
+
+struct StageSchedule {  // that holds now
+  ScheduleConfig schedule;
+  int64_t first_step = 0, total_steps = 0;
+};
+
+// The stages of a run, and its place in them. The same on all ranks.
+class StageRun {
+ public:
+  explicit StageRun(const RunConfig& config);  // a new run; reads the manifests
+
+  size_t index() const { return index_; }
+  const std::vector<Stage>& stages() const { return stages_; }
+  const Stage& stage() const { return stages_[index_]; }
+  bool is_last() const { return index_ + 1 == stages_.size(); }
+  const Mix& mix() const { return mix_; }                         // of the present stage
+  int64_t first_step() const { return past_.back().first_step; }  // of the present stage: steps done before it
+
+  bool has_mixes() const;  // in any stage
+
+  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of each part, on all ranks
+  bool is_over() const;
+  StageSchedule schedule(const RunConfig& config) const;
+  // To the next stage; the corpora stay where they are in `cursor`.
+  void advance(StepCursor& cursor);
+
+  // Goes on from a checkpoint. A stage that is over must be as it was: an Error of kind usage otherwise. The present
+  // one may have another end, or another mix, which starts at `cursor` then. Returns a line on each such change.
+  std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
+  StageState state() const;
+
+ private:
+  void enter(size_t index, int64_t first_step);
+
+  std::vector<Stage> stages_;
+  std::vector<RunCorpus> corpora_;
+  std::vector<PastStage> past_;
+  size_t index_ = 0;
+  Mix mix_;
+  std::vector<int64_t> epoch_pairs_;  // of each part
+  int64_t steps_ = 0, target_tokens_ = 0;
+  std::vector<int64_t> passed_;
+};
+
+}  // namespace weft
