@@ -38,7 +38,6 @@ class Run {
   bool is_main_rank() const { return mesh_.world().is_main_rank(); }
   void open_folder();
   void take_initial_values();
-  void tune_gemms(const std::string& kept);
   void start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms);
   void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
@@ -119,20 +118,6 @@ void Run::take_initial_values() {
   log_.message(fmt::format("starting with the parameters of {}", from));
 }
 
-// Another start would choose differently: the folder keeps the choices.
-void Run::tune_gemms(const std::string& kept) {
-  const std::string known = mesh_.world().broadcast_string(kept, /*root=*/0);
-  const std::string chosen = trainer_->tune_gemms(known);
-  if (chosen == known) return;
-  all_or_none(mesh_.world(), [&] {
-    if (is_main_rank()) write_tuned_gemms(config_.train.output, chosen);
-  });
-  const bool same_device = known.starts_with(chosen.substr(0, chosen.find('\n') + 1));
-  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
-  log_.message(fmt::format("timed {} matrix products{}", lines(chosen) - (same_device ? lines(known) : 1),
-                           known.empty() || same_device ? "" : ": the GPU or cuBLASLt is another than before"));
-}
-
 void Run::start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms) {
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
@@ -143,7 +128,10 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     write_file_atomically(folder_->config(), config_text_);
     log_.open(*folder_, plan, state_);
   });
-  if (config_.train.tune_gemm) tune_gemms(kept_gemms);
+  if (config_.train.tune_gemm)
+    if (const std::string timed = tune_gemms(*trainer_, config_.train.output, kept_gemms, mesh_.world());
+        !timed.empty())
+      log_.message(timed);
   if (validation_)
     for (const std::string& remark : validation_->remarks()) log_.message(remark);
   if (resume_from.empty()) return;

@@ -1,6 +1,7 @@
 // trainer/run/tuned_gemms.cpp: reads and writes the choices of a run.
 #include "trainer/run/tuned_gemms.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "data/atomic_file.h"
@@ -29,6 +30,19 @@ std::string read_tuned_gemms(const std::string& run) {
 
 void write_tuned_gemms(const std::string& run, const std::string& text) {
   write_file_atomically(path_in(run), text + last_line(text));
+}
+
+std::string tune_gemms(Trainer& trainer, const std::string& run, const std::string& kept, Communicator& world) {
+  const std::string known = world.broadcast_string(kept, /*root=*/0);
+  const std::string chosen = trainer.tune_gemms(known);
+  if (chosen == known) return "";
+  all_or_none(world, [&] {
+    if (world.is_main_rank()) write_tuned_gemms(run, chosen);
+  });
+  const bool same_device = known.starts_with(chosen.substr(0, chosen.find('\n') + 1));
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  return fmt::format("timed {} matrix products{}", lines(chosen) - (same_device ? lines(known) : 1),
+                     known.empty() || same_device ? "" : ": the GPU or cuBLASLt is another than before");
 }
 
 }  // namespace weft
