@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -103,15 +104,38 @@ class AlignmentKeeper {
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // of rank 0
 };
 
+// What the search took, with tokenizers, but without the model's loading, alignments and waiting for input.
+class SearchSpeed {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void add(Clock::time_point begin, const std::vector<NBest>& translations) {
+    seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    sentences_ += std::ssize(translations);
+    for (const NBest& nbest : translations) tokens_ += std::ssize(nbest.front().tokens) + 1;
+  }
+  void print() const {
+    fmt::print(stderr, "weft: {} sentences, {} target tokens with their ends in {:.3f} s, {:.0f} tokens/s\n",
+               sentences_, tokens_, seconds_, seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0.0);
+  }
+
+ private:
+  double seconds_ = 0;
+  int64_t sentences_ = 0, tokens_ = 0;
+};
+
 void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
+  SearchSpeed speed;
   ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   int64_t done = 0;
   for (;;) {
     const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done); });
     if (lines.empty()) break;
+    const SearchSpeed::Clock::time_point begin = SearchSpeed::Clock::now();
     const std::vector<NBest> translations =
         translator.translate(lines, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
+    speed.add(begin, translations);
     if (is_main_rank) {
       for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
       if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
@@ -121,6 +145,7 @@ void translate_all(Communicator& world, Translator& translator, AlignmentKeeper*
     bar.update(done, "sentences");
   }
   if (keeper) keeper->finish();
+  if (is_main_rank && !r.model.quiet) speed.print();
 }
 
 }  // namespace
