@@ -25,6 +25,7 @@ struct Backend {
 #undef WEFT_BACKEND_OP
 
   int64_t (*packed_numel)(DType storage, int64_t k, int64_t n) = nullptr;  // ops::packed_numel
+  int64_t (*inference_numel)(DType storage, int64_t k, int64_t n) = nullptr;
   int64_t (*saved_numel)(Activation activation, DType storage, int64_t rows, int64_t cols) = nullptr;  // and so on
 
   std::unique_ptr<Context::Runtime> (*make_runtime)(bool dry_run) = nullptr;

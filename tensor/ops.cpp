@@ -13,6 +13,10 @@ int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n) {
   return backend(device).packed_numel(storage, k, n);
 }
 
+int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n) {
+  return backend(device).inference_numel(storage, k, n);
+}
+
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols) {
   return backend(device).saved_numel(activation, storage, rows, cols);
 }

@@ -56,6 +56,7 @@ struct Weight {
 
   Tensor matrix;                           // of a linear layer: W [out, in]
   Tensor packed_forward, packed_backward;  // [packed_numel]? for x W^T (trans_b) and for d_y W
+  Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
 };
 
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
@@ -74,6 +75,7 @@ struct PackWeight {         // fills the packed copies that have memory; not on 
 };
 int64_t packed_numel(Device device, DType storage, int64_t k,
                      int64_t n);  // of a matrix op(b) [K, N]; 0: no packed copy
+int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
 
 // y [D] f32 += sum over the rows of x [R, D]: the gradient of a bias.
 struct ColumnSum {

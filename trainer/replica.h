@@ -12,7 +12,8 @@ class Replica {
  public:
   // All ranks of the mesh's world construct it together. `config.model` is resolved for the mesh. The
   // parameters are allocated but not initialised. `compute`: storage type of activations and GEMM operands.
-  Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions);
+  Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions,
+          ParamUse use = ParamUse::training);
 
   const Mesh& mesh() const { return mesh_; }                      // communicators for host values
   const DeviceMesh& device_mesh() const { return device_mesh_; }  // communicators for tensors

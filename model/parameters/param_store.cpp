@@ -86,21 +86,20 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   require(it != params_.end(), ErrorKind::internal, "a weight of another store");
   const int64_t cols = p->numel() / rows;
   it->weight.matrix = p->compute.with_shape({rows, cols});
-  const auto packed = [&](int64_t k, int64_t n) {
-    const int64_t numel = ops::packed_numel(device_, compute_, k, n);
+  const auto packed = [&](int64_t numel) {
     packed_numel_ += numel;
     return numel > 0 ? Tensor(nullptr, {numel}, compute_, device_) : Tensor();
   };
-  it->weight.packed_forward = packed(cols, rows);
-  it->weight.packed_backward = packed(rows, cols);
+  it->weight.packed_forward = packed(ops::packed_numel(device_, compute_, cols, rows));
+  it->weight.packed_backward = packed(ops::packed_numel(device_, compute_, rows, cols));
+  if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
 size_t ParamStore::copies_bytes() const {
-  if (!mixed()) return 0;
   const auto bytes = [&](int64_t numel) {
     return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
   };
-  return bytes(numel()) + bytes(packed_numel_);
+  return (mixed() ? bytes(numel()) : 0) + bytes(packed_numel_);
 }
 
 // Otherwise the kernel would kill the process while it zeroes the memory, without a message.
@@ -159,6 +158,7 @@ void ParamStore::allocate_packed() {
     p.weight.matrix = p.compute.with_shape(p.weight.matrix.shape);
     take(p.weight.packed_forward);
     take(p.weight.packed_backward);
+    take(p.weight.inference);
   }
 }
 
@@ -182,16 +182,18 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
 void ParamStore::round_values(Context& ctx) const { round_values(ctx, value_buffer()); }
 
 void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
-  if (!mixed()) return;
-  const int64_t first = values.matrices.numel(), rest = values.vectors.numel();
-  ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
-  if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
+  if (mixed()) {
+    const int64_t first = values.matrices.numel(), rest = values.vectors.numel();
+    ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
+    if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
+  }
   refresh(ctx, {.first_param = 0, .last_param = params_.size()});
 }
 
 void ParamStore::refresh(Context& ctx, const ParamRange& written) const {
   for (size_t i = written.first_param; i < written.last_param; ++i)
-    if (!params_[i].weight.packed_forward.empty()) ops::pack_weight(ctx, {.weight = params_[i].weight});
+    if (!params_[i].weight.packed_forward.empty() || !params_[i].weight.inference.empty())
+      ops::pack_weight(ctx, {.weight = params_[i].weight});
 }
 
 const Param* ParamStore::find(const std::string& name) const {

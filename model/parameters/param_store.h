@@ -88,11 +88,14 @@ struct ParamBuffer {
   Hole absent;
 };
 
+enum class ParamUse : uint8_t { training, inference };  // inference: also weights packed for GEMMs of few rows
+
 class ParamStore {
  public:
   // `compute`: f32, or bf16 or f16 for mixed precision.
-  ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu)
-      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device) {}
+  ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu,
+             ParamUse use = ParamUse::training)
+      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device), use_(use) {}
 
   const Param* declare(ParamSpec spec);  // before lay_out(); an Error for a duplicate name or an indivisible split
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
@@ -149,6 +152,7 @@ class ParamStore {
   int tp_rank_, tp_size_;
   DType compute_;
   Device device_;
+  ParamUse use_;
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_;

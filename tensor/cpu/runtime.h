@@ -66,8 +66,9 @@ struct Runtime final : Context::Runtime {
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
 inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime()); }
 
-// ops::packed_numel and ops::saved_numel of this backend.
+// ops::packed_numel, ops::inference_numel and ops::saved_numel of this backend.
 int64_t packed_numel(DType storage, int64_t k, int64_t n);
+int64_t inference_numel(DType storage, int64_t k, int64_t n);
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
 // The dry run of an op: reserves its scratch memory. Most ops have none.

@@ -9,6 +9,7 @@ namespace {
 #define WEFT_CUDA_OP(function, Arguments) .function = function, .measure_##function = measure,
 
 const Backend kBackend{WEFT_OPS(WEFT_CUDA_OP).packed_numel = [](DType, int64_t, int64_t) -> int64_t { return 0; },
+                       .inference_numel = [](DType, int64_t, int64_t) -> int64_t { return 0; },
                        .saved_numel = saved_numel,
                        .make_runtime = make_runtime,
                        .allocate = allocate,

@@ -156,6 +156,9 @@ void check_more(const Checker& c, const Gemm& a) {
   const Tensor& packed = a.b.packed(a.trans_b);
   c.require(packed.empty() || packed.numel() == packed_numel(packed.device, c.storage(), k, n),
             "the packed weight has another shape");
+  c.require(!a.trans_b || a.b.inference.empty() ||
+                a.b.inference.numel() == inference_numel(a.b.inference.device, c.storage(), k, n),
+            "the weight's copy for inference has another shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
     c.require(!a.accumulate, "an activation of a sum that is accumulated");
@@ -178,6 +181,9 @@ void check_more(const Checker& c, const PackWeight& a) {
         packed_numel(w.device, c.storage(), trans_b ? w.cols() : w.rows(), trans_b ? w.rows() : w.cols());
     c.require(packed.empty() || packed.numel() == numel, "a packed weight does not have packed_numel() elements");
   }
+  c.require(a.weight.inference.empty() ||
+                a.weight.inference.numel() == inference_numel(w.device, c.storage(), w.cols(), w.rows()),
+            "a weight's copy for inference does not have inference_numel() elements");
 }
 
 void check_more(const Checker& c, const ResidualNormBackward& a) {

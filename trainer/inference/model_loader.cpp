@@ -35,16 +35,19 @@ Tokenizers load_tokenizers(const std::string& folder) {
           .target = std::make_shared<const Tokenizer>(folder + "/target.model")};
 }
 
-LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh, StoredWeights weights)
+LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh, StoredWeights weights,
+                         DType compute)
     : folder_(folder), config_(config) {
   const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
   all_or_none(mesh.world(), [&] { open(); });
-  replica_ =
-      all_or_none(mesh.world(), [&] { return std::make_unique<Replica>(config_, mesh, DType::f32, kNumPositions); });
+  replica_ = all_or_none(mesh.world(), [&] {
+    return std::make_unique<Replica>(config_, mesh, compute, kNumPositions, ParamUse::inference);
+  });
   all_or_none(mesh.world(), [&] {
     const ParamStore& params = replica_->params();
     load_checkpoint(replica_->context(), folder_, params,
                     {stored_weights(folder_, weights, {"model", "", params.values()})});
+    params.round_values(replica_->context());
     step_ = read_checkpoint_manifest(folder_).step;
   });
 }

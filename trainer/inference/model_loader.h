@@ -23,9 +23,10 @@ Tokenizers load_tokenizers(const std::string& folder);
 
 class LoadedModel {
  public:
-  // `folder` as resolve_checkpoint gives it; `config` as saved there, `parallel` resolved for the mesh.
+  // `folder` as resolve_checkpoint gives it; `config` as saved there, `parallel` resolved for the mesh. `compute`:
+  // storage of activations and weights.
   LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
-              StoredWeights weights = StoredWeights::evaluation);
+              StoredWeights weights = StoredWeights::evaluation, DType compute = DType::f32);
 
   const RunConfig& config() const { return config_; }
   const std::string& folder() const { return folder_; }

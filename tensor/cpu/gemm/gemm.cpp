@@ -12,6 +12,7 @@
 #include <map>
 
 #include "tensor/cpu/gemm/gemm_tiles.h"
+#include "tensor/cpu/gemm/gemm_weights.h"
 #include "tensor/cpu/runtime.h"
 #include "tensor/error.h"
 
@@ -178,6 +179,7 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
 
 // op(a) op(b) + bias + c, for any storage.
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
+  if (uses_packed_weight(a)) return multiply_by_weight(a);
   Runtime& run = runtime(ctx);
   // However small the GEMM: a row must have the same bits for any number of rows.
   if (run.tiles_for(a.a.dtype)) {
@@ -210,6 +212,7 @@ void measure(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
   const ops::Gemm product = before_epilogue(a);
+  if (uses_packed_weight(a)) return;
   if (run.tiles_for(a.a.dtype))
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(product));
   else
@@ -242,6 +245,9 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n) {
   return storage == DType::bf16 && has_gemm_tiles() ? packed_tiles_numel(k, n) : 0;
 }
 
-void pack_weight(Context&, const ops::PackWeight& a) { pack_weight_tiles(a.weight); }
+void pack_weight(Context&, const ops::PackWeight& a) {
+  pack_weight_tiles(a.weight);
+  pack_for_inference(a.weight);
+}
 
 }  // namespace weft::cpu

@@ -1,0 +1,166 @@
+// tensor/cpu/gemm/gemm_weights.cpp: packs weights into panels, and multiplies eight rows by a panel at a time.
+#include "tensor/cpu/gemm/gemm_weights.h"
+
+#if defined(__AVX512BW__)
+
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "tensor/cpu/gemm/gemm.h"
+#include "tensor/cpu/gemm/gemm_tiles.h"
+#include "tensor/cpu/gemm/small_gemm.h"
+#include "tensor/cpu/runtime.h"
+
+namespace weft::cpu {
+
+namespace {
+
+constexpr int64_t kPanelVecs = 3, kPanelCols = kPanelVecs * kLanes;
+constexpr int64_t kRowsAtOnce = 8;   // 24 sums, three vectors of the panel, and one factor at a time
+constexpr int64_t kRowsOfTask = 64;  // while a panel is in a near cache
+
+bool multiplies_halves() {
+  static const bool has_it = __builtin_cpu_supports("avx512bf16") && !has_gemm_tiles();
+  return has_it;
+}
+
+int64_t panels(int64_t n) { return (n + kPanelCols - 1) / kPanelCols; }
+
+// Columns of a panel in memory: whole vectors.
+int64_t width_of(int64_t panel, int64_t n) { return round_up_to_lanes(std::min(kPanelCols, n - panel * kPanelCols)); }
+
+// Column `col` of a panel is row `col` of W. A depth's columns are next to each other; of bf16, pairs of two depths.
+template <typename T>
+void pack_panel(const Tensor& w, int64_t panel, T* to) {
+  constexpr int64_t kTogether = std::is_same_v<T, BFloat16> ? 2 : 1;
+  const int64_t n = w.rows(), k = w.cols(), first = panel * kPanelCols, width = width_of(panel, n);
+  for (int64_t col = 0; col < width; ++col) {
+    const T* row = w.ptr<T>() + (first + col) * w.row_stride;
+    for (int64_t depth = 0; depth < k; ++depth)
+      to[depth / kTogether * width * kTogether + col * kTogether + depth % kTogether] =
+          first + col < n ? row[depth] : T{};
+  }
+}
+
+template <typename T>
+void pack(const Tensor& w, T* to) {
+  const int64_t count = panels(w.rows());
+#pragma omp parallel for schedule(static) if (w.numel() >= kWorthThreads)
+  for (int64_t panel = 0; panel < count; ++panel) pack_panel(w, panel, to + panel * kPanelCols * w.cols());
+}
+
+// sums[kRows][kVecs] = a [kRows, k] times a panel.
+template <int kRows, int kVecs>
+inline void multiply_panel(int64_t k, const float* a, int64_t stride, const float* panel, float* sums) {
+  small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, sums, kVecs * kLanes, kLanes, false);
+}
+
+template <int kRows, int kVecs>
+__attribute__((target("avx512bf16"))) inline void multiply_panel(int64_t k, const BFloat16* a, int64_t stride,
+                                                                 const BFloat16* panel, float* to) {
+  __m512 sums[kRows][kVecs];
+  for (int i = 0; i < kRows; ++i)
+    for (int v = 0; v < kVecs; ++v) sums[i][v] = _mm512_setzero_ps();
+  for (int64_t depth = 0; depth < k; depth += 2) {
+    __m512i columns[kVecs];
+    for (int v = 0; v < kVecs; ++v) columns[v] = _mm512_loadu_si512(panel + depth * kVecs * kLanes + v * 2 * kLanes);
+    for (int i = 0; i < kRows; ++i) {
+      int32_t pair;
+      std::memcpy(&pair, a + i * stride + depth, sizeof pair);
+      const __m512i factors = _mm512_set1_epi32(pair);
+      for (int v = 0; v < kVecs; ++v)
+        sums[i][v] = _mm512_dpbf16_ps(sums[i][v], (__m512bh)factors, (__m512bh)columns[v]);
+    }
+  }
+  for (int i = 0; i < kRows; ++i)
+    for (int v = 0; v < kVecs; ++v) _mm512_storeu_ps(to + (i * kVecs + v) * kLanes, sums[i][v]);
+}
+
+template <int kVecs, typename T, int kRows = kRowsAtOnce>
+void multiply_rows(int64_t rows, int64_t k, const T* a, int64_t stride, const T* panel, float* sums) {
+  if constexpr (kRows > 1)
+    if (rows < kRows) return multiply_rows<kVecs, T, kRows - 1>(rows, k, a, stride, panel, sums);
+  multiply_panel<kRows, kVecs>(k, a, stride, panel, sums);
+}
+
+template <typename T>
+void multiply_rows(int64_t width, int64_t rows, int64_t k, const T* a, int64_t stride, const T* panel, float* sums) {
+  if (width == 3 * kLanes) return multiply_rows<3>(rows, k, a, stride, panel, sums);
+  if (width == 2 * kLanes) return multiply_rows<2>(rows, k, a, stride, panel, sums);
+  multiply_rows<1>(rows, k, a, stride, panel, sums);
+}
+
+template <typename C>
+void write(const float* sums, int64_t width, int64_t rows, int64_t cols, const float* bias, C* c, int64_t stride) {
+  for (int64_t i = 0; i < rows; ++i, sums += width, c += stride) {
+    if (bias != nullptr) {
+#pragma omp simd
+      for (int64_t j = 0; j < cols; ++j) c[j] = from_float<C>(sums[j] + bias[j]);
+    } else {
+#pragma omp simd
+      for (int64_t j = 0; j < cols; ++j) c[j] = from_float<C>(sums[j]);
+    }
+  }
+}
+
+template <typename T, typename C>
+void multiply(const ops::Gemm& a) {
+  const int64_t m = a.c.rows(), n = a.c.cols(), k = a.a.cols();
+  const int64_t row_tasks = (m + kRowsOfTask - 1) / kRowsOfTask, num_panels = panels(n);
+  const T* weight = a.b.inference.ptr<T>();
+  const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
+#pragma omp parallel for collapse(2) schedule(static) if (m * n * k >= kWorthThreadsProduct)
+  for (int64_t panel = 0; panel < num_panels; ++panel) {
+    for (int64_t task = 0; task < row_tasks; ++task) {
+      const int64_t col = panel * kPanelCols, width = width_of(panel, n);
+      const int64_t end = std::min(m, (task + 1) * kRowsOfTask);
+      for (int64_t row = task * kRowsOfTask; row < end; row += kRowsAtOnce) {
+        alignas(64) float sums[kRowsAtOnce * kPanelCols];
+        const int64_t rows = std::min(kRowsAtOnce, end - row);
+        multiply_rows(width, rows, k, a.a.ptr<T>() + row * a.a.row_stride, a.a.row_stride, weight + col * k, sums);
+        write(sums, width, rows, std::min(kPanelCols, n - col), bias ? bias + col : nullptr,
+              a.c.ptr<C>() + row * a.c.row_stride + col, a.c.row_stride);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t inference_numel(DType storage, int64_t k, int64_t n) {
+  const bool has_product = storage == DType::f32 || (storage == DType::bf16 && multiplies_halves() && k % 2 == 0);
+  return has_product && !uses_gemm_blocks() ? k * round_up_to_lanes(n) : 0;
+}
+
+void pack_for_inference(const ops::Weight& weight) {
+  const Tensor &w = weight.matrix, &packed = weight.inference;
+  if (packed.empty()) return;
+  w.dtype == DType::bf16 ? pack(w, packed.ptr<BFloat16>()) : pack(w, packed.ptr<float>());
+}
+
+bool uses_packed_weight(const ops::Gemm& a) {
+  return a.trans_b && !a.trans_a && !a.accumulate && !a.b.inference.empty();
+}
+
+void multiply_by_weight(const ops::Gemm& a) {
+  if (a.a.dtype == DType::f32) return multiply<float, float>(a);
+  a.c.dtype == DType::f32 ? multiply<BFloat16, float>(a) : multiply<BFloat16, BFloat16>(a);
+}
+
+}  // namespace weft::cpu
+
+#else
+
+#include <cassert>
+
+namespace weft::cpu {
+
+int64_t inference_numel(DType, int64_t, int64_t) { return 0; }
+void pack_for_inference(const ops::Weight&) {}
+bool uses_packed_weight(const ops::Gemm&) { return false; }
+void multiply_by_weight(const ops::Gemm&) { assert(false); }
+
+}  // namespace weft::cpu
+
+#endif
