@@ -59,6 +59,59 @@ void forward_group(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows
   });
 }
 
+// Scores of one query against `count` keys, at most kLanes: a vector runs along the columns of a key, so that keys need
+// not be transposed, and the lanes of all keys are added at the end.
+template <typename T>
+Vec scores_of(const T* query, const T* key, int64_t stride, int64_t count, int64_t size) {
+  Vec lanes[kLanes] = {};
+  for (int64_t c = 0; c < size; c += kLanes) {
+    const int64_t width = std::min(kLanes, size - c);
+    const Vec q = load(query + c, width);
+    for (int64_t i = 0; i < count; ++i) lanes[i] += q * load(key + i * stride + c, width);
+  }
+  transpose_block(lanes);
+  for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
+    for (int64_t i = 0; i < distance; ++i) lanes[i] += lanes[i + distance];
+  return lanes[0];
+}
+
+// kVecs vectors of the sum of values, weighted by `p`; the last has `tail` columns.
+template <int kVecs, typename T>
+void weighted_sum(const float* p, const T* value, int64_t stride, int64_t keys, int64_t tail, T* y) {
+  Vec sums[kVecs] = {};
+  for (int64_t i = 0; i < keys; ++i, value += stride)
+    for (int v = 0; v < kVecs; ++v) sums[v] += p[i] * load(value + v * kLanes, v + 1 < kVecs ? kLanes : tail);
+  float lanes[kVecs * kLanes];
+  for (int v = 0; v < kVecs; ++v) store(sums[v], lanes + v * kLanes);
+  const int64_t cols = (kVecs - 1) * kLanes + tail;
+#pragma omp simd
+  for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(lanes[c]);
+}
+
+// One query, as in decoding, without dropout: memory is read in place and once.
+template <typename T>
+void forward_one_query(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows k, float* memory) {
+  const int64_t size = a.q.cols() / a.heads, keys = k.count(), padded = round_up_to_lanes(keys);
+  const T* key = at<T>(a.k, k.begin, heads.kv_head * size);
+  const T* value = at<T>(a.v, k.begin, heads.kv_head * size);
+  for (int64_t head = heads.first; head < heads.last; ++head) {
+    const T* query = at<T>(a.q, q.begin, head * size);
+    for (int64_t i = 0; i < keys; i += kLanes)
+      store(scores_of(query, key + i * a.k.row_stride, a.k.row_stride, std::min(kLanes, keys - i), size), memory + i);
+    softmax(a, QueryTile{head, q, k, 0, 1, a.causal}, Scores{memory, padded, 1, keys, padded}, nullptr);
+    T* y = at<T>(a.y, q.begin, head * size);
+    for (int64_t c = 0; c < size; c += 4 * kLanes) {
+      const int64_t cols = std::min(size - c, 4 * kLanes), vecs = (cols + kLanes - 1) / kLanes;
+      const int64_t tail = cols - (vecs - 1) * kLanes;
+      const auto sum = vecs == 4   ? weighted_sum<4, T>
+                       : vecs == 3 ? weighted_sum<3, T>
+                       : vecs == 2 ? weighted_sum<2, T>
+                                   : weighted_sum<1, T>;
+      sum(memory, value + c, a.v.row_stride, keys, tail, y + c);
+    }
+  }
+}
+
 template <typename T>
 void forward_without_keys(const ops::AttentionForward& a, HeadGroup heads, Rows q) {
   const int64_t size = a.q.cols() / a.heads;
@@ -84,6 +137,9 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
   for_products(run, a.y.dtype, [&](auto products) {
     using Products = decltype(products);
     for_each_group(run, a, [&](HeadGroup heads, Rows q, Rows k, float* scratch) {
+      if constexpr (!Products::kTiles)
+        if (q.count() == 1 && k.count() > 0 && !a.causal && a.dropout.rate <= 0)
+          return forward_one_query<typename Products::Storage>(a, heads, q, k, scratch);
       if (k.count() > 0) return forward_group<Products>(a, heads, q, k, scratch);
       forward_without_keys<typename Products::Storage>(a, heads, q);
     });
