@@ -211,6 +211,12 @@ Transformer::DecodeState::DecodeState(const Context& ctx, const Transformer& mod
                       .cross = {.k = take(source_rows), .v = take(source_rows)}});
 }
 
+bool Transformer::has_inference_weights() const {
+  const auto& all = params_.params();
+  return std::all_of(all.begin(), all.end(),
+                     [](const Param& p) { return p.weight.matrix.empty() || !p.weight.inference.empty(); });
+}
+
 void Transformer::start_decoding(Pass& p, const Sequences& source, DecodeState& state) const {
   ArenaScope scope(p.arena);
   const Tensor encoder_output = encode(p, source, nullptr);

@@ -80,6 +80,8 @@ class Transformer {
   void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
                    const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
+  // Whether all GEMMs of inference read copies made for it, so that a row's bits do not depend on the number of rows.
+  bool has_inference_weights() const;
 
  private:
   struct Tables {  // of the two embeddings; one table if all are tied
@@ -90,9 +92,8 @@ class Transformer {
   Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // or own rows
   Tensor backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
                           GradSync* sync) const;  // returns that of the encoder output: [S, D], or own
-                                                               // rows
-  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d,
-                        GradSync* sync) const;
+                                                  // rows
+  void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d, GradSync* sync) const;
 
   ModelConfig config_;
   const ParamStore& params_;

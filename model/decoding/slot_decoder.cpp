@@ -67,14 +67,15 @@ void SlotDecoder::encode(Pass p, const std::vector<const std::vector<int32_t>*>&
     offsets.push_back(static_cast<int32_t>(ids.size()));
   }
   assert(static_cast<int64_t>(ids.size()) <= shape_.window_rows);
-  ids.resize(static_cast<size_t>(shape_.window_rows), -1);
-  positions.resize(static_cast<size_t>(shape_.window_rows), 0);
+  const int64_t rows = leaves_out() && !sources.empty() ? std::ssize(ids) : shape_.window_rows;
+  ids.resize(static_cast<size_t>(rows), -1);
+  positions.resize(static_cast<size_t>(rows), 0);
   const int64_t sentences = static_cast<int64_t>(sources.size());
   const Tensor bounds = upload(p, offsets, shape_.window_rows + 1);
   for (size_t i = 0; i < state_.blocks.size(); ++i) {
     const KeyValueCache& all = state_.blocks[i].cross;
-    window_.blocks[i].cross = {.k = all.k.slice_rows(window * shape_.window_rows, shape_.window_rows),
-                               .v = all.v.slice_rows(window * shape_.window_rows, shape_.window_rows)};
+    window_.blocks[i].cross = {.k = all.k.slice_rows(window * shape_.window_rows, rows),
+                               .v = all.v.slice_rows(window * shape_.window_rows, rows)};
   }
   model_.start_decoding(p,
                         {.ids = upload(p, ids),
@@ -92,7 +93,7 @@ int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, ra
 int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
 
 void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const {
-  const Shape whole{shape_.slots, offered()}, found{shape_.slots, offered_by(tp_.rank())};
+  const Shape whole{logits.rows(), offered()}, found{logits.rows(), offered_by(tp_.rank())};
   const bool alone = tp_.size() == 1;
   const Tensor my_values = alone ? values.with_shape(whole) : p.arena.tensor(whole);
   const Tensor my_columns = alone ? columns.with_shape(whole) : p.arena.tensor(whole, DType::i32);
@@ -129,11 +130,12 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
           shape_.window_rows, [](const Slot& s, size_t) { return s.source.begin; },
           [](const Slot& s, size_t) { return s.source.end; })};
 
-  const Tensor logits = p.arena.tensor({shape_.slots, model_.output().columns()}, model_.dtype());
+  const int64_t count = std::ssize(slots);
+  const Tensor logits = p.arena.tensor({count, model_.output().columns()}, model_.dtype());
   model_.decode_step(p, ids, rows, state_, logits);
   const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
-  const Offer all{.values = p.arena.tensor({p.tp.size(), shape_.slots, offered()}),
-                  .columns = p.arena.tensor({p.tp.size(), shape_.slots, offered()}, DType::i32),
+  const Offer all{.values = p.arena.tensor({p.tp.size(), count, offered()}),
+                  .columns = p.arena.tensor({p.tp.size(), count, offered()}, DType::i32),
                   .stats = gathered_stats(p, model_.output(), logits, ends)};
   gather_best(p, logits, all.values, all.columns);
   return all;
@@ -141,28 +143,38 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
 
 std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
   assert(static_cast<int64_t>(slots.size()) == shape_.slots);
-  const Offer all = step(pass(ctx_, arena_), slots);
+  std::vector<Slot> computed;
+  std::vector<size_t> place;  // in `slots`
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (leaves_out() && slots[i].id < 0) continue;
+    computed.push_back(slots[i]);
+    place.push_back(i);
+  }
+  if (computed.empty()) return std::vector<Next>(slots.size());
+  const Offer all = step(pass(ctx_, arena_), computed);
   const std::vector<float> stats = to_host<float>(ctx_, all.stats), values = to_host<float>(ctx_, all.values);
   const std::vector<int32_t> columns = to_host<int32_t>(ctx_, all.columns);
   std::vector<Next> next(slots.size());
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].id < 0) continue;
+  const int64_t rows = std::ssize(computed);
+  for (size_t i = 0; i < computed.size(); ++i) {
+    if (computed[i].id < 0) continue;
     SoftmaxRow<double> row;
     for (int64_t rank = 0; rank < tp_.size(); ++rank) {
-      const float* s = &stats[static_cast<size_t>(rank * shape_.slots) * 4 + i * 4];
+      const float* s = &stats[static_cast<size_t>(rank * rows) * 4 + i * 4];
       row = merge(row, SoftmaxRow<double>{s[0], s[1], s[2], s[3]});
     }
     const double lse = log_sum_exp(row);
     if (!std::isfinite(lse))
       fail(ErrorKind::diverged, "the model's predictions are not finite: it has diverged; use an earlier checkpoint");
-    next[i].end = row.target - lse;
+    Next& found = next[place[i]];
+    found.end = row.target - lse;
     for (int rank = 0; rank < tp_.size(); ++rank) {
       const auto count = static_cast<size_t>(offered_by(rank));
-      const auto begin = static_cast<size_t>(rank * shape_.slots * offered()) + i * count;
+      const auto begin = static_cast<size_t>(rank * rows * offered()) + i * count;
       for (size_t at = begin; at < begin + count; ++at) {
         const int32_t id = static_cast<int32_t>(range_of(rank).first) + columns[at];
         if (id == SpecialIds::bos) continue;
-        next[i].best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
+        found.best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
       }
     }
   }

@@ -1,9 +1,10 @@
 // model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step,
 // each a hypothesis or idle, and encoder windows with a fixed number of rows.
 //
-// Every GEMM has one shape, whatever is decoded. A slot's keys and values are in consecutive cache rows from
-// Slot::first_row on; the caller assigns rows. All memory is allocated at construction; a dry run finds its
-// size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be. Under tensor
+// Every GEMM has one shape, whatever is decoded; but idle slots and unused rows are left out where a row's bits do not
+// depend on the number of rows: if the weights have copies for inference. A slot's keys and values are in consecutive
+// cache rows from Slot::first_row on; the caller assigns rows. All memory is allocated at construction; a dry run finds
+// its size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be. Under tensor
 // parallelism all ranks of the tp group make the same calls and get the same results.
 #pragma once
 
@@ -57,8 +58,9 @@ class SlotDecoder {
   void copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
 
  private:
-  // Of all ranks: the best columns and their values, [tp, slots, offered()], and statistics [tp, slots, 4]. A
-  // rank with fewer columns fills only the beginning of its part, [slots, offered_by(rank)].
+  // Of all ranks: the best columns and their values, [tp, rows, offered()], and statistics [tp, rows, 4]. A
+  // rank with fewer columns fills only the beginning of its part, [rows, offered_by(rank)]. Rows: slots, or those in
+  // use.
   struct Offer {
     Tensor values, columns, stats;
   };
@@ -70,6 +72,7 @@ class SlotDecoder {
   int64_t offered() const;             // columns per row that a rank offers
   int64_t offered_by(int rank) const;  // the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
+  bool leaves_out() const { return model_.has_inference_weights(); }
   size_t measure();  // also reserves the scratch memory of ctx_
 
   Context& ctx_;
