@@ -12,6 +12,7 @@
 #include "parallel/placement/placement.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/plan/precision.h"
 
 namespace weft {
 
@@ -43,9 +44,25 @@ bool has_nvidia_driver(const std::filesystem::path& root) {
 void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
   options.add("raw-weights", raw_weights, kRawWeightsSentence);
+  options.add(
+      "precision", precision,
+      "of activations and weights: f32, whose text and scores are the same on every processor and in exported "
+      "models, up to rounding; bf16, faster on processors with instructions for it; f16; auto: bf16 where every "
+      "rank's device has such instructions, else f32");
   options.add("quiet", quiet, "no progress on standard error");
   options.add("device", device, kDeviceSentence);
   options.section("parallel", parallel);
+}
+
+DType ModelRequest::compute(const Mesh& mesh) const {
+  const HalfInstructions instructions = half_instructions(mesh.device(), mesh.world());
+  const Precision chosen = choose_precision(precision, instructions, /*before=*/"").precision;
+  const bool slow =
+      (chosen == Precision::bf16 && !instructions.bf16) || (chosen == Precision::f16 && !instructions.f16);
+  if (slow && !quiet && mesh.world().is_main_rank())
+    fmt::print(stderr, "weft: no instructions for {} on every rank: products convert to f32, which is faster here\n",
+               name_of(storage_of(chosen)));
+  return storage_of(chosen);
 }
 
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world) {

@@ -31,7 +31,10 @@ struct ModelRequest {
   DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
   bool quiet = false, raw_weights = false;
+  Precision precision = Precision::f32;
 
+  // The storage of activations and weights, the same on all ranks, which all call it.
+  DType compute(const Mesh& mesh) const;
   void add_to(Options& options);
   StoredWeights weights() const { return raw_weights ? StoredWeights::training : StoredWeights::evaluation; }
 };

@@ -192,7 +192,7 @@ int run_evaluate(const CommandContext& context) {
     if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
   });
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, request.model.weights());
+  LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),

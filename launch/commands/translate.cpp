@@ -165,7 +165,7 @@ int run_translate(const CommandContext& context) {
   check_decode_options(request.decode);
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, request.model.weights());
+  LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);
   std::optional<AlignmentKeeper> keeper;

@@ -100,18 +100,21 @@ class DecodingInvariance : public ::testing::Test {
     int dp = 1, tp = 1;
     int64_t batch = 0;
     int threads = 1;
+    DType compute = DType::f32;
+    ParamUse use = ParamUse::training;  // as in the validation of a run, or as in `weft translate`
   };
   static std::vector<NBest> translate(const std::vector<Tokens>& sources, const DecodeConfig& config, const Way& way) {
     std::vector<NBest> result;
     run_thread_ranks(way.dp * way.tp, [&](Communicator& world) {
       set_num_threads(way.threads);
       const Mesh mesh(world, {.dp = way.dp, .tp = way.tp}, test_rank(world));
-      RandomModel m(model_config(tokenizer_->size()), mesh, kPositions);
+      RandomModel m(model_config(tokenizer_->size()), mesh, kPositions, way.compute, way.use);
       for (const Param& p : m.params.params()) {
         std::vector<float> local(static_cast<size_t>(p.numel()));
         slice_from_global(p, trained_->at(p.spec.name).data(), local.data());
         put(m.ctx, local, p.value);
       }
+      m.params.round_values(m.ctx);
       Translator translator(m.replica, *tokenizer_, *tokenizer_, config, way.batch);
       const std::vector<NBest> found = translator.translate_tokens(sources);
       if (world.rank() == 0) result = found;
@@ -200,6 +203,39 @@ TEST_F(DecodingInvariance, HoldsOnEveryNumberOfDataParallelRanksAndThreads) {
     expect_same_bits(translate(sources, config, {.dp = 3}), one);
     expect_same_bits(translate(sources, config, {.threads = 2}), one);
   });
+}
+
+TEST_F(DecodingInvariance, HoldsForInferenceInEveryPrecision) {
+  for_each_way_to_search([](const DecodeConfig& config) {
+    const std::vector<Tokens> sources = sentences();
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(name_of(compute));
+      const auto found = [&](const std::vector<Tokens>& some, Way way) {
+        way.compute = compute, way.use = ParamUse::inference;
+        return translate(some, config, way);
+      };
+      const std::vector<NBest> all = found(sources, {});
+      expect_same_bits(found(sources, {.batch = 3}), all);
+      expect_same_bits(found(sources, {.dp = 2}), all);
+      expect_same_bits(found(sources, {.threads = 2}), all);
+      for (size_t i = 0; i + 1 < sources.size(); i += 13)
+        expect_same_bits(found({sources[i + 1], sources[i]}, {}), {all[i + 1], all[i]});
+    }
+  });
+}
+
+TEST_F(DecodingInvariance, HoldsToRoundingBetweenInferenceAndValidation) {
+  const DecodeConfig config = decode(4, 4, 0.6);
+  const std::vector<Tokens> sources = sentences();
+  const std::vector<NBest> one = translate(sources, config, {});
+  for (const int tp : {1, 2}) {
+    const std::vector<NBest> other = translate(sources, config, {.tp = tp, .use = ParamUse::inference});
+    for (size_t i = 0; i < sources.size(); ++i) {
+      EXPECT_EQ(other[i][0].text, one[i][0].text) << "sentence " << i;
+      for (size_t k = 0; k < one[i].size(); ++k)
+        EXPECT_NEAR(other[i][k].score, one[i][k].score, 1e-5 * (1 + std::abs(one[i][k].score))) << "sentence " << i;
+    }
+  }
 }
 
 TEST_F(DecodingInvariance, HoldsToRoundingOnTensorParallelRanks) {

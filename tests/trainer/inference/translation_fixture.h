@@ -56,8 +56,9 @@ inline RunConfig run_config_of(ModelConfig model, const Mesh& mesh) {
 }
 
 struct RandomModel {  // one rank's
-  RandomModel(const ModelConfig& config, const Mesh& mesh, int64_t max_positions = 200)
-      : replica(run_config_of(config, mesh), mesh, DType::f32, max_positions) {
+  RandomModel(const ModelConfig& config, const Mesh& mesh, int64_t max_positions = 200, DType compute = DType::f32,
+              ParamUse use = ParamUse::training)
+      : replica(run_config_of(config, mesh), mesh, compute, max_positions, use) {
     params.initialize(ctx, /*seed=*/11);
     change(ctx, params.values(), [](std::vector<float>& values) {
       for (float& x : values) x *= 2;  // for clearly different predictions
