@@ -286,7 +286,7 @@ TEST_P(AttentionTiles, AreTheSameHoweverTheWorkIsDivided) {
   }
 }
 
-TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
+TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRows) {
   const TileCase causal{"causal", 2, 24, true, {{0, 50}}, {{0, 50}}};
   TileProblem run(GetParam(), causal);
   run.forward();
@@ -300,7 +300,9 @@ TEST_P(AttentionTiles, OfOneQueryAtATimeAreTheCausalRowsBitByBit) {
     step.q_rows = {run.w.ints({0}), run.w.ints({1})};
     step.k_rows = {run.w.ints({0}), run.w.ints({row + 1})};
     ops::attention_forward(run.w.ctx, step);
-    EXPECT_EQ(std::memcmp(y.tensor.data, run.y.tensor.slice_rows(row, 1).data, y.tensor.bytes()), 0) << "query " << row;
+    SCOPED_TRACE(fmt::format("query {}", row));  // a processor without tiles adds in another order
+    expect_close_in_norm(head_of(y.tensor, {0, 1}, 0, 48), head_of(run.y.tensor, {row, row + 1}, 0, 48),
+                         forward_tolerance(GetParam()));
   }
 }
 

@@ -1,5 +1,10 @@
 // tests/tensor/gemm/weight_gemm_test.cpp: GEMMs with a weight's copy for inference: loops in double, and independence
 // of rows and threads.
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "tensor/half.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
