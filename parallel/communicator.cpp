@@ -62,6 +62,13 @@ std::string serialize(const std::exception_ptr& error) {
 
 }  // namespace
 
+// One after the other. Where each broadcast waits for all ranks, as over NCCL, a group has its own.
+void Communicator::all_gather_v(const std::vector<Tensor>& parts) {
+  require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
+  for (int r = 0; r < size(); ++r)
+    if (parts[static_cast<size_t>(r)].numel() > 0) broadcast(parts[static_cast<size_t>(r)], r);
+}
+
 double Communicator::sum(double value) {
   all_reduce(Tensor(&value, {1}, DType::f64));
   return value;

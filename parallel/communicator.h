@@ -49,6 +49,8 @@ class Communicator {
   // Asynchronous: y[r] = the part of rank r's x for this rank; x and y [size, ...], without overlap.
   virtual std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
+  // In place: parts[r], of any length, is rank r's, and all ranks get it. They have one dtype and do not overlap.
+  virtual void all_gather_v(const std::vector<Tensor>& parts);
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key
   // Splits into one group per host, in this group's order. Threads of one process are on one host.

@@ -31,6 +31,11 @@ class PlannedGroup final : public Communicator {
   void all_gather(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpAllGather, x); }
   void reduce_scatter(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpReduceScatter, x); }
   void broadcast(const Tensor& x, int) override { note_collective(trace_, kDpBroadcast, x); }
+  void all_gather_v(const std::vector<Tensor>& parts) override {
+    int64_t numel = 0;
+    for (const Tensor& part : parts) numel += part.numel();
+    note_collective(trace_, kDpAllGather, Tensor(nullptr, {numel}, parts.front().dtype, parts.front().device));
+  }
   void barrier() override {}
   std::unique_ptr<Communicator> split(int, int) override { return make_planned_group(size_, trace_, all_reduce_); }
 

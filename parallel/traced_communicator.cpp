@@ -62,6 +62,10 @@ class TracedCommunicator final : public Communicator {
     const TracedCall call(&trace_, kCollective);
     inner_.broadcast(x, root);
   }
+  void all_gather_v(const std::vector<Tensor>& parts) override {
+    const TracedCall call(&trace_, kCollective);
+    inner_.all_gather_v(parts);
+  }
   void barrier() override {
     const TracedCall call(&trace_, kCollective);
     inner_.barrier();

@@ -114,6 +114,20 @@ auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
   };
 }
 
+auto gathering_v(const std::vector<Tensor>& parts, ncclComm_t comm) {
+  return [&parts, comm](cudaStream_t stream) {
+    ncclResult_t result = ncclGroupStart();
+    for (size_t r = 0; r < parts.size() && result == ncclSuccess; ++r) {
+      const Tensor& x = parts[r];
+      if (x.numel() == 0) continue;
+      result = ncclBroadcast(x.data, x.data, static_cast<size_t>(x.numel()), nccl_type(x.dtype), static_cast<int>(r),
+                             comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess ? ended : result;
+  };
+}
+
 class DoneWork final : public PendingWork {
  public:
   void poll() override {}
@@ -219,6 +233,17 @@ class NcclCommunicator final : public Communicator {
     run("broadcast", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
       return ncclBroadcast(x.data, x.data, static_cast<size_t>(x.numel()), type, root, comm_, stream);
     });
+  }
+
+  // One kernel for all parts: they travel at the same time.
+  void all_gather_v(const std::vector<Tensor>& parts) override {
+    stream_->check();
+    require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
+    if (parts.front().device == Device::cpu) return host_.all_gather_v(parts);
+    for (const Tensor& part : parts) check_tensor(part, Device::cuda);
+    if (comm_ == nullptr) return;
+    const auto largest = std::ranges::max_element(parts, {}, &Tensor::bytes);
+    run("all_gather_v", *largest, gathering_v(parts, comm_));
   }
 
   void barrier() override {

@@ -204,6 +204,20 @@ inline void broadcast_reaches_all_from_any_root(Communicator& group) {
   }
 }
 
+inline void all_gather_v_takes_parts_of_any_length(Communicator& group) {
+  for (const int64_t most : {0, 5, 1000}) {
+    std::vector<std::vector<float>> all;
+    std::vector<Tensor> parts;
+    for (int r = 0; r < group.size(); ++r)  // of the last but one rank nothing
+      all.push_back(inputs<float>(group.rank(), r + 2 == group.size() ? 0 : most * (r + 1)));
+    for (std::vector<float>& part : all) parts.push_back(view(part));
+    group.all_gather_v(parts);
+    for (int r = 0; r < group.size(); ++r)
+      expect_bits(all[static_cast<size_t>(r)], inputs<float>(r, parts[static_cast<size_t>(r)].numel()),
+                  fmt::format("all_gather_v from {}", r));
+  }
+}
+
 inline void started_all_reduces_overlap(Communicator& group) {
   for (int repetition = 0; repetition < 3; ++repetition) {  // the later ones reuse scratch memory
     std::vector<std::vector<float>> x;
@@ -365,6 +379,7 @@ inline const std::vector<CommunicatorCase> kCommunicatorCases = {
     {"AllGatherKeepsRankOrder", all_gather_keeps_rank_order},
     {"ReduceScatterSumsEachRanksPart", reduce_scatter_sums_each_ranks_part},
     {"BroadcastReachesAllFromAnyRoot", broadcast_reaches_all_from_any_root},
+    {"AllGatherVTakesPartsOfAnyLength", all_gather_v_takes_parts_of_any_length},
     {"StartedAllReducesOverlap", started_all_reduces_overlap},
     {"StartedScattersAndGathersWorkInPlace", started_scatters_and_gathers_work_in_place},
     {"AllToAllTransposesTheParts", all_to_all_transposes_the_parts},

@@ -2,6 +2,7 @@
 // device, runs the collective and copies the result back.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -88,6 +89,13 @@ class OnDevice final : public Communicator {
     const DeviceCopy copy(ctx_, x);
     inner_.broadcast(copy.tensor(), root);
     copy.copy_back();
+  }
+  void all_gather_v(const std::vector<Tensor>& parts) override {
+    std::deque<DeviceCopy> copies;
+    std::vector<Tensor> on_device;
+    for (const Tensor& part : parts) on_device.push_back(copies.emplace_back(ctx_, part).tensor());
+    inner_.all_gather_v(on_device);
+    for (const DeviceCopy& copy : copies) copy.copy_back();
   }
   void barrier() override { inner_.barrier(); }
   std::unique_ptr<Communicator> split(int color, int key) override {

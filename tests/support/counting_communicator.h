@@ -46,6 +46,12 @@ class CountingCommunicator final : public Communicator {
     return inner_.start_all_to_all(x, y);
   }
   void broadcast(const Tensor& x, int root) override { count("broadcast", x), inner_.broadcast(x, root); }
+  void all_gather_v(const std::vector<Tensor>& parts) override {
+    int64_t numel = 0;
+    for (const Tensor& part : parts) numel += part.numel();
+    count("all_gather_v", Tensor(nullptr, {numel}, parts.front().dtype));
+    inner_.all_gather_v(parts);
+  }
   void barrier() override { inner_.barrier(); }
   std::unique_ptr<Communicator> split(int color, int key) override {
     return std::unique_ptr<Communicator>(

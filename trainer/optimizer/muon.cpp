@@ -125,8 +125,7 @@ void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector
   const std::vector<Share> shares = shares_of(matrices, ranks);
   const Share& share = shares[static_cast<size_t>(own)];
   const auto updates = [&](int64_t begin, int64_t count) {  // in place of the gradients, which a dry run lacks
-    return ctx.dry_run() ? Tensor(nullptr, {count}, DType::f32, ctx.device())
-                            : params.grads().slice_rows(begin, count);
+    return ctx.dry_run() ? Tensor(nullptr, {count}, DType::f32, ctx.device()) : params.grads().slice_rows(begin, count);
   };
   for (size_t i = share.first; i < share.last; ++i) {
     const MuonMatrix& m = matrices[i];
@@ -135,13 +134,14 @@ void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector
     orthogonalise_matrix(ctx, m, local, memory, iteration_type(params), square, factor, tp);
   }
   if (ranks == 1) return;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Share& of_rank = shares[static_cast<size_t>(rank)];
-    if (of_rank.first == of_rank.last) continue;
-    const MuonMatrix& last = matrices[of_rank.last - 1];
+  std::vector<Tensor> parts;  // that of a rank without a matrix is empty
+  for (const Share& of_rank : shares) {
     const int64_t begin = matrices[of_rank.first].offset;
-    dp->broadcast(updates(begin, last.offset + last.local_rows * last.local_cols - begin), rank);
+    const MuonMatrix* last = of_rank.first == of_rank.last ? nullptr : &matrices[of_rank.last - 1];
+    const int64_t end = last == nullptr ? begin : last->offset + last->local_rows * last->local_cols;
+    parts.push_back(updates(begin, end - begin));
   }
+  dp->all_gather_v(parts);
 }
 
 }  // namespace

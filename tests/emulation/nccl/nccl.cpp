@@ -84,6 +84,7 @@ void destroy(ncclComm_t comm) {
 
 thread_local int open_groups = 0;
 thread_local std::vector<ncclComm_t> aborted_comms;  // in the open group
+thread_local ncclComm_t grouped_comm = nullptr;      // with calls in the open group; one at most
 
 void destroy_aborted() {
   for (const ncclComm_t comm : std::exchange(aborted_comms, {})) destroy(comm);
@@ -120,7 +121,8 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
   return in_call(comm, [&] {
     Member& member = *comm->member;
     if (member.error() != ncclSuccess) return member.error();
-    if (comm->state != ncclComm::State::ready)
+    const bool joins = open_groups > 0 && grouped_comm == comm;
+    if (comm->state != ncclComm::State::ready && !joins)
       return refuse(ncclInvalidArgument, "the communicator is used before its last call is done");
     if (call.count == 0) return ncclSuccess;
     const size_t bytes = call.count * size_of(static_cast<ncclDataType_t>(call.type));
@@ -132,7 +134,8 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
     comm->stream = stream;
     const auto collective = std::make_shared<Collective>(comm->member, call, from, to);
     const Counted counted{.what = name_of(call.kind), .bytes = from_parts * bytes};
-    comm->issue = [stream, collective, counted, activity = comm->background->activity()] {
+    comm->issue = [stream, collective, counted, earlier = comm->issue, activity = comm->background->activity()] {
+      if (const cudaError_t status = earlier ? earlier() : cudaSuccess; status != cudaSuccess) return status;
       return enqueue_polled(
           stream,
           [collective, activity] {
@@ -142,7 +145,9 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
           Reach::all_devices, counted);
     };
     comm->state = ncclComm::State::issuing;
-    return ncclInProgress;
+    if (open_groups == 0) return ncclInProgress;
+    grouped_comm = comm;
+    return ncclSuccess;
   });
 }
 
@@ -270,6 +275,7 @@ ncclResult_t ncclGroupStart() {
 ncclResult_t ncclGroupEnd() {
   if (--open_groups > 0) return ncclSuccess;
   destroy_aborted();
+  if (std::exchange(grouped_comm, nullptr) != nullptr && open_messages.empty()) return ncclInProgress;
   return submit_exchange(std::exchange(open_messages, {}));
 }
 

@@ -73,7 +73,7 @@ void expect_counted_traffic(const RunConfig& config, int dp, int tp) {
     return sum;
   };
   const Counted gradients = total("0", {"all_reduce", "reduce_scatter", "all_to_all"}),
-                weights = total("0", {"all_gather"}), updates = total("0", {"broadcast"});
+                weights = total("0", {"all_gather"}), updates = total("0", {"all_gather_v"});
   EXPECT_EQ(t.dp_collectives, gradients.calls + weights.calls + updates.calls) << dp << " x " << tp;
   EXPECT_EQ(t.gradient_bytes, gradients.bytes) << dp << " x " << tp;
   EXPECT_EQ(t.weight_bytes, dp * weights.bytes + updates.bytes) << dp << " x " << tp;
