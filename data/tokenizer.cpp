@@ -68,6 +68,21 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
+// Put together from its pieces, of which bytes have names like <0xE6>.
+std::string Tokenizer::normalise(std::string_view text) const {
+  std::vector<std::string> pieces;
+  check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
+  std::string all;
+  for (const std::string& piece : pieces) {
+    if (is_byte(impl_->processor.PieceToId(piece))) {
+      all += static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16));
+    } else {
+      all += piece;
+    }
+  }
+  return all;
+}
+
 std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   for (const int32_t id : ids) piece(id);  // in range, or an Error
   std::string text;

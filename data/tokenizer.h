@@ -20,6 +20,8 @@ class Tokenizer {  // encode and decode are const and may be called by several t
 
   int64_t size() const;                                      // entries; ids 0 unk, 1 bos, 2 eos (data/batch.h)
   std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
+  // What is segmented: the text as the model's rules of normalisation change it, with U+2581 for spaces.
+  std::string normalise(std::string_view text) const;
   // One line of text: control characters and line breaks spelled by the ids become spaces.
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string piece(int32_t id) const;

@@ -1,0 +1,152 @@
+// data/subword/piece_table.cpp: reads a SentencePiece model.
+#include "data/subword/piece_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+namespace {
+
+// One field of a message: its number, and its value as a number or as bytes.
+struct ProtoField {
+  uint64_t number = 0, value = 0;
+  std::string_view bytes;
+};
+
+// Takes the fields of a message off its bytes, one by one.
+class ProtoReader {
+ public:
+  explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
+  bool is_broken() const { return is_broken_; }
+
+  std::optional<ProtoField> next() {
+    if (rest_.empty() || is_broken_) return std::nullopt;
+    const uint64_t tag = varint();
+    ProtoField field{.number = tag >> 3};
+    switch (tag & 7) {
+      case 0:
+        field.value = varint();
+        break;
+      case 1:
+        field.value = fixed(8);
+        break;
+      case 2:
+        field.bytes = take(varint());
+        break;
+      case 5:
+        field.value = fixed(4);
+        break;
+      default:
+        is_broken_ = true;
+    }
+    if (is_broken_) return std::nullopt;
+    return field;
+  }
+
+ private:
+  std::string_view take(uint64_t count) {
+    if (count > rest_.size()) {
+      is_broken_ = true;
+      return {};
+    }
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+
+  uint64_t fixed(size_t count) {
+    uint64_t value = 0;
+    const std::string_view bytes = take(count);
+    for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+  }
+
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = fixed(1);
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    is_broken_ = true;
+    return 0;
+  }
+
+  std::string_view rest_;
+  bool is_broken_ = false;
+};
+
+constexpr uint64_t kPieces = 1, kTrainer = 2;                         // of ModelProto
+constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // of a piece; of the trainer's settings
+
+}  // namespace
+
+PieceTable::PieceTable(std::string_view model, const std::string& name) {
+  bool is_broken = false;
+  uint64_t kind = unigram;
+  ProtoReader fields(model);
+  while (const auto field = fields.next()) {
+    ProtoReader inner(field->bytes);
+    if (field->number == kTrainer) {
+      while (const auto setting = inner.next())
+        if (setting->number == kModelType) kind = setting->value;
+    } else if (field->number == kPieces) {
+      Piece& piece = pieces_.emplace_back();
+      while (const auto part = inner.next()) {
+        if (part->number == kText) piece.text = part->bytes;
+        if (part->number == kScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(part->value));
+        if (part->number == kType) piece.type = static_cast<Piece::Type>(part->value);
+      }
+    }
+    is_broken = is_broken || inner.is_broken();
+  }
+  if (is_broken || fields.is_broken() || pieces_.empty())
+    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+  if (kind != unigram && kind != bpe)
+    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation of a sentence: "
+                                      "subword sampling needs one of type bpe or unigram",
+                                      name));
+  kind_ = static_cast<Kind>(kind);
+
+  lowest_score_ = std::numeric_limits<float>::max(), highest_score_ = std::numeric_limits<float>::lowest();
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const Piece& piece = pieces_[i];
+    const auto id = static_cast<int32_t>(i);
+    if (piece.type == Piece::unknown) unknown_ = id;
+    if (piece.type == Piece::byte && first_byte_ < 0) first_byte_ = id;  // 256 of them, in order
+    if (piece.type == Piece::unknown || piece.type == Piece::control || piece.type == Piece::byte) continue;
+    index_.emplace(piece.text, id);
+    longest_ = std::max(longest_, piece.text.size());
+    if (piece.type == Piece::user_defined) longest_user_defined_ = std::max(longest_user_defined_, piece.text.size());
+    if (piece.type != Piece::normal) continue;
+    lowest_score_ = std::min(lowest_score_, piece.score), highest_score_ = std::max(highest_score_, piece.score);
+  }
+}
+
+int32_t PieceTable::find(std::string_view text) const {
+  const auto found = index_.find(text);
+  return found == index_.end() ? -1 : found->second;
+}
+
+size_t PieceTable::user_defined_prefix(std::string_view text) const {
+  for (size_t size = std::min(longest_user_defined_, text.size()); size > 0; --size) {
+    const int32_t id = find(text.substr(0, size));
+    if (id >= 0 && (*this)[id].type == Piece::user_defined) return size;
+  }
+  return 0;
+}
+
+void PieceTable::append_unknown(std::string_view character, std::vector<int32_t>& ids) const {
+  if (has_bytes()) {
+    for (const char byte : character) ids.push_back(first_byte_ + static_cast<unsigned char>(byte));
+  } else if (ids.empty() || ids.back() != unknown_) {  // adjacent ones are one token, as in SentencePiece
+    ids.push_back(unknown_);
+  }
+}
+
+}  // namespace weft

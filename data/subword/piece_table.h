@@ -1,0 +1,57 @@
+// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and its kind: what sampling
+// segmentations needs and SentencePiece's interface does not give.
+//
+// Read from the model file, a message of Protocol Buffers (sentencepiece_model.proto): ModelProto has pieces in field 1
+// (piece = 1, score = 2, type = 3) and the trainer's settings in field 2 (model_type = 3, byte_fallback = 35). A file
+// that is not such a message is a data Error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace weft {
+
+struct Piece {
+  enum Type : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+
+  std::string text;
+  float score = 0;  // of BPE: minus the merge's number; of unigram models: a log-probability
+  Type type = normal;
+};
+
+class PieceTable {
+ public:
+  enum Kind : uint8_t { unigram = 1, bpe = 2 };
+
+  // `model`: the bytes of the file `name`. A word or character model is a data Error: it has one segmentation.
+  PieceTable(std::string_view model, const std::string& name);
+  PieceTable(const PieceTable&) = delete;  // the index refers to the pieces
+  PieceTable& operator=(const PieceTable&) = delete;
+
+  Kind kind() const { return kind_; }
+  bool has_bytes() const { return first_byte_ >= 0; }
+  const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
+  // Of a piece that text is made of (normal, user-defined or unused); -1: none has this text.
+  int32_t find(std::string_view text) const;
+  // Bytes of the longest user-defined piece at the beginning of `text`, which is never divided; 0: none.
+  size_t user_defined_prefix(std::string_view text) const;
+  // The ids of a character that no piece has: of its bytes, or the unknown one.
+  void append_unknown(std::string_view character, std::vector<int32_t>& ids) const;
+
+  size_t longest() const { return longest_; }           // bytes of a piece
+  float lowest_score() const { return lowest_score_; }  // of normal pieces
+  float highest_score() const { return highest_score_; }
+
+ private:
+  Kind kind_ = unigram;
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::string_view, int32_t> index_;
+  int32_t unknown_ = 0, first_byte_ = -1;
+  size_t longest_ = 0, longest_user_defined_ = 0;
+  float lowest_score_ = 0, highest_score_ = 0;
+};
+
+}  // namespace weft

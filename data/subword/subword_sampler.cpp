@@ -1,0 +1,15 @@
+// data/subword/subword_sampler.cpp: the kind of sampling that suits the model.
+#include "data/subword/subword_sampler.h"
+
+#include "data/atomic_file.h"
+
+namespace weft {
+
+SubwordSampler::SubwordSampler(const std::string& model_file) : pieces_(read_file(model_file), model_file) {}
+
+std::vector<int32_t> SubwordSampler::sample(std::string_view text, double alpha, CountedRandom& random) const {
+  return pieces_.kind() == PieceTable::bpe ? sample_bpe(pieces_, text, alpha, random)
+                                           : sample_unigram(pieces_, text, alpha, random);
+}
+
+}  // namespace weft
