@@ -91,7 +91,7 @@ TEST_P(SubwordSampling, IsAFunctionOfSeedSentenceAndVisit) {
 // Two samples of one distribution: the sum over words and segmentations of (a - b)^2 / (a + b) has the mean and half
 // the variance of its degrees of freedom.
 TEST_P(SubwordSampling, HasSentencePiecesDistribution) {
-  constexpr int kWords = 25, kSamples = 1500;
+  constexpr int kWords = 100, kSamples = 1000;
   sentencepiece::SentencePieceProcessor processor;
   ASSERT_TRUE(processor.Load(file_).ok());
   double statistic = 0, freedom = 0;
