@@ -12,7 +12,7 @@ namespace weft {
 BlockPlan::BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, bool shuffle)
     : BlockPlan(
           corpus.num_pairs(),
-          [&corpus](int64_t first, int64_t count, std::vector<PairLength>& out) {
+          [&corpus](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
             corpus.read_lengths(first, count, out);
           },
           config, seed, shuffle) {}
@@ -41,7 +41,7 @@ int64_t BlockPlan::dropped() const { return plan_->dropped(); }
 
 int64_t BlockPlan::source_rows_for(const Corpus& corpus, int64_t target_rows) {
   const Manifest& m = corpus.manifest();
-  const int64_t source = m.source_tokens + m.num_pairs, target = m.target_tokens + m.num_pairs;
+  const int64_t source = m.source_rows(), target = m.target_rows();
   require(target > 0, ErrorKind::data, kNoPairs);
   return std::max<int64_t>(1, (source * target_rows + 8 * target) / (16 * target)) * 16;
 }

@@ -64,6 +64,7 @@ class MixPlan;
 class BlockPlan {
  public:
   // `config.source_rows` is resolved (not 0). Pairs longer than a block are skipped and counted.
+  // Of a corpus: its first variant.
   BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, bool shuffle = true);
   BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true,
             Stream stream = {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <list>
+#include <tuple>
 
 #include "data/atomic_file.h"
 #include "data/sha256.h"
@@ -66,15 +67,16 @@ struct Corpus::Impl {
                           .target_vocabulary = manifest.target_vocabulary,
                           .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
                           .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
-                          .columns = manifest.columns},
+                          .columns = manifest.columns,
+                          .variants = manifest.variants.count},
                          verified[shard]);
     });
   }
 
-  const PairRun& page(size_t shard, int64_t number) {
-    return pages.get({shard, number}, [&] {
+  const PairRun& page(size_t shard, int64_t variant, int64_t number) {
+    return pages.get({shard, variant, number}, [&] {
       const int64_t first = number * kPage;
-      return open_shard(shard).read(first, std::min(kPage, manifest.shards[shard].num_pairs - first));
+      return open_shard(shard).read(first, std::min(kPage, manifest.shards[shard].num_pairs - first), variant);
     });
   }
 
@@ -99,7 +101,7 @@ struct Corpus::Impl {
   std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
   std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was verified
   RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
-  RecentlyUsed<std::pair<size_t, int64_t>, PairRun> pages{kCachedPages};
+  RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // by shard, variant, number
 };
 
 Corpus::Corpus(const std::string& folder) : impl_(std::make_unique<Impl>(folder)) {}
@@ -112,25 +114,25 @@ const Manifest& Corpus::manifest() const { return impl_->manifest; }
 size_t Corpus::cache_bytes() const {
   const Manifest& m = manifest();
   const int64_t pairs = std::min(m.num_pairs, kPage * static_cast<int64_t>(kCachedPages));
-  const int64_t tokens = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_pairs, 1);
+  const int64_t tokens = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1);
   const int64_t pair = tokens * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
   return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
 }
 
-void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out) {
+void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant) {
   out.resize(static_cast<size_t>(std::max<int64_t>(count, 0)));
   PairLength* next = out.data();
   impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
-    impl_->open_shard(shard).read_lengths(begin, part, next);
+    impl_->open_shard(shard).read_lengths(begin, part, next, variant);
     next += part;
   });
 }
 
-void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out) {
+void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant) {
   out.clear();
   impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
     for (int64_t pair = begin; pair < begin + part; ++pair) {
-      const PairRun& page = impl_->page(shard, pair / kPage);
+      const PairRun& page = impl_->page(shard, variant, pair / kPage);
       const auto number = static_cast<size_t>(pair % kPage);
       out.push_back({.source = sentence(page.source, pair % kPage), .target = sentence(page.target, pair % kPage)});
       if (!page.weights.empty()) out.back().weight = page.weights[number];

@@ -29,9 +29,10 @@ class Corpus {
 
   size_t cache_bytes() const;  // estimate with all cached pages in memory
 
-  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches.
-  void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out);
-  void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out);
+  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. `variant` is
+  // below the manifest's num_variants().
+  void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
+  void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
 
  private:
   struct Impl;

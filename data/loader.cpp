@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "data/variant_turns.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -28,26 +29,35 @@ BatchConfig resolved(BatchConfig config, const Mix& mix, const std::vector<Corpu
   return config;
 }
 
+struct StoredText {  // of one of its variants
+  int64_t variant = 0, pair = 0;
+  auto operator<=>(const StoredText&) const = default;
+};
+
 // The ids of a set of pairs, read in corpus order: pairs of one shard are read together.
 class PairSet {
  public:
-  PairSet(Corpus& corpus, std::vector<int64_t> pairs) : pairs_(std::move(pairs)) {
-    std::ranges::sort(pairs_);
-    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
-    ids_.reserve(pairs_.size());
+  PairSet(Corpus& corpus, VariantTurns turns, const std::vector<PairVisit>& visits) : turns_(turns) {
+    for (const PairVisit& visit : visits) texts_.push_back(text_of(visit));
+    std::ranges::sort(texts_);
+    texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
+    ids_.reserve(texts_.size());
     std::vector<PairIds> one;
-    for (const int64_t pair : pairs_) {
-      corpus.read_pairs(pair, 1, one);  // a copy: the corpus keeps the page
+    for (const StoredText& text : texts_) {
+      corpus.read_pairs(text.pair, 1, one, text.variant);  // a copy: the corpus keeps the page
       ids_.push_back(std::move(one.front()));
     }
   }
 
-  const PairIds& ids(int64_t pair) const {
-    return ids_[static_cast<size_t>(std::ranges::lower_bound(pairs_, pair) - pairs_.begin())];
+  const PairIds& ids(const PairVisit& visit) const {
+    return ids_[static_cast<size_t>(std::ranges::lower_bound(texts_, text_of(visit)) - texts_.begin())];
   }
 
  private:
-  std::vector<int64_t> pairs_;  // sorted
+  StoredText text_of(const PairVisit& visit) const { return {turns_.at(visit.visit), visit.pair}; }
+
+  VariantTurns turns_;
+  std::vector<StoredText> texts_;  // sorted
   std::vector<PairIds> ids_;
 };
 
@@ -56,7 +66,7 @@ using PairSets = std::map<int64_t, PairSet>;  // of each corpus, by number
 Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t index, const BatchConfig& config) {
   BlockBuilder builder(config.source_rows, config.rows);
   for (const PairVisit& pair : planned.pairs) {
-    const PairIds& ids = sets.at(pair.corpus).ids(pair.pair);
+    const PairIds& ids = sets.at(pair.corpus).ids(pair);
     builder.add(ids.source, ids.target, pair);
   }
   return builder.finish(index);
@@ -66,12 +76,13 @@ Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t ind
 struct PairBytes {
   explicit PairBytes(const Corpus& corpus) {
     const Manifest& m = corpus.manifest();
-    id_bytes = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_pairs, 1) * int64_t{sizeof(int32_t)};
+    id_bytes = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1) * int64_t{sizeof(int32_t)};
   }
-  // In a PairSet: two allocations with their headers, rounded up, and the number, which is sorted from a
-  // copy.
+  // In a PairSet: two allocations with their headers, rounded up, and the text's number, which is sorted from a
+  // copy of the visits.
   int64_t in_set() const {
-    return id_bytes + int64_t{sizeof(PairIds)} + 2 * kAllocation + 2 * int64_t{sizeof(int64_t)};
+    return id_bytes + int64_t{sizeof(PairIds)} + 2 * kAllocation + int64_t{sizeof(StoredText)} +
+           int64_t{sizeof(PairVisit)};
   }
 
   static constexpr int64_t kAllocation = 24;
@@ -116,11 +127,13 @@ struct Loader::Impl {
   Impl(const Mix& mix, const BatchConfig& batch, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start)
       : mix(mix),
         corpora(open_corpora(mix)),
+        turns(turns_of(mix, corpora, seed)),
         config(resolved(batch, mix, corpora)),
         own(blocks_of_rank(config.blocks, dp_rank, dp_size)),
         plan(sources(), config, seed, dp_rank, dp_size, start),
         after(plan.cursor()) {}
 
+  static std::vector<VariantTurns> turns_of(const Mix& mix, const std::vector<Corpus>& corpora, uint64_t seed);
   std::vector<MixSource> sources();
   std::vector<CursoredStep> plan_window();
   PairSets read_pairs(const std::vector<CursoredStep>& window);
@@ -131,7 +144,8 @@ struct Loader::Impl {
   const Mix mix;
 
   // Used only by the reading thread once it runs.
-  std::vector<Corpus> corpora;  // of the mix's parts
+  std::vector<Corpus> corpora;            // of the mix's parts
+  const std::vector<VariantTurns> turns;  // of each
   const BatchConfig config;
   const BlockRange own;
   StepPlan plan;
@@ -146,6 +160,13 @@ struct Loader::Impl {
   std::jthread thread;  // last: it stops before the other members are destroyed
 };
 
+std::vector<VariantTurns> Loader::Impl::turns_of(const Mix& mix, const std::vector<Corpus>& corpora, uint64_t seed) {
+  std::vector<VariantTurns> turns;
+  for (size_t i = 0; i < corpora.size(); ++i)
+    turns.emplace_back(seed, mix.parts[i].corpus, corpora[i].manifest().num_variants());
+  return turns;
+}
+
 std::vector<MixSource> Loader::Impl::sources() {
   std::vector<MixSource> sources;
   for (size_t i = 0; i < corpora.size(); ++i) {
@@ -154,8 +175,9 @@ std::vector<MixSource> Loader::Impl::sources() {
         {.corpus = part.corpus,
          .weight = part.weight,
          .num_pairs = corpora[i].num_pairs(),
-         .lengths = [&corpus = corpora[i]](int64_t first, int64_t count,
-                                           std::vector<PairLength>& out) { corpus.read_lengths(first, count, out); },
+         .lengths = [&corpus = corpora[i], turns = turns[i]](
+                        int64_t visit, int64_t first, int64_t count,
+                        std::vector<PairLength>& out) { corpus.read_lengths(first, count, out, turns.at(visit)); },
          .name = corpora.size() == 1 ? "the corpus" : mix.folder(part)});
   }
   return sources;
@@ -175,14 +197,14 @@ std::vector<CursoredStep> Loader::Impl::plan_window() {
 }
 
 PairSets Loader::Impl::read_pairs(const std::vector<CursoredStep>& window) {
-  std::map<int64_t, std::vector<int64_t>> wanted;
+  std::map<int64_t, std::vector<PairVisit>> wanted;
   for (const CursoredStep& step : window)
     for (const PlannedBlock& block : step.blocks)
-      for (const PairVisit& pair : block.pairs) wanted[pair.corpus].push_back(pair.pair);
+      for (const PairVisit& pair : block.pairs) wanted[pair.corpus].push_back(pair);
   PairSets sets;
   for (size_t i = 0; i < corpora.size(); ++i) {
     const int64_t number = mix.parts[i].corpus;
-    sets.emplace(number, PairSet(corpora[i], std::move(wanted[number])));
+    sets.emplace(number, PairSet(corpora[i], turns[i], wanted[number]));
   }
   return sets;
 }
@@ -267,15 +289,13 @@ size_t read_ahead_bytes(const Mix& mix, const BatchConfig& batch, int dp_size) {
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, corpus);
   const Manifest& m = corpus.manifest();
-  const int64_t blocks = (m.target_tokens + m.num_pairs) / config.rows + 1;
+  const int64_t blocks = m.target_rows() / config.rows + 1;
   return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + corpus.cache_bytes();
 }
 
 static Block read_block(Corpus& corpus, const PlannedBlock& planned, int64_t index, const BatchConfig& config) {
-  std::vector<int64_t> pairs;
-  for (const PairVisit& pair : planned.pairs) pairs.push_back(pair.pair);
   PairSets sets;
-  sets.emplace(0, PairSet(corpus, std::move(pairs)));
+  sets.emplace(0, PairSet(corpus, VariantTurns(0, 0, 1), planned.pairs));
   return build_block(planned, sets, index, config);
 }
 

@@ -93,8 +93,8 @@ int64_t source_rows_for(const Mix& mix, const std::vector<Corpus>& corpora, int6
     const Manifest& m = corpora[i].manifest();
     if (m.num_pairs == 0) continue;  // refused elsewhere
     const double weight = static_cast<double>(mix.parts[i].weight) / static_cast<double>(m.num_pairs);
-    source += weight * static_cast<double>(m.source_tokens + m.num_pairs);
-    target += weight * static_cast<double>(m.target_tokens + m.num_pairs);
+    source += weight * static_cast<double>(m.source_rows());
+    target += weight * static_cast<double>(m.target_rows());
   }
   require(target > 0, ErrorKind::data, kNoPairs);
   return std::max<int64_t>(1, std::lround(source / target * static_cast<double>(target_rows) / 16)) * 16;

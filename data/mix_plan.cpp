@@ -162,9 +162,10 @@ void Source::seek(const Cursor& cursor) {
   stand_at(cursor.epoch, cursor.position);
   pending.clear();
   for (size_t i = 0; i < cursor.pending.size(); ++i) {
-    const PairRows rows = order.lookup(cursor.pending[i]);
+    const int64_t visit = cursor.visits.empty() ? cursor.epoch : cursor.visits[i];
+    const PairRows rows = order.lookup(cursor.pending[i], visit);
     if (whole.holds(rows))
-      pending.push_back({rows, cursor.visits.empty() ? cursor.epoch : cursor.visits[i], num_drawn++});
+      pending.push_back({rows, visit, num_drawn++});
     else
       ++dropped;
   }

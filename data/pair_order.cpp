@@ -38,8 +38,8 @@ PairRows PairOrder::at(int64_t epoch, int64_t position) {
   return loaded_[static_cast<size_t>(sentences_(position - first_))];
 }
 
-PairRows PairOrder::lookup(int64_t pair) {
-  lengths_(pair, 1, buffer_);
+PairRows PairOrder::lookup(int64_t pair, int64_t visit) {
+  lengths_(visit, pair, 1, buffer_);
   return rows_of(pair, buffer_.front());
 }
 
@@ -78,7 +78,7 @@ void PairOrder::load_window(int64_t epoch, int64_t position) {
   for (int64_t i = index * window_; i < std::min((index + 1) * window_, part.num_pages); ++i) {
     const int64_t begin = part.pages(part.first_rank + i * stream_.count) * page_;
     const int64_t count = std::min(page_, num_pairs_ - begin);
-    lengths_(begin, count, buffer_);
+    lengths_(epoch, begin, count, buffer_);
     for (int64_t k = 0; k < count; ++k) loaded_.push_back(rows_of(begin + k, buffer_[static_cast<size_t>(k)]));
   }
   sentences_ =

@@ -18,8 +18,9 @@
 
 namespace weft {
 
-// Reads the lengths of pairs first .. first + count - 1 into `out`, as Corpus::read_lengths does.
-using LengthSource = std::function<void(int64_t first, int64_t count, std::vector<PairLength>& out)>;
+// Reads the lengths that pairs first .. first + count - 1 have in a visit (an epoch of the corpus) into `out`. They
+// differ between visits if pairs have variants.
+using LengthSource = std::function<void(int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out)>;
 
 struct PairRows {
   int64_t pair = 0;
@@ -38,7 +39,7 @@ class PairOrder {
 
   int64_t size(int64_t epoch);                   // pairs of the stream's part of an epoch; may be 0
   PairRows at(int64_t epoch, int64_t position);  // position 0 .. size(epoch) - 1; cheap within a window
-  PairRows lookup(int64_t pair);                 // by number
+  PairRows lookup(int64_t pair, int64_t visit);  // by number
 
  private:
   struct Part {  // the stream's part of an epoch

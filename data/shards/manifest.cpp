@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;  // as it is written
 
 constexpr const char* kFormat = "weft corpus";
-constexpr int64_t kNewestVersion = 2;
+constexpr int64_t kNewestVersion = 3;
 constexpr uintmax_t kMaxBytes = 64 << 20;
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
@@ -108,6 +108,18 @@ PairColumns read_columns(const Fields& fields) {
   return columns;
 }
 
+Variants read_variants(const Fields& fields, const std::string& path) {
+  const Fields entry(fields.get("variants"), path + ": variants");
+  Variants variants{.count = entry.count("count"), .made_by = {}};
+  if (variants.count < 1 || variants.count > kMostVariants) entry.bad("count", "is not a whole number from 1 to 1000");
+  if (!entry.get("made_by").is_object()) entry.bad("made_by", "is not an object");
+  for (const auto& [option, value] : entry.get("made_by").items()) {
+    if (!value.is_string()) entry.bad("made_by", "holds something other than strings");
+    variants.made_by[option] = value.get<std::string>();
+  }
+  return variants;
+}
+
 // Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap
 // unnoticed.
 void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
@@ -143,7 +155,8 @@ Manifest read_manifest(const std::string& folder) {
          fmt::format("{}: format version {} is not known here, only 1 to {}; pack the corpus again, or "
                      "use the Weft that packed it",
                      path, m.version, kNewestVersion));
-  if (m.version >= 2) m.columns = read_columns(fields);
+  if (m.version == 2 || (m.version == 3 && json.contains("columns"))) m.columns = read_columns(fields);
+  if (m.version == 3) m.variants = read_variants(fields, path);
   m.joint_vocabulary = fields.boolean("joint_vocabulary");
   m.source_vocabulary = fields.count("source_vocabulary");
   m.target_vocabulary = fields.count("target_vocabulary");
@@ -180,7 +193,7 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
                       {"source_pieces", shard.source_tokens},
                       {"target_pieces", shard.target_tokens}});
   OrderedJson json = {{"format", kFormat},
-                      {"version", m.columns.any() ? kNewestVersion : 1},
+                      {"version", format_version(m.columns, m.variants)},
                       {"joint_vocabulary", m.joint_vocabulary},
                       {"source_vocabulary", m.source_vocabulary},
                       {"target_vocabulary", m.target_vocabulary},
@@ -197,6 +210,8 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
                       {"creation", creation}};
   if (m.columns.weight) json["columns"].push_back("weight");
   if (m.columns.score) json["columns"].push_back("score");
+  if (m.variants.count > 0)
+    json["variants"] = {{"count", m.variants.count}, {"made_by", OrderedJson(m.variants.made_by)}};
   // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
   // end.
   const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
@@ -208,6 +223,10 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
 std::string names_of(PairColumns columns) {
   if (!columns.any()) return "none";
   return columns.weight && columns.score ? "weight, score" : columns.weight ? "weight" : "score";
+}
+
+int64_t format_version(PairColumns columns, const Variants& variants) {
+  return variants.count > 0 ? 3 : columns.any() ? 2 : 1;
 }
 
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation) {

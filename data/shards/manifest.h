@@ -5,7 +5,9 @@
 // and add up. It is written last and atomically: a folder without a manifest is not a corpus.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,17 +37,32 @@ struct PairColumns {  // numbers that each pair of a corpus has
 };
 std::string names_of(PairColumns columns);  // "weight, score", "none"
 
+struct Variants {                              // texts that stand for the same pair
+  int64_t count = 0;                           // 0: pairs have one text
+  std::map<std::string, std::string> made_by;  // options of `weft pack`
+};
+inline constexpr int64_t kMostVariants = 1000;
+
 struct Manifest {
-  int64_t version = 1;  // 2 with columns
+  int64_t version = 1;  // 2 with columns, 3 with variants
   PairColumns columns;
+  Variants variants;
   bool joint_vocabulary = true;
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
-  int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens, without bos and eos
+  int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens of all variants, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
   std::vector<ShardEntry> shards;
+
+  int64_t num_variants() const { return std::max<int64_t>(1, variants.count); }
+  int64_t num_sentences() const { return num_pairs * num_variants(); }  // of a side
+  // Tokens of a side in an epoch with eos, on average: an epoch has one variant of each pair.
+  int64_t source_rows() const { return source_tokens / num_variants() + num_pairs; }
+  int64_t target_rows() const { return target_tokens / num_variants() + num_pairs; }
 };
+
+int64_t format_version(PairColumns columns, const Variants& variants);  // the least that has both
 
 inline constexpr const char* kManifestFile = "manifest.json";
 

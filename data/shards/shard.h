@@ -28,16 +28,17 @@ struct ShardHeader {  // shared by all shards of a corpus
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
   PairColumns columns;
+  int64_t variants = 0;  // Variants::count
 };
 
 int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: bytes of an id in this vocabulary
 
 class ShardBuilder {
  public:
-  explicit ShardBuilder(ShardHeader header) : header_(std::move(header)) {}
+  explicit ShardBuilder(ShardHeader header);
 
-  void add(const PairIds& pair);
-  int64_t num_pairs() const { return static_cast<int64_t>(source_.offsets.size()) - 1; }
+  void add(const PairIds& pair);  // with variants: all of a pair, one after the other
+  int64_t num_pairs() const { return static_cast<int64_t>(variants_.back().source.offsets.size()) - 1; }
   ShardEntry write(const std::string& folder, const std::string& file);  // leaves the builder empty
 
  private:
@@ -45,8 +46,14 @@ class ShardBuilder {
     std::vector<int32_t> ids;
     std::vector<uint64_t> offsets = {0};
   };
+  struct Texts {
+    Side source, target;
+  };
+  static void move_behind(Side& whole, Side&& part);
+
   ShardHeader header_;
-  Side source_, target_;
+  std::vector<Texts> variants_;          // one at least
+  size_t next_ = 0;                      // the variant that add() gets
   std::vector<float> weights_, scores_;  // empty without the column
 };
 
@@ -73,8 +80,8 @@ class ShardReader {  // keeps the file open during its lifetime
   ~ShardReader();
   ShardReader(ShardReader&&) noexcept;
 
-  void read_lengths(int64_t first, int64_t count, PairLength* out);
-  PairRun read(int64_t first, int64_t count);
+  void read_lengths(int64_t first, int64_t count, PairLength* out, int64_t variant = 0);
+  PairRun read(int64_t first, int64_t count, int64_t variant = 0);
 
  private:
   struct Impl;

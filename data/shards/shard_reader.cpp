@@ -45,14 +45,14 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
 
 class Side {  // source or target of a shard
  public:
-  Side(const Hdf5File& file, const char* ids, const char* offsets, int64_t num_pairs, int64_t num_tokens,
+  Side(const Hdf5File& file, const char* ids, const char* offsets, int64_t num_sentences, int64_t num_tokens,
        int64_t vocabulary)
       : ids_(file.dataset(ids)), offsets_(file.dataset(offsets)), vocabulary_(vocabulary) {
-    check_size(offsets_, num_pairs + 1);
+    check_size(offsets_, num_sentences + 1);
     check_size(ids_, num_tokens);
     uint64_t first = 1, last = 0;
     offsets_.read(0, 1, &first);
-    offsets_.read(static_cast<uint64_t>(num_pairs), 1, &last);
+    offsets_.read(static_cast<uint64_t>(num_sentences), 1, &last);
     if (first != 0 || last != ids_.size())
       fail(ErrorKind::data, fmt::format("{}: begins with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
                                         last, ids_.size()));
@@ -128,8 +128,11 @@ struct ShardReader::Impl {
   Impl(const std::string& path, const ShardEntry& entry, const ShardHeader& header,
        std::optional<FileIdentity>& verified)
       : file(checked(open_verified(path, entry.sha256, verified), path, entry, header)),
-        source(file, "source_pieces", "source_offsets", entry.num_pairs, entry.source_tokens, header.source_vocabulary),
-        target(file, "target_pieces", "target_offsets", entry.num_pairs, entry.target_tokens, header.target_vocabulary),
+        num_pairs(entry.num_pairs),
+        source(file, "source_pieces", "source_offsets", num_pairs * std::max<int64_t>(1, header.variants),
+               entry.source_tokens, header.source_vocabulary),
+        target(file, "target_pieces", "target_offsets", num_pairs * std::max<int64_t>(1, header.variants),
+               entry.target_tokens, header.target_vocabulary),
         weights(file, "weights", header.columns.weight, entry.num_pairs, 0),
         scores(file, "scores", header.columns.score, entry.num_pairs, std::numeric_limits<float>::lowest()) {}
 
@@ -137,8 +140,9 @@ struct ShardReader::Impl {
     const auto number = [&](const char* attribute, int64_t wanted) {
       check_equal(path, attribute, file.number_attribute(attribute), static_cast<uint64_t>(wanted));
     };
-    number("format_version", header.columns.any() ? 2 : 1);
+    number("format_version", format_version(header.columns, {.count = header.variants, .made_by = {}}));
     number("num_pairs", entry.num_pairs);
+    if (header.variants > 0) number("num_variants", header.variants);
     number("source_vocabulary", header.source_vocabulary);
     number("target_vocabulary", header.target_vocabulary);
     for (const auto& [attribute, wanted] : {std::pair{"source_tokenizer_sha256", &header.source_tokenizer_sha256},
@@ -156,7 +160,8 @@ struct ShardReader::Impl {
   }
 
   Hdf5File file;
-  Side source, target;
+  int64_t num_pairs;
+  Side source, target;  // of sentences: those of variant v begin at v * num_pairs
   PairNumbers weights, scores;
 };
 
@@ -166,16 +171,18 @@ ShardReader::ShardReader(const std::string& folder, const ShardEntry& entry, con
 ShardReader::~ShardReader() = default;
 ShardReader::ShardReader(ShardReader&&) noexcept = default;
 
-void ShardReader::read_lengths(int64_t first, int64_t count, PairLength* out) {
-  const std::vector<uint64_t> source = impl_->source.offsets(first, count);
-  const std::vector<uint64_t> target = impl_->target.offsets(first, count);
+void ShardReader::read_lengths(int64_t first, int64_t count, PairLength* out, int64_t variant) {
+  const int64_t sentence = variant * impl_->num_pairs + first;
+  const std::vector<uint64_t> source = impl_->source.offsets(sentence, count);
+  const std::vector<uint64_t> target = impl_->target.offsets(sentence, count);
   for (size_t i = 0; i < static_cast<size_t>(count); ++i)
     out[i] = {static_cast<int32_t>(source[i + 1] - source[i]), static_cast<int32_t>(target[i + 1] - target[i])};
 }
 
-PairRun ShardReader::read(int64_t first, int64_t count) {
-  return {.source = impl_->source.read(first, count),
-          .target = impl_->target.read(first, count),
+PairRun ShardReader::read(int64_t first, int64_t count, int64_t variant) {
+  const int64_t sentence = variant * impl_->num_pairs + first;
+  return {.source = impl_->source.read(sentence, count),
+          .target = impl_->target.read(sentence, count),
           .weights = impl_->weights.read(first, count),
           .scores = impl_->scores.read(first, count)};
 }

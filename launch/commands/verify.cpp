@@ -29,8 +29,9 @@ void read_shard(const std::string& corpus_folder, int64_t first, int64_t count) 
   constexpr int64_t kPairsAtOnce = 1000;
   Corpus corpus(corpus_folder);
   std::vector<PairIds> pairs;
-  for (int64_t done = 0; done < count; done += kPairsAtOnce)
-    corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
+  for (int64_t variant = 0; variant < corpus.manifest().num_variants(); ++variant)
+    for (int64_t done = 0; done < count; done += kPairsAtOnce)
+      corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs, variant);
 }
 
 std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {

@@ -146,10 +146,10 @@ TEST(BlockPlan, HoldsLengthsOfOneWindowOnly) {
   const std::vector<PairLength> lengths = synthetic_lengths(5000, 6);
   const BatchConfig config = small_config();
   int64_t largest_read = 0, num_read = 0;
-  const auto counting = [&](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  const auto counting = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     largest_read = std::max(largest_read, count);
     num_read += count;
-    source_of(lengths)(first, count, out);
+    source_of(lengths)(0, first, count, out);
   };
   BlockPlan plan(5000, counting, config, 1);
   while (plan.cursor().epoch < 2) {

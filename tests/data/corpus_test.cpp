@@ -47,6 +47,38 @@ TEST(Corpus, ReadsRunsAcrossShards) {
   EXPECT_TRUE(pairs.empty());
 }
 
+TEST(Corpus, ReadsEachVariantAcrossShards) {
+  constexpr int64_t kVariants = 3;
+  const SyntheticCorpus synthetic(some_lengths(700), /*pairs_per_shard=*/300, kVariants);
+  Corpus corpus(synthetic.folder());
+  EXPECT_EQ(corpus.num_pairs(), 700);
+  EXPECT_EQ(corpus.manifest().version, 3);
+  std::vector<PairIds> pairs;
+  std::vector<PairLength> lengths;
+  for (int64_t variant = kVariants - 1; variant >= 0; --variant) {
+    corpus.read_pairs(250, 400, pairs, variant);
+    corpus.read_lengths(250, 400, lengths, variant);
+    for (int64_t i = 0; i < 400; ++i) {
+      const PairIds wanted = synthetic.pair(250 + i, variant);
+      ASSERT_EQ(pairs[static_cast<size_t>(i)].source, wanted.source);
+      ASSERT_EQ(pairs[static_cast<size_t>(i)].target, wanted.target);
+      ASSERT_EQ(lengths[static_cast<size_t>(i)].source, std::ssize(wanted.source));
+    }
+  }
+}
+
+TEST(Corpus, RefusesShardsWithAnotherNumberOfVariants) {
+  const SyntheticCorpus synthetic(some_lengths(20), /*pairs_per_shard=*/10, /*variants=*/2);
+  const std::string file = synthetic.folder() + "/manifest.json";
+  json manifest = json::parse(read_file(file));
+  manifest["variants"]["count"] = 4;
+  write_file_atomically(file, manifest.dump());
+  Corpus corpus(synthetic.folder());
+  std::vector<PairIds> pairs;
+  expect_error([&] { corpus.read_pairs(0, 1, pairs); }, ErrorKind::data,
+               {synthetic.shard_file(0), "num_variants: is 2, must be 4"});
+}
+
 TEST(Corpus, ReadsPairsInAnyOrderFromMoreShardsThanStayOpen) {
   const SyntheticCorpus synthetic(some_lengths(500), /*pairs_per_shard=*/5);  // 100 shards
   Corpus corpus(synthetic.folder());
@@ -157,10 +189,29 @@ TEST_F(ManifestTest, RefusesColumnsOtherThanThoseOfVersion2) {
   EXPECT_EQ(read_manifest(synthetic_.folder()).columns, (PairColumns{.weight = true, .score = true}));
 }
 
-TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
+TEST_F(ManifestTest, RefusesVariantsOtherThanThoseOfVersion3) {
   json manifest = good_;
   manifest["version"] = 3;
-  expect_refused(manifest, {"version 3 is not known here, only 1 to 2"});
+  expect_refused(manifest, {"'variants' is missing"});
+  for (const json& wrong :
+       {json(2), json{{"count", 2}}, json{{"made_by", json::object()}}, json{{"count", 0}, {"made_by", json::object()}},
+        json{{"count", 1001}, {"made_by", json::object()}}, json{{"count", 2}, {"made_by", {{"noise", 1}}}}}) {
+    manifest["variants"] = wrong;
+    SCOPED_TRACE(wrong.dump());
+    expect_refused(manifest, {"variants"});
+  }
+  manifest["variants"] = {{"count", 2}, {"made_by", {{"noise", "upper=0.1"}}}};
+  write_file_atomically(file_, manifest.dump());
+  const Manifest read = read_manifest(synthetic_.folder());
+  EXPECT_EQ(read.num_sentences(), 40);
+  EXPECT_EQ(read.variants.made_by.at("noise"), "upper=0.1");
+  EXPECT_FALSE(read.columns.any());
+}
+
+TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
+  json manifest = good_;
+  manifest["version"] = 4;
+  expect_refused(manifest, {"version 4 is not known here, only 1 to 3"});
   for (const std::string& name :
        {"../shard.h5"s, "/etc/passwd"s, "a/b"s, ""s, ".hidden"s, "a\nb"s, std::string(256, 'x')}) {
     manifest = good_;

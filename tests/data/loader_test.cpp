@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "data/corpus.h"
+#include "data/variant_turns.h"
 #include "tests/support/errors.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
@@ -57,7 +58,7 @@ void expect_equal(const Block& block, const Block& expected) {
 }
 
 StepPlan plan_of(Corpus& corpus, const BatchConfig& config, const StepCursor& start = {}) {
-  const LengthSource lengths = [&](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  const LengthSource lengths = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     corpus.read_lengths(first, count, out);
   };
   return StepPlan(corpus.num_pairs(), lengths, config, kSeed, 0, 1, start);
@@ -99,8 +100,8 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
 }
 
 TEST(Loader, ReadsTheBlocksOfAMixOnEveryGridAndAfterEveryStop) {
-  const SyntheticCorpus large(synthetic_lengths(900, 1), 90), small(synthetic_lengths(40, 2)),
-      tiny(synthetic_lengths(5, 3));
+  const SyntheticCorpus large(synthetic_lengths(900, 1), 90, /*variants=*/3),
+      small(synthetic_lengths(40, 2), 40, /*variants=*/4), tiny(synthetic_lengths(5, 3));
   const std::vector<const SyntheticCorpus*> corpora = {&large, &small, &tiny};
   const Mix mix = Mix::of_folders({{large.folder(), 6}, {small.folder(), 3}, {tiny.folder(), 1}});
   Loader alone(mix, four_blocks(), kSeed, 0, 1);
@@ -119,7 +120,10 @@ TEST(Loader, ReadsTheBlocksOfAMixOnEveryGridAndAfterEveryStop) {
           ASSERT_EQ(block.pairs, other.pairs);
           ASSERT_EQ(std::ssize(block.pairs), block.num_sentences());
           for (size_t k = 0; k < block.pairs.size(); ++k) {  // the tokens are those of the pair that it names
-            const PairIds ids = corpora[static_cast<size_t>(block.pairs[k].corpus)]->pair(block.pairs[k].pair);
+            const PairVisit& p = block.pairs[k];
+            const int64_t variants = p.corpus == 0 ? 3 : p.corpus == 1 ? 4 : 1;
+            const int64_t variant = VariantTurns(kSeed, p.corpus, variants).at(p.visit);
+            const PairIds ids = corpora[static_cast<size_t>(p.corpus)]->pair(p.pair, variant);
             ASSERT_EQ(block.source_offsets[k + 1] - block.source_offsets[k], std::ssize(ids.source) + 1);
             ASSERT_TRUE(
                 std::equal(ids.source.begin(), ids.source.end(), block.source.begin() + block.source_offsets[k]));
@@ -129,6 +133,24 @@ TEST(Loader, ReadsTheBlocksOfAMixOnEveryGridAndAfterEveryStop) {
     cursor = together(ranks);
     ASSERT_EQ(cursor, alone.cursor());
   }
+}
+
+TEST(Loader, GivesEachVariantOfEachPairOnceInAsManyEpochs) {
+  constexpr int64_t kVariants = 3;
+  const SyntheticCorpus corpus(synthetic_lengths(200, 2), 70, kVariants);
+  Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
+  std::map<int64_t, std::map<int64_t, int64_t>> given;  // pair -> source tokens beyond its first variant -> times
+  for (Step step = loader.next(); step.epoch() <= 2 * kVariants; step = loader.next())
+    for (const Block& block : step.blocks)
+      for (size_t k = 0; k < block.pairs.size(); ++k) {
+        const PairVisit& p = block.pairs[k];
+        if (p.visit >= 2 * kVariants) continue;
+        const int64_t tokens = block.source_offsets[k + 1] - block.source_offsets[k] - 1;
+        ++given[p.pair][tokens - corpus.length(p.pair).source];
+      }
+  const std::map<int64_t, int64_t> each{{0, 2}, {1, 2}, {2, 2}};
+  ASSERT_EQ(given.size(), 200u);
+  for (const auto& [pair, variants] : given) ASSERT_EQ(variants, each) << "pair " << pair;
 }
 
 TEST(Loader, ResumesFromTheCursorAfterAnyStep) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "data/step_plan.h"
+#include "data/variant_turns.h"
 #include "tensor/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/synthetic_lengths.h"
@@ -27,18 +28,20 @@ struct MixCase {
   BatchConfig config;
 };
 
-LengthSource shared_lengths(std::vector<PairLength> lengths) {  // streams copy it
+// Streams copy it. Variants: each has a source token more than the one before.
+LengthSource shared_lengths(std::vector<PairLength> lengths, VariantTurns turns = {0, 0, 1}) {
   auto kept = std::make_shared<const std::vector<PairLength>>(std::move(lengths));
-  return [kept](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  return [kept, turns](int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.assign(kept->begin() + first, kept->begin() + first + count);
+    for (PairLength& length : out) length.source += static_cast<int32_t>(turns.at(visit));
   };
 }
 
-MixSource corpus_of(int64_t number, int64_t num_pairs, int64_t weight, uint64_t seed) {
+MixSource corpus_of(int64_t number, int64_t num_pairs, int64_t weight, uint64_t seed, int64_t variants = 1) {
   return {.corpus = number,
           .weight = weight,
           .num_pairs = num_pairs,
-          .lengths = shared_lengths(synthetic_lengths(num_pairs, seed)),
+          .lengths = shared_lengths(synthetic_lengths(num_pairs, seed), VariantTurns(kMixSeed, number, variants)),
           .name = "corpus"};
 }
 
@@ -53,7 +56,11 @@ int64_t random_number(uint64_t seed, uint32_t what, int64_t most) {  // 1 .. mos
   return 1 + philox(17, seed, what, 0).v[0] % most;
 }
 
-// 1 to 5 corpora of 20 to 20,000 pairs.
+int64_t variants_of_case(uint64_t seed, int64_t corpus) {
+  return random_number(seed, static_cast<uint32_t>(50 + corpus), 4);
+}
+
+// 1 to 5 corpora of 20 to 20,000 pairs in 1 to 4 variants.
 MixCase random_case(uint64_t seed) {
   MixCase c;
   const int64_t n = random_number(seed, 0, 5), blocks = random_number(seed, 1, 12);
@@ -63,7 +70,7 @@ MixCase random_case(uint64_t seed) {
     for (int64_t k = random_number(seed, which, 4); k > 1; --k) pairs *= 10;
     c.mix.push_back(corpus_of(i, pairs,
                               random_number(seed, which + 1, random_number(seed, which + 2, 2) == 1 ? 5 : 100),
-                              100 * seed + static_cast<uint64_t>(i)));
+                              100 * seed + static_cast<uint64_t>(i), variants_of_case(seed, i)));
   }
   c.config = mix_config(256 * random_number(seed, 2, 4), blocks);
   c.config.look_ahead = 16 * random_number(seed, 3, 4);
@@ -107,6 +114,28 @@ TEST(MixPlan, GivesTheSamePairsAndVisitsOnEveryGridAndAfterEveryStop) {
         ASSERT_EQ(moved.step(), alone.step()) << "dp " << dp;
       cursor = moved.cursor();
       ASSERT_EQ(cursor, alone.cursor());
+    }
+  }
+}
+
+// Blocks are filled with the variants that the visits name, whatever the grid and wherever the run stops.
+TEST(MixPlan, CountsTheTokensOfTheVariantsThatItGives) {
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    SCOPED_TRACE(fmt::format("case {}", seed));
+    const MixCase c = random_case(seed);
+    auto plan = std::make_unique<StepPlan>(c.mix, c.config, kMixSeed, 0, 1);
+    for (uint32_t step = 0; step < 40; ++step) {
+      if (random_number(seed, 300 + step, 4) == 1)
+        plan = std::make_unique<StepPlan>(c.mix, c.config, kMixSeed, 0, 1, plan->cursor());
+      for (const PlannedBlock& block : plan->next().blocks) {
+        int64_t source = 0;
+        for (const PairVisit& p : block.pairs) {
+          const int64_t variant = VariantTurns(kMixSeed, p.corpus, variants_of_case(seed, p.corpus)).at(p.visit);
+          const PairLength first = testing::synthetic_length(p.pair, 100 * seed + static_cast<uint64_t>(p.corpus));
+          source += first.source + variant + 1;
+        }
+        ASSERT_EQ(block.source_tokens, source);
+      }
     }
   }
 }

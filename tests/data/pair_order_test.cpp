@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 LengthSource lengths_equal_to_number() {
-  return [](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  return [](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.clear();
     for (int64_t i = first; i < first + count; ++i) out.push_back({static_cast<int32_t>(i), 1});
   };
@@ -69,7 +69,7 @@ TEST(PairOrder, UnshuffledIsTheCorpusOrder) {
 
 TEST(PairOrder, CountsEosOnBothSides) {
   PairOrder order(50, lengths_equal_to_number(), 8, 2, 1, true);
-  const PairRows pair = order.lookup(30);
+  const PairRows pair = order.lookup(30, 0);
   EXPECT_EQ(pair.pair, 30);
   EXPECT_EQ(pair.source, 31);
   EXPECT_EQ(pair.target, 2);
@@ -81,9 +81,9 @@ TEST(PairOrder, ContinuesAfterAReadThatFailed) {
   int reads_until_failure = 1000;
   PairOrder order(
       100,
-      [&](int64_t first, int64_t count, std::vector<PairLength>& out) {
+      [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
         if (reads_until_failure-- == 0) throw std::runtime_error("unreadable");
-        lengths_equal_to_number()(first, count, out);
+        lengths_equal_to_number()(0, first, count, out);
       },
       10, 2, 1, true);
   const int64_t at_30 = order.at(0, 30).pair, at_5 = order.at(0, 5).pair;

@@ -178,9 +178,9 @@ TEST(StepPlan, CostsARankTheSameWithAnyNumberOfRanks) {
   const std::vector<PairLength> lengths = synthetic_lengths(kPairs, 9);
   for (const int dp : {1, 4, 16, 64, 256, 1024}) {
     int64_t read = 0;
-    const LengthSource counting = [&](int64_t first, int64_t count, std::vector<PairLength>& out) {
+    const LengthSource counting = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
       read += count;
-      source_of(lengths)(first, count, out);
+      source_of(lengths)(0, first, count, out);
     };
     BatchConfig config;
     config.rows = 4096, config.source_rows = 4096, config.blocks = dp, config.page = 64;

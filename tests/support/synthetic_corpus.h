@@ -21,9 +21,11 @@ class SyntheticCorpus {  // removes the folder when destroyed
  public:
   static constexpr int64_t kVocabulary = 1000;
 
-  explicit SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard = 1000)
+  // `lengths`: of each pair's first variant; another one has as many source tokens more as its number says.
+  explicit SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard = 1000, int64_t variants = 0)
       : lengths_(std::move(lengths)), folder_(new_folder()) {
     Manifest manifest;
+    manifest.variants.count = variants;
     manifest.source_vocabulary = manifest.target_vocabulary = kVocabulary;
     manifest.source_tokenizer = manifest.target_tokenizer = "tokenizer.model";
     manifest.source_tokenizer_sha256 = manifest.target_tokenizer_sha256 = std::string(64, '0');
@@ -31,8 +33,10 @@ class SyntheticCorpus {  // removes the folder when destroyed
       ShardBuilder builder({.source_vocabulary = kVocabulary,
                             .target_vocabulary = kVocabulary,
                             .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
-                            .target_tokenizer_sha256 = manifest.target_tokenizer_sha256});
-      for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i) builder.add(pair(i));
+                            .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
+                            .variants = variants});
+      for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i)
+        for (int64_t variant = 0; variant < manifest.num_variants(); ++variant) builder.add(pair(i, variant));
       const ShardEntry entry = builder.write(folder_, "shard-" + std::to_string(manifest.shards.size()) + ".h5");
       manifest.num_pairs += entry.num_pairs;
       manifest.source_tokens += entry.source_tokens;
@@ -40,7 +44,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
       manifest.shards.push_back(entry);
     }
     for (const PairLength& length : lengths_) {
-      manifest.longest_source = std::max<int64_t>(manifest.longest_source, length.source);
+      manifest.longest_source = std::max(manifest.longest_source, length.source + manifest.num_variants() - 1);
       manifest.longest_target = std::max<int64_t>(manifest.longest_target, length.target);
     }
     write_manifest(folder_, manifest, {});
@@ -57,8 +61,10 @@ class SyntheticCorpus {  // removes the folder when destroyed
   PairLength length(int64_t number) const { return lengths_.at(static_cast<size_t>(number)); }
   std::string shard_file(int64_t shard) const { return folder_ + "/shard-" + std::to_string(shard) + ".h5"; }
 
-  PairIds pair(int64_t number) const {
-    return {ids(number, length(number).source, /*side=*/0), ids(number, length(number).target, /*side=*/1)};
+  PairIds pair(int64_t number, int64_t variant = 0) const {
+    const int64_t text = number + variant * 1'000'003;
+    return {ids(text, length(number).source + static_cast<int32_t>(variant), /*side=*/0),
+            ids(text, length(number).target, /*side=*/1)};
   }
 
  private:

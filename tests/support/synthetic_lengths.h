@@ -28,7 +28,7 @@ inline std::vector<PairLength> synthetic_lengths(int64_t num_pairs, uint64_t see
 }
 
 inline LengthSource source_of(std::vector<PairLength> lengths) {
-  return [lengths = std::move(lengths)](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  return [lengths = std::move(lengths)](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.assign(lengths.begin() + first, lengths.begin() + first + count);
   };
 }

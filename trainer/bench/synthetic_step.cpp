@@ -63,7 +63,7 @@ PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest) {
 
 Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
   const int64_t longest = longest_that_fits(c);
-  const LengthSource lengths = [&](int64_t first, int64_t count, std::vector<PairLength>& out) {
+  const LengthSource lengths = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.clear();
     for (int64_t i = first; i < first + count; ++i) out.push_back(synthetic_length(c.train.seed, i, longest));
   };

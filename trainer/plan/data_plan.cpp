@@ -14,13 +14,13 @@
 namespace weft {
 namespace {
 
-bool has_a_pair_that_fits(Corpus& corpus, const BatchConfig& batch) {
+bool has_a_pair_that_fits(Corpus& corpus, int64_t variant, const BatchConfig& batch) {
   constexpr int64_t kChunk = 65536;
   const Manifest& m = corpus.manifest();
   if (m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
   std::vector<PairLength> lengths;
   for (int64_t first = 0; first < m.num_pairs; first += kChunk) {
-    corpus.read_lengths(first, std::min(kChunk, m.num_pairs - first), lengths);
+    corpus.read_lengths(first, std::min(kChunk, m.num_pairs - first), lengths, variant);
     if (std::ranges::any_of(lengths,
                             [&](const PairLength& p) { return p.source < batch.source_rows && p.target < batch.rows; }))
       return true;
@@ -36,9 +36,10 @@ Manifest manifest_of(const std::string& option, const std::string& folder) try {
 
 std::string describe_corpus(const std::string& folder) {
   const Manifest m = read_manifest(folder);
-  return fmt::format("{}: {} pairs, {} + {} tokens", folder, m.num_pairs,
-                     format_count(static_cast<double>(m.source_tokens + m.num_pairs)),
-                     format_count(static_cast<double>(m.target_tokens + m.num_pairs)));
+  return fmt::format("{}: {} pairs{}, {} + {} tokens", folder, m.num_pairs,
+                     m.variants.count > 0 ? fmt::format(" in {} variants", m.variants.count) : "",
+                     format_count(static_cast<double>(m.source_rows())),
+                     format_count(static_cast<double>(m.target_rows())));
 }
 
 // Shares are of pairs: a block holds as many of a mean pair of the mix as fit.
@@ -48,8 +49,8 @@ struct MixRates {
       const Manifest m = read_manifest(folder);
       const double pairs = static_cast<double>(m.num_pairs), w = static_cast<double>(weight);
       weights += w;
-      source += w * static_cast<double>(m.source_tokens + m.num_pairs) / pairs;
-      target += w * static_cast<double>(m.target_tokens + m.num_pairs) / pairs;
+      source += w * static_cast<double>(m.source_rows()) / pairs;
+      target += w * static_cast<double>(m.target_rows()) / pairs;
     }
     source /= weights, target /= weights;
     pairs_a_step = static_cast<double>(batch.blocks) *
@@ -99,9 +100,10 @@ void require_same_tokenizers(const RunConfig& c) {
 void require_pairs_that_fit(const std::vector<std::string>& folders, const BatchConfig& batch) {
   for (const std::string& folder : folders) {
     Corpus corpus(folder);
-    if (!has_a_pair_that_fits(corpus, batch))
-      fail(ErrorKind::data, fmt::format("{}: no pair fits a block of {} source and {} target rows; raise batch.rows",
-                                        folder, batch.source_rows, batch.rows));
+    for (int64_t variant = 0; variant < corpus.manifest().num_variants(); ++variant)
+      if (!has_a_pair_that_fits(corpus, variant, batch))
+        fail(ErrorKind::data, fmt::format("{}: no pair fits a block of {} source and {} target rows; raise batch.rows",
+                                          folder, batch.source_rows, batch.rows));
   }
 }
 
@@ -139,8 +141,8 @@ std::string describe_epoch(const RunConfig& c) {
   const std::vector<Stage> stages = stages_of(c);
   if (stages.size() > 1 || stages[0].corpora.size() > 1) return "";
   const Manifest m = read_manifest(stages[0].corpora[0].folder);
-  return fmt::format("; about {:.0f} steps an epoch", static_cast<double>(m.target_tokens + m.num_pairs) /
-                                                          static_cast<double>(c.batch.rows * c.batch.blocks));
+  return fmt::format("; about {:.0f} steps an epoch",
+                     static_cast<double>(m.target_rows()) / static_cast<double>(c.batch.rows * c.batch.blocks));
 }
 
 }  // namespace weft

@@ -113,6 +113,11 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
 
 void match_validation(const Manifest& train, const RunConfig& c, const std::string& folder) {
   const Manifest valid = Corpus(folder).manifest();
+  if (valid.variants.count > 0)
+    fail(ErrorKind::usage,
+         fmt::format("data.valid = {} has {} variants of each pair, and a held-out set must have one text: pack it "
+                     "without --variants",
+                     folder, valid.variants.count));
   if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
       valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
     return;
@@ -128,12 +133,13 @@ int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
   constexpr int64_t kChunk = 65536;
   int64_t longest = 0;
   std::vector<PairLength> lengths;
-  for (int64_t first = 0; first < corpus.num_pairs(); first += kChunk) {
-    corpus.read_lengths(first, std::min(kChunk, corpus.num_pairs() - first), lengths);
-    for (const PairLength& p : lengths)
-      if (p.source < batch.source_rows && p.target < batch.rows)
-        longest = std::max<int64_t>(longest, std::max(p.source, p.target) + 1);
-  }
+  for (int64_t variant = 0; variant < corpus.manifest().num_variants(); ++variant)
+    for (int64_t first = 0; first < corpus.num_pairs(); first += kChunk) {
+      corpus.read_lengths(first, std::min(kChunk, corpus.num_pairs() - first), lengths, variant);
+      for (const PairLength& p : lengths)
+        if (p.source < batch.source_rows && p.target < batch.rows)
+          longest = std::max<int64_t>(longest, std::max(p.source, p.target) + 1);
+    }
   return longest;
 }
 
