@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/text/letter_case.h"
+#include "data/text/slips.h"
 #include "data/text/unicode.h"
 #include "tensor/random.h"
 
@@ -77,6 +78,10 @@ std::string with_noise(TextNoise noise, std::string_view text, const NoisePlace&
       return lower_case(text);
     case TextNoise::typos:
       return with_typos(text, kTypoRate, place);
+    case TextNoise::punctuation:
+      return with_punctuation_slip(text, place);
+    case TextNoise::words:
+      return with_word_slip(text, place);
   }
   return std::string(text);
 }

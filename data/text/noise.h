@@ -1,4 +1,5 @@
-// data/text/noise.h: changes that people make to text: other letter case, and typing errors.
+// data/text/noise.h: changes that people make to text: other letter case, typing errors, and slips with marks of
+// punctuation and with spaces (data/text/slips.h).
 //
 // The result is a pure function of the text and of its place, so it is the same on every grid and at every start.
 #pragma once
@@ -11,13 +12,16 @@
 
 namespace weft {
 
-enum class TextNoise : uint8_t { none, upper, title, lower, typos };
-constexpr EnumNames<TextNoise, 5> enum_names(TextNoise) {
+enum class TextNoise : uint8_t { none, upper, title, lower, typos, punctuation, words };
+inline constexpr size_t kNumTextNoises = 7;
+constexpr EnumNames<TextNoise, kNumTextNoises> enum_names(TextNoise) {
   return {{{"none", TextNoise::none},
            {"upper", TextNoise::upper},
            {"title", TextNoise::title},
            {"lower", TextNoise::lower},
-           {"typos", TextNoise::typos}}};
+           {"typos", TextNoise::typos},
+           {"punctuation", TextNoise::punctuation},
+           {"words", TextNoise::words}}};
 }
 
 struct NoisePlace {

@@ -51,8 +51,8 @@ TEST(ValidationSets, MayBeNoisyCopies) {
   EXPECT_EQ(sets[2].noise, TextNoise::typos);
   EXPECT_EQ(sets[2].folder, "a:b/c/");
   EXPECT_EQ(sets[3].folder, "a:b/");
-  EXPECT_TRUE(
-      holds(refused("dev=a:shout"), "the set dev has the noise 'shout': give none, upper, title, lower, typos"));
+  EXPECT_TRUE(holds(refused("dev=a:shout"),
+                    "the set dev has the noise 'shout': give none, upper, title, lower, typos, punctuation, words"));
   EXPECT_TRUE(holds(refused("dev=:upper"), "the set dev has no folder"));
   EXPECT_EQ(validation_sets("a:upper").at(0).folder, "a:upper") << "a folder alone";
 }
