@@ -67,8 +67,10 @@ void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
 struct Record {  // location of a pair in its bucket
   uint64_t key;
   int64_t number;
-  const char* rest;  // from the weight or, without one, the lengths
-  bool operator<(const Record& other) const { return std::tie(key, number) < std::tie(other.key, other.number); }
+  const char* rest;  // from the weight or, without one, the lengths; increases in the order in which pairs were added
+  bool operator<(const Record& other) const {
+    return std::tie(key, number, rest) < std::tie(other.key, other.number, other.rest);
+  }
 };
 
 constexpr size_t kNumbers = 2 * sizeof(float);  // weight and score

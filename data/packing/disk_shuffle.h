@@ -3,7 +3,7 @@
 // Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of increasing
 // (key, i). Pairs are scattered into temporary files by the upper part of the key (one digit of a radix
 // sort). Each file is then sorted in memory or, if it is too large, scattered again by the next digit. The
-// result does not depend on the number of files.
+// result does not depend on the number of files. The variants of a pair stay together, in their order.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,13 @@ class DiskShuffle {
  public:
   // Files are written to `folder`, which exists. At most `expected_pairs` are added, and about `bucket_pairs`
   // are sorted in memory at once. Ids take `id_bytes` bytes each; `with_numbers`: pairs keep weight and score. At most
-  // `max_buckets` files per level are open at once.
+  // `max_buckets` files per level are open at once. Each variant of a pair is a pair here; `bucket_pairs` of them hold
+  // all variants of one.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
               bool with_numbers = false, int64_t max_buckets = 512);
 
-  void add(int64_t number, const PairIds& pair);  // `number` must be unique
+  // Those of one `number` are added one after the other.
+  void add(int64_t number, const PairIds& pair);
   // Passes all pairs in shuffled order to `sink`; removes the temporary files as it goes.
   void drain(const std::function<void(const PairIds&)>& sink);
 

@@ -38,6 +38,7 @@ void check_options(const PackOptions& o) {
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
   check_filter_options(o.filter);
+  check_variant_options(o.variants);
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
     fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
@@ -46,6 +47,16 @@ void check_options(const PackOptions& o) {
     fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
+  if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
+  if (!o.source_tokenizer.empty()) check_variant_models(o.variants, o.source_tokenizer, o.target_tokenizer);
+  if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
+    fail(ErrorKind::usage,
+         "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
+  const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
+  if (trains && o.variants.unigram_alpha > 0)
+    fail(ErrorKind::usage,
+         "--unigram-alpha: the tokenizer that is trained here is a BPE model; give --bpe-dropout instead, or the "
+         "--tokenizer of a unigram model");
 }
 
 // One or two SentencePiece models in the working folder, given or trained.
@@ -68,6 +79,13 @@ class Tokenizers {
 
   const Tokenizer& source() const { return source_->tokenizer; }
   const Tokenizer& target() const { return target_ ? target_->tokenizer : source(); }
+  std::unique_ptr<PairVariants> variants(const PackOptions& options, const PackFolder& folder) const {
+    if (options.variants.count == 0) return nullptr;
+    const std::string source_model = folder.working(source_->file);
+    const std::string target_model = folder.working((target_ ? *target_ : *source_).file);
+    return std::make_unique<PairVariants>(options.variants, options.seed, source(), source_model, target(),
+                                          target_model);
+  }
 
   Manifest manifest() const {  // with the fields of the tokenizers
     const Model& target = target_ ? *target_ : *source_;
@@ -127,7 +145,8 @@ class ShardSequence {
                          .target_vocabulary = manifest_.target_vocabulary,
                          .source_tokenizer_sha256 = manifest_.source_tokenizer_sha256,
                          .target_tokenizer_sha256 = manifest_.target_tokenizer_sha256,
-                         .columns = manifest_.columns});
+                         .columns = manifest_.columns,
+                         .variants = manifest_.variants.count});
   }
 
   void write() {
@@ -165,9 +184,11 @@ class ShardSequence {
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
                               int64_t num_lines, std::vector<bool> duplicates, ShardSequence& shards,
                               const PackProgress& progress) {
+  const std::unique_ptr<PairVariants> variants = tokenizers.variants(options, folder);
   const EncodeOptions encode{.text = options.text,
                              .filter = options.filter,
                              .duplicates = std::move(duplicates),
+                             .variants = variants.get(),
                              .show_dropped = options.show_dropped,
                              .threads = options.threads};
   const auto encoded = [&](int64_t lines) { progress("encoding", lines, num_lines); };
@@ -176,16 +197,17 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
         encode, tokenizers.source(), tokenizers.target(), [&](int64_t, const PairIds& pair) { shards.add(pair); },
         encoded);
 
+  const int64_t texts = std::max<int64_t>(1, options.variants.count);
   const int64_t larger = std::max(tokenizers.source().size(), tokenizers.target().size());
-  DiskShuffle shuffle(folder.working(), options.seed, num_lines, options.shard_pairs, narrow_bytes(larger),
-                      columns_of(options.text).any());
+  DiskShuffle shuffle(folder.working(), options.seed, num_lines * texts, options.shard_pairs * texts,
+                      narrow_bytes(larger), columns_of(options.text).any());
   const EncodeCounts counts = encode_pairs(
       encode, tokenizers.source(), tokenizers.target(),
       [&](int64_t number, const PairIds& pair) { shuffle.add(number, pair); }, encoded);
   int64_t done = 0;
   shuffle.drain([&](const PairIds& pair) {
     shards.add(pair);
-    if (++done % 4096 == 0 || done == counts.kept) progress("shuffling", done, counts.kept);
+    if (++done % 4096 == 0 || done == counts.kept * texts) progress("shuffling", done, counts.kept * texts);
   });
   return counts;
 }
@@ -215,7 +237,8 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
           .dropped = dropped_by_filters(counts.dropped, options.filter)};
 }
 
-PackOptions with_tokenizers_of(const Manifest& corpus, PackOptions options) {
+PackOptions as_in(const Manifest& corpus, PackOptions options) {  // tokenizers and variants
+  options.variants = variant_options_of(corpus.variants, options.output);
   read_tokenizers(options.output, corpus);  // refuses damaged ones
   const auto path = [&](const std::string& file) { return (std::filesystem::path(options.output) / file).string(); };
   if (corpus.joint_vocabulary) {
@@ -239,7 +262,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
          fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give the "
                      "same (--columns, --weights, --scores)",
                      given.output, names_of(before.columns), names_of(columns_of(given.text))));
-  const PackOptions options = append ? with_tokenizers_of(before, given) : given;
+  const PackOptions options = append ? as_in(before, given) : given;
 
   const bool train = Tokenizers::needs_training(options);
   LineSampler source_lines(options.training_lines / 2, options.seed),
@@ -268,6 +291,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
 
   Manifest start = append ? before : tokenizers.manifest();
   start.columns = columns_of(options.text);
+  start.variants = variants_of(options.variants);
   ShardSequence shards(folder, start, options.shard_pairs);
   const EncodeCounts counts =
       encode_to_shards(options, folder, tokenizers, num_lines, std::move(duplicates), shards, progress);
@@ -275,7 +299,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
     fail(ErrorKind::data,
          fmt::format("no pair is left of {}: {}", counts.read, list_of(counts.dropped, options.filter)));
 
-  PackSummary summary{.counts = counts, .manifest = shards.finish()};
+  PackSummary summary{.counts = counts, .variants = options.variants, .manifest = shards.finish()};
   const Manifest& manifest = summary.manifest;
   const size_t first = before.shards.size();
   summary.num_added_pairs = manifest.num_pairs - before.num_pairs;

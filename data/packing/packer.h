@@ -26,6 +26,7 @@ struct PackOptions {
   std::string tokenizer;                           // an existing joint model
   std::string source_tokenizer, target_tokenizer;  // existing models, one for each side
   FilterOptions filter;
+  VariantOptions variants;
   int64_t show_dropped = 0;  // pairs of each fault that the summary has
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;
@@ -36,6 +37,7 @@ struct PackOptions {
 
 struct PackSummary {
   EncodeCounts counts;
+  VariantOptions variants;  // an append's are those of the corpus
   Manifest manifest;
   int64_t num_added_pairs = 0, num_added_shards = 0;  // all of the manifest's unless a corpus was extended
   int64_t bytes = 0;                                  // of these shards

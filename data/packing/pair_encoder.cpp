@@ -18,6 +18,7 @@ constexpr size_t kChunkBytes = 1 << 20;
 struct Chunk {
   int64_t first = 0;  // line number of the first pair
   std::vector<TextPair> pairs;
+  TextPair before;  // the pair before the first one; empty at the beginning of the text
 };
 
 struct EncodedChunk {
@@ -25,8 +26,8 @@ struct EncodedChunk {
   EncodeCounts counts;
 };
 
-Chunk read_chunk(PairText& text) {
-  Chunk chunk{.first = text.num_pairs(), .pairs = {}};
+Chunk read_chunk(PairText& text, TextPair before) {
+  Chunk chunk{.first = text.num_pairs(), .pairs = {}, .before = std::move(before)};
   TextPair pair;
   for (size_t bytes = 0; chunk.pairs.size() < kChunkPairs && bytes < kChunkBytes && text.next(pair);) {
     bytes += pair.source.size() + pair.target.size();
@@ -69,21 +70,50 @@ class ChunkEncoder {
       ++out.counts.read;
       if (const std::optional<Fault> fault = encode(chunk.pairs[i], number, pair))
         out.counts.dropped.add(*fault, number, chunk.pairs[i]);
-      else
+      else if (options_.variants == nullptr)
         keep(chunk.pairs[i], number, std::move(pair), out);
+      else
+        keep_variants(chunk.pairs[i], i == 0 ? chunk.before : chunk.pairs[i - 1], number, std::move(pair), out);
     }
     return out;
   }
 
  private:
   std::optional<Fault> encode(const TextPair& text, int64_t number, PairIds& pair) const {
-    if (const std::optional<Fault> fault = filter_.of_text(text)) return fault;
-    if (!options_.duplicates.empty() && options_.duplicates[static_cast<size_t>(number)]) return Fault::duplicate;
+    if (const std::optional<Fault> fault = fault_of_text(text, number)) return fault;
     pair = {.source = source_.encode(text.source),
             .target = target_.encode(text.target),
             .weight = text.weight,
             .score = text.score};
     return filter_.of_tokens(pair);
+  }
+
+  std::optional<Fault> fault_of_text(const TextPair& text, int64_t number) const {
+    if (const std::optional<Fault> fault = filter_.of_text(text)) return fault;
+    if (!options_.duplicates.empty() && options_.duplicates[static_cast<size_t>(number)]) return Fault::duplicate;
+    return std::nullopt;
+  }
+
+  bool fits(const PairIds& pair) const {
+    const size_t limit = static_cast<size_t>(options_.filter.max_length);
+    return !pair.source.empty() && !pair.target.empty() && pair.source.size() <= limit && pair.target.size() <= limit;
+  }
+
+  void keep_variants(const TextPair& text, const TextPair& before, int64_t number, PairIds plain,
+                     EncodedChunk& out) const {
+    const bool was_cut = !fits(plain);
+    const TextPair* joined = number > 0 && !fault_of_text(before, number - 1) ? &before : nullptr;
+    keep(text, number, plain, out);
+    const PairIds kept = std::move(out.pairs.back().second);
+    out.pairs.pop_back();
+    for (int64_t v = 0; v < options_.variants->count(); ++v) {
+      PairIds variant = was_cut ? kept : options_.variants->make(text, plain, joined, number, v);
+      if (!fits(variant)) {
+        variant = kept;
+        ++out.counts.plain_variants;
+      }
+      out.pairs.emplace_back(number, std::move(variant));
+    }
   }
 
   void keep(const TextPair& text, int64_t number, PairIds pair, EncodedChunk& out) const {
@@ -115,6 +145,7 @@ void EncodeCounts::add(EncodeCounts&& later) {
   read += later.read;
   kept += later.kept;
   cut += later.cut;
+  plain_variants += later.plain_variants;
   dropped.add(std::move(later.dropped));
   add_side(source, later.source);
   add_side(target, later.target);
@@ -137,9 +168,11 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
   };
   // One more task than threads keeps the cores busy while this thread reads and hands over.
   const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
+  TextPair last;
   for (;;) {
-    Chunk chunk = read_chunk(text);
+    Chunk chunk = read_chunk(text, last);
     if (chunk.pairs.empty()) break;
+    if (options.variants != nullptr) last = chunk.pairs.back();
     if (in_flight.size() == most) take_oldest();
     in_flight.push_back(
         std::async(std::launch::async, [&encoder, chunk = std::move(chunk)] { return encoder.encode(chunk); }));

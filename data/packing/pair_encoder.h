@@ -9,6 +9,7 @@
 
 #include "data/packing/pair_filter.h"
 #include "data/packing/pair_text.h"
+#include "data/packing/pair_variants.h"
 #include "data/shards/shard.h"
 #include "data/tokenizer.h"
 
@@ -17,8 +18,9 @@ namespace weft {
 struct EncodeOptions {
   PairFiles text;
   FilterOptions filter;
-  std::vector<bool> duplicates;  // [pairs], or empty
-  int64_t show_dropped = 0;      // texts kept for each fault
+  std::vector<bool> duplicates;            // [pairs], or empty
+  const PairVariants* variants = nullptr;  // null: pairs have one text
+  int64_t show_dropped = 0;                // texts kept for each fault
   int threads = 1;
 };
 
@@ -29,13 +31,15 @@ struct SideCounts {  // of the pairs kept, before cutting
 
 struct EncodeCounts {
   int64_t read = 0, kept = 0, cut = 0;  // pairs; those that were cut are kept
+  int64_t plain_variants = 0;           // which did not fit, and became the plain pair
   Drops dropped;
   SideCounts source, target;
   void add(EncodeCounts&& later);  // those of pairs that follow
 };
 
 // Calls sink(line number from 0, pair) for every pair that is kept, on the calling thread, and done(lines so
-// far) now and then.
+// far) now and then. With variants: for each variant of the pair, one after the other. One that is empty or longer than
+// the filter allows is replaced by the plain pair.
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done);

@@ -57,7 +57,8 @@ void LineSampler::add(std::string_view line) {
 }
 
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training) {
-  if (lines.empty()) fail(ErrorKind::data, "no text to train a tokenizer on: every line is empty, or a filter drops it");
+  if (lines.empty())
+    fail(ErrorKind::data, "no text to train a tokenizer on: every line is empty, or a filter drops it");
   LineIterator iterator(lines);
   std::string model;
   const auto status =

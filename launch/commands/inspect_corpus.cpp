@@ -16,21 +16,47 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kPairsAtOnce = 1000;
 
+std::string numbers_of(const PairIds& pair, PairColumns columns) {
+  return (columns.weight ? fmt::format(", weight {}", pair.weight) : "") +
+         (columns.score ? fmt::format(", score {}", pair.score) : "");
+}
+
+// Variants may differ in their segmentation alone.
+std::string pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+  std::string text;
+  for (const int32_t id : ids) text += (text.empty() ? "" : " ") + tokenizer.piece(id);
+  return text;
+}
+
 void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   if (count == 0) return;
   read_tokenizers(corpus.folder(), corpus.manifest());  // refuses damaged ones
   const Tokenizers tokenizers = load_tokenizers(corpus.folder());
   const PairColumns columns = corpus.manifest().columns;
+  const int64_t variants = corpus.manifest().variants.count;
   std::vector<PairIds> pairs;
-  for (int64_t done = 0; done < count; done += static_cast<int64_t>(pairs.size())) {
+  for (int64_t done = 0; variants == 0 && done < count; done += static_cast<int64_t>(pairs.size())) {
     corpus.read_pairs(first + done, std::min(kPairsAtOnce, count - done), pairs);
     for (size_t i = 0; i < pairs.size(); ++i)
-      fmt::print("\npair {}: {} and {} tokens{}{}\n  source  {}\n  target  {}\n",
-                 first + done + static_cast<int64_t>(i), pairs[i].source.size(), pairs[i].target.size(),
-                 columns.weight ? fmt::format(", weight {}", pairs[i].weight) : "",
-                 columns.score ? fmt::format(", score {}", pairs[i].score) : "",
+      fmt::print("\npair {}: {} and {} tokens{}\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
+                 pairs[i].source.size(), pairs[i].target.size(), numbers_of(pairs[i], columns),
                  tokenizers.source->decode(pairs[i].source), tokenizers.target->decode(pairs[i].target));
   }
+  for (int64_t pair = first; variants > 0 && pair < first + count; ++pair)
+    for (int64_t variant = 0; variant < variants; ++variant) {
+      corpus.read_pairs(pair, 1, pairs, variant);
+      if (variant == 0) fmt::print("\npair {}{}\n", pair, numbers_of(pairs[0], columns));
+      fmt::print("  variant {}: {} and {} tokens\n    source  {}\n    target  {}\n", variant, pairs[0].source.size(),
+                 pairs[0].target.size(), pieces_of(pairs[0].source, *tokenizers.source),
+                 pieces_of(pairs[0].target, *tokenizers.target));
+    }
+}
+
+std::string made_by(const Variants& variants) {
+  std::string text;
+  for (const auto& [option, value] : variants.made_by)
+    text += fmt::format("{}{} {}", text.empty() ? ": " : ", ", option, value);
+  return text;
 }
 
 void print_shard(const ShardEntry& shard) {
@@ -45,7 +71,7 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs) {
   Corpus corpus(folder);
   const Manifest& m = corpus.manifest();
   const auto mean = [&](int64_t tokens) {
-    return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(m.num_pairs, 1));
+    return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(m.num_sentences(), 1));
   };
   fmt::print("packed corpus {}, format {}\n", folder, m.version);
   fmt::print("  pairs         {}\n", with_commas(m.num_pairs));
@@ -57,6 +83,7 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs) {
              m.target_tokenizer);
   fmt::print("  vocabularies  {}\n", m.joint_vocabulary ? "one, joint" : "two, separate");
   if (m.columns.any()) fmt::print("  numbers       {}\n", names_of(m.columns));
+  if (m.variants.count > 0) fmt::print("  variants      {} of each pair{}\n", m.variants.count, made_by(m.variants));
   fmt::print("\n");
   for (const ShardEntry& shard : m.shards) print_shard(shard);
   print_pairs(corpus, 0, std::min(num_pairs, m.num_pairs));

@@ -51,6 +51,23 @@ void add_filter_options(Options& options, FilterOptions& filter) {
   options.add("max-foreign", filter.max_foreign, "share of letters of other scripts up to which a pair is kept");
 }
 
+void add_variant_options(Options& options, VariantOptions& variants) {
+  options.add("variants", variants.count,
+              "texts of each pair, of which training takes one in each epoch; see docs/packing.md; 0 = one, unvaried");
+  options.add("bpe-dropout", variants.bpe_dropout,
+              "variants: probability that a merge of a BPE model is left out, such as 0.1");
+  options.add("unigram-alpha", variants.unigram_alpha,
+              "variants: segmentations of a unigram model have their probability to this power, such as 0.1; 0 = none");
+  options.add("subword-sides", variants.subword_sides, "sides whose segmentation is sampled");
+  options.add("noise", variants.noise,
+              "variants: shares of pairs whose source is changed, such as "
+              "upper=0.05,title=0.05,lower=0.05,typos=0.1,punctuation=0.05,words=0.05");
+  options.add("noise-target", variants.noise_target,
+              "kinds of letter case that change the target, too, such as upper,title");
+  options.add("concatenate", variants.concatenate,
+              "variants: share of pairs that begin with the pair before in the text, on both sides");
+}
+
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
@@ -74,11 +91,13 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("character-coverage", p.character_coverage,
               "share of the characters that get an entry; the rest are encoded as bytes");
   add_filter_options(options, p.filter);
+  add_variant_options(options, p.variants);
   options.add("show-dropped", p.show_dropped, "print the first N dropped pairs of each reason");
-  options.add("shard-pairs", p.shard_pairs, "pairs in a shard; memory holds two or three times as many");
+  options.add("shard-pairs", p.shard_pairs,
+              "pairs in a shard; memory holds two or three times as many, with all variants");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (for held-out sets); dropped pairs leave no gap");
-  options.add("seed", p.seed, "seed of the shuffle and of the sample of lines");
+  options.add("seed", p.seed, "seed of the shuffle, of the sample of lines and of the variants");
   options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on it");
   options.add("append", request.append,
               "add shards to the corpus in --output, with its tokenizer; see docs/packing.md");

@@ -26,6 +26,14 @@ std::string share(int64_t part, int64_t whole) {
   return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+void print_variants(const PackSummary& summary) {
+  const Variants variants = variants_of(summary.variants);
+  if (variants.count == 0) return;
+  fmt::print("  {:<38} {:>14}\n", "variants of each pair", variants.count);
+  for (const auto& [option, value] : variants.made_by) fmt::print("    {:<14} {}\n", option, value);
+  fmt::print("  {:<38} {:>14}\n", "variants too long, now the plain pair", with_commas(summary.counts.plain_variants));
+}
+
 }  // namespace
 
 void print_pack_summary(const PackSummary& summary, const PackOptions& options, double seconds) {
@@ -44,11 +52,13 @@ void print_pack_summary(const PackSummary& summary, const PackOptions& options, 
       row("dropped, " + description(fault, options.filter), with_commas(c.dropped.count(fault)));
   }
   row("pairs kept", with_commas(c.kept));
+  print_variants(summary);
   fmt::print("\n");
   row("", "source", "target");
   row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
       with_commas(m.target_vocabulary));
-  row("tokens", with_commas(m.source_tokens), with_commas(m.target_tokens));
+  row(m.variants.count > 0 ? "tokens of all variants" : "tokens", with_commas(m.source_tokens),
+      with_commas(m.target_tokens));
   row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
   each("tokens a word", [](const SideCounts& s) {
     return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));

@@ -1,0 +1,154 @@
+// data/packing/pair_variants.cpp: text first, then its segmentation.
+#include "data/packing/pair_variants.h"
+
+#include <charconv>
+#include <utility>
+
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft {
+namespace {
+
+bool samples(const VariantOptions& o) { return o.bpe_dropout > 0 || o.unigram_alpha > 0; }
+bool samples_source(const VariantOptions& o) { return samples(o) && o.subword_sides != SubwordSides::target; }
+bool samples_target(const VariantOptions& o) { return samples(o) && o.subword_sides != SubwordSides::source; }
+
+double alpha_for(PieceTable::Kind kind, const VariantOptions& o) {
+  return kind == PieceTable::bpe ? o.bpe_dropout : o.unigram_alpha;
+}
+
+void check_probability(const char* option, double value) {
+  if (!(value >= 0 && value < 1))
+    fail(ErrorKind::usage, fmt::format("{} {}: give a probability from 0 to below 1", option, value));
+}
+
+double made_number(const Variants& variants, const char* option) {
+  const auto found = variants.made_by.find(option);
+  double value = 0;
+  if (found != variants.made_by.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  return value;
+}
+
+std::string made_text(const Variants& variants, const char* option) {
+  const auto found = variants.made_by.find(option);
+  return found == variants.made_by.end() ? "" : found->second;
+}
+
+}  // namespace
+
+void check_variant_options(const VariantOptions& o) {
+  if (o.count < 0 || o.count > kMostVariants)
+    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMostVariants));
+  check_probability("--bpe-dropout", o.bpe_dropout);
+  check_probability("--concatenate", o.concatenate);
+  if (!(o.unigram_alpha >= 0 && o.unigram_alpha <= 100))
+    fail(ErrorKind::usage, fmt::format("--unigram-alpha {}: give more than 0, and at most 100", o.unigram_alpha));
+  const NoiseRates rates = parse_noise_rates("--noise", o.noise);
+  parse_letter_cases("--noise-target", o.noise_target, rates);
+  if (o.subword_sides != SubwordSides::both && !samples(o))
+    fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
+  const bool varies = samples(o) || rates.any() || o.concatenate > 0;
+  if (o.count > 0 && !varies)
+    fail(ErrorKind::usage,
+         fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, --noise or "
+                     "--concatenate",
+                     o.count));
+  if (o.count == 0 && varies)
+    fail(ErrorKind::usage,
+         "--bpe-dropout, --unigram-alpha, --noise and --concatenate vary the variants of a pair: say how many with "
+         "--variants");
+}
+
+void check_variant_models(const VariantOptions& o, const std::string& source_model, const std::string& target_model) {
+  bool bpe = false, unigram = false;
+  std::string models;
+  for (const auto& [sampled, model] :
+       {std::pair{samples_source(o), &source_model}, {samples_target(o), &target_model}}) {
+    if (!sampled) continue;
+    (SubwordSampler(*model).kind() == PieceTable::bpe ? bpe : unigram) = true;
+    if (models != *model) models += (models.empty() ? "" : " and ") + *model;
+  }
+  if (o.bpe_dropout > 0 && !bpe)
+    fail(ErrorKind::usage, fmt::format("--bpe-dropout: {} is a unigram model; give --unigram-alpha instead", models));
+  if (o.unigram_alpha > 0 && !unigram)
+    fail(ErrorKind::usage, fmt::format("--unigram-alpha: {} is a BPE model; give --bpe-dropout instead", models));
+}
+
+Variants variants_of(const VariantOptions& o) {
+  Variants variants{.count = o.count, .made_by = {}};
+  const auto add = [&](const char* option, const std::string& value) { variants.made_by[option] = value; };
+  if (o.bpe_dropout > 0) add("bpe-dropout", fmt::format("{}", o.bpe_dropout));
+  if (o.unigram_alpha > 0) add("unigram-alpha", fmt::format("{}", o.unigram_alpha));
+  if (o.subword_sides != SubwordSides::both) add("subword-sides", name_of_enum(o.subword_sides));
+  if (!o.noise.empty()) add("noise", o.noise);
+  if (!o.noise_target.empty()) add("noise-target", o.noise_target);
+  if (o.concatenate > 0) add("concatenate", fmt::format("{}", o.concatenate));
+  return variants;
+}
+
+VariantOptions variant_options_of(const Variants& variants, const std::string& folder) {
+  if (variants.count == 0) return {};
+  VariantOptions o{.count = variants.count,
+                   .bpe_dropout = made_number(variants, "bpe-dropout"),
+                   .unigram_alpha = made_number(variants, "unigram-alpha"),
+                   .noise = made_text(variants, "noise"),
+                   .noise_target = made_text(variants, "noise-target"),
+                   .concatenate = made_number(variants, "concatenate")};
+  for (const auto& [name, sides] : enum_names(SubwordSides()))
+    if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
+  if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
+    fail(ErrorKind::usage,
+         fmt::format("--append: {}/{} does not say, in options that are known here, how the variants were made: pack "
+                     "all of the text anew",
+                     folder, kManifestFile));
+  return o;
+}
+
+PairVariants::Side::Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled,
+                         const VariantOptions& options)
+    : tokenizer(tokenizer) {
+  if (!is_sampled) return;
+  sampler.emplace(model);
+  alpha = alpha_for(sampler->kind(), options);
+  if (alpha == 0) sampler.reset();
+}
+
+std::vector<int32_t> PairVariants::Side::encode(const std::string& text, CountedRandom random) const {
+  return sampler ? sampler->sample(tokenizer.normalise(text), alpha, random) : tokenizer.encode(text);
+}
+
+PairVariants::PairVariants(const VariantOptions& options, uint64_t seed, const Tokenizer& source,
+                           const std::string& source_model, const Tokenizer& target, const std::string& target_model)
+    : count_(options.count),
+      seed_(seed),
+      rates_(parse_noise_rates("--noise", options.noise)),
+      target_cases_(parse_letter_cases("--noise-target", options.noise_target, rates_)),
+      concatenate_(options.concatenate),
+      source_(source, source_model, samples_source(options), options),
+      target_(target, target_model, samples_target(options), options) {}
+
+PairIds PairVariants::make(const TextPair& text, const PairIds& plain, const TextPair* before, int64_t number,
+                           int64_t variant) const {
+  const auto pair = static_cast<uint64_t>(number);
+  const auto index = static_cast<uint32_t>(variant);
+  const NoisePlace place{.seed = seed_, .pair = pair, .visit = index};
+  const auto random = [&](uint32_t purpose) { return CountedRandom(seed_, pair, index, purpose); };
+
+  std::string source = text.source, target = text.target;
+  if (before != nullptr && random(purpose_of("pack.concatenate")).uniform() < concatenate_) {
+    source = before->source + " " + source;
+    target = before->target + " " + target;
+  }
+  const ChosenNoise chosen = choose_noise(rates_, place);
+  source = with_noise(chosen, source, place);
+  if (target_cases_.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
+
+  PairIds ids = plain;  // with weight and score
+  if (source_.sampler || source != text.source) ids.source = source_.encode(source, random(purpose_of("pack.source")));
+  if (target_.sampler || target != text.target) ids.target = target_.encode(target, random(purpose_of("pack.target")));
+  return ids;
+}
+
+}  // namespace weft

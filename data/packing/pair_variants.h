@@ -1,0 +1,75 @@
+// data/packing/pair_variants.h: variants of a pair for training: noise, and sampled segmentations.
+//
+// Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants are drawn alike: none is the
+// plain pair by rule, so that the rates hold in every epoch and any variant may serve for all pairs of an epoch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "data/packing/pair_text.h"
+#include "data/shards/manifest.h"
+#include "data/shards/shard.h"
+#include "data/subword/subword_sampler.h"
+#include "data/text/noise_rates.h"
+#include "data/tokenizer.h"
+#include "tensor/enum_names.h"
+
+namespace weft {
+
+enum class SubwordSides : uint8_t { both, source, target };
+constexpr EnumNames<SubwordSides, 3> enum_names(SubwordSides) {
+  return {{{"both", SubwordSides::both}, {"source", SubwordSides::source}, {"target", SubwordSides::target}}};
+}
+
+struct VariantOptions {
+  int64_t count = 0;         // 0: no variants
+  double bpe_dropout = 0;    // of BPE models: the probability that a merge is left out; 0: none
+  double unigram_alpha = 0;  // of unigram models: SubwordSampler's alpha; 0: none
+  SubwordSides subword_sides = SubwordSides::both;
+  std::string noise, noise_target;  // as parse_noise_rates() and parse_letter_cases() take them
+  double concatenate = 0;           // share of variants that begin with the pair before, on both sides
+  bool operator==(const VariantOptions&) const = default;
+};
+
+// Usage Errors. Of the models: options for another kind of model than those have.
+void check_variant_options(const VariantOptions& options);
+void check_variant_models(const VariantOptions& options, const std::string& source_model,
+                          const std::string& target_model);
+
+Variants variants_of(const VariantOptions& options);  // as the manifest has them
+// Back from the manifest of `folder`. A usage Error if it does not say how its variants were made.
+VariantOptions variant_options_of(const Variants& variants, const std::string& folder);
+
+class PairVariants {  // make() may be called by several threads
+ public:
+  // Keeps references to the tokenizers; the models are their files.
+  PairVariants(const VariantOptions& options, uint64_t seed, const Tokenizer& source, const std::string& source_model,
+               const Tokenizer& target, const std::string& target_model);
+
+  int64_t count() const { return count_; }
+  // A side may be empty, or longer than the plain pair's. `before`: the pair before in the text, if it may be joined.
+  PairIds make(const TextPair& text, const PairIds& plain, const TextPair* before, int64_t number,
+               int64_t variant) const;
+
+ private:
+  struct Side {
+    Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled, const VariantOptions& options);
+    std::vector<int32_t> encode(const std::string& text, CountedRandom random) const;
+
+    const Tokenizer& tokenizer;
+    std::optional<SubwordSampler> sampler;
+    double alpha = 0;
+  };
+
+  int64_t count_;
+  uint64_t seed_;
+  NoiseRates rates_;
+  std::set<TextNoise> target_cases_;
+  double concatenate_;
+  Side source_, target_;
+};
+
+}  // namespace weft
