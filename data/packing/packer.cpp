@@ -38,6 +38,9 @@ void check_options(const PackOptions& o) {
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
   check_filter_options(o.filter);
+  if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
+    fail(ErrorKind::usage,
+         "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
   check_variant_options(o.variants);
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
@@ -49,9 +52,6 @@ void check_options(const PackOptions& o) {
     if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
   if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
   if (!o.source_tokenizer.empty()) check_variant_models(o.variants, o.source_tokenizer, o.target_tokenizer);
-  if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
-    fail(ErrorKind::usage,
-         "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
   const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
   if (trains && o.variants.unigram_alpha > 0)
     fail(ErrorKind::usage,
