@@ -27,11 +27,27 @@ void append_positions(std::vector<int32_t>& positions, size_t length) {
 
 }  // namespace
 
-BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows)
-    : source_rows_(source_rows), target_rows_(target_rows), block_(empty_block(source_rows, target_rows)) {}
+double Block::target_weight(int64_t sentence) const {
+  const auto i = static_cast<size_t>(sentence);
+  const int32_t first = target_offsets[i], tokens = target_offsets[i + 1] - first;
+  return weights.empty() ? tokens : tokens * static_cast<double>(weights[static_cast<size_t>(first)]);
+}
+
+double Block::target_weight() const {
+  if (weights.empty()) return static_cast<double>(target_tokens());
+  double weight = 0;
+  for (int64_t i = 0; i < num_sentences(); ++i) weight += target_weight(i);
+  return weight;
+}
+
+BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows, bool weighted)
+    : source_rows_(source_rows),
+      target_rows_(target_rows),
+      weighted_(weighted),
+      block_(empty_block(source_rows, target_rows)) {}
 
 void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
-                       const PairVisit& pair) {
+                       const PairVisit& pair, float weight) {
   Block& b = block_;
   b.pairs.push_back(pair);
   b.source.insert(b.source.end(), source_tokens.begin(), source_tokens.end());
@@ -45,6 +61,7 @@ void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vec
   b.target_out.push_back(SpecialIds::eos);
   append_positions(b.target_positions, target_tokens.size() + 1);
   b.target_offsets.push_back(static_cast<int32_t>(b.target_in.size()));
+  if (weighted_) b.weights.resize(b.target_in.size(), weight);
   assert(b.source_tokens() <= source_rows_ && b.target_tokens() <= target_rows_);
 }
 
@@ -56,6 +73,7 @@ Block BlockBuilder::finish(int64_t index) {
   block.target_in.resize(static_cast<size_t>(target_rows_), 0);
   block.target_out.resize(static_cast<size_t>(target_rows_), -1);
   block.target_positions.resize(static_cast<size_t>(target_rows_), 0);
+  if (weighted_) block.weights.resize(static_cast<size_t>(target_rows_), 0);
   return block;
 }
 
@@ -69,6 +87,12 @@ int64_t Step::target_tokens() const {
   int64_t tokens = 0;
   for (const Block& block : blocks) tokens += block.target_tokens();
   return tokens;
+}
+
+double Step::target_weight() const {
+  double weight = 0;
+  for (const Block& block : blocks) weight += block.target_weight();
+  return weight;
 }
 
 }  // namespace weft

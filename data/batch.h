@@ -32,24 +32,29 @@ struct Block {
   std::vector<int32_t> target_out;        // [T rows] the sentence's tokens, then eos; -1 in unused rows
   std::vector<int32_t> target_positions;  // [T rows]
   std::vector<int32_t> target_offsets;    // [B + 1]
+  std::vector<float> weights;             // [T rows] the weight of a row's pair; empty: all 1
   std::vector<PairVisit> pairs;           // [B] of training data
 
   int64_t num_sentences() const { return static_cast<int64_t>(source_offsets.size()) - 1; }
   int64_t source_tokens() const { return source_offsets.back(); }  // real rows, eos included
   int64_t target_tokens() const { return target_offsets.back(); }
+  double target_weight(int64_t sentence) const;  // of its target tokens together
+  double target_weight() const;                  // of all
 };
 
 // Builds a block of `source_rows` x `target_rows` from whole pairs; the caller makes sure that they fit.
 // Sentences are given without bos and eos.
 class BlockBuilder {
  public:
-  BlockBuilder(int64_t source_rows, int64_t target_rows);
+  // Without `weighted`, pairs have the weight 1, which the block does not hold.
+  BlockBuilder(int64_t source_rows, int64_t target_rows, bool weighted = false);
   void add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
-           const PairVisit& pair = {});
+           const PairVisit& pair = {}, float weight = 1);
   Block finish(int64_t index);  // pads with unused rows and empties the builder
 
  private:
   int64_t source_rows_, target_rows_;
+  bool weighted_;
   Block block_;
 };
 
@@ -62,6 +67,7 @@ struct Step {                      // one rank's part of an optimizer step
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }  // of the mix's first corpus
   int64_t source_tokens() const;                                         // real rows of these blocks, eos included
   int64_t target_tokens() const;
+  double target_weight() const;
 };
 
 }  // namespace weft

@@ -63,11 +63,12 @@ class PairSet {
 
 using PairSets = std::map<int64_t, PairSet>;  // of each corpus, by number
 
-Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t index, const BatchConfig& config) {
-  BlockBuilder builder(config.source_rows, config.rows);
+Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t index, const BatchConfig& config,
+                  bool weighted = false) {
+  BlockBuilder builder(config.source_rows, config.rows, weighted);
   for (const PairVisit& pair : planned.pairs) {
     const PairIds& ids = sets.at(pair.corpus).ids(pair);
-    builder.add(ids.source, ids.target, pair);
+    builder.add(ids.source, ids.target, pair, ids.weight);
   }
   return builder.finish(index);
 }
@@ -89,8 +90,8 @@ struct PairBytes {
   int64_t id_bytes = 0;  // of both sides
 };
 
-int64_t block_bytes(const BatchConfig& config) {
-  return (2 * config.source_rows + 3 * config.rows) * int64_t{sizeof(int32_t)};
+int64_t block_bytes(const BatchConfig& config, bool weighted = false) {
+  return (2 * config.source_rows + (weighted ? 4 : 3) * config.rows) * int64_t{sizeof(int32_t)};
 }
 
 // Pairs of a window's share of so many of a step's blocks: whole pages for each, as its stream reads them.
@@ -214,8 +215,9 @@ Step Loader::Impl::build(const PlannedStep& planned, const PairSets& sets) const
   for (const PlannedBlock& block : planned.blocks)
     for (size_t i = 0; i < corpora.size(); ++i) step.passed[i] += block.passed[i];
   int64_t index = own.first;
-  for (const PlannedBlock& block : planned.blocks) step.blocks.push_back(build_block(block, sets, index++, config));
-  if (step.blocks.empty()) step.blocks.push_back(build_block({}, sets, index, config));
+  for (const PlannedBlock& block : planned.blocks)
+    step.blocks.push_back(build_block(block, sets, index++, config, mix.weighted));
+  if (step.blocks.empty()) step.blocks.push_back(build_block({}, sets, index, config, mix.weighted));
   return step;
 }
 
@@ -274,7 +276,8 @@ size_t read_ahead_bytes(const Mix& mix, const BatchConfig& batch, int dp_size) {
   const BatchConfig config = resolved(batch, mix, corpora);
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
   const int64_t pairs = share_of_window(pairs_of(corpora), config, blocks);
-  const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * blocks * block_bytes(config);
+  const bool weighted = std::ranges::any_of(corpora, [](const Corpus& c) { return c.manifest().columns.weight; });
+  const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * blocks * block_bytes(config, weighted);
   int64_t in_set = 0, windows = 0, weights = 0;
   size_t pages = 0;
   for (size_t i = 0; i < corpora.size(); ++i) {

@@ -28,6 +28,7 @@ struct Mix {
   };
   std::vector<std::string> folders;  // all corpora of the run, by number
   std::vector<Part> parts;
+  bool weighted = false;  // blocks hold the weights of their pairs
 
   static Mix of_folders(const std::vector<WeightedFolder>& folders);  // numbered in this order
   static Mix of_folder(const std::string& folder) { return {{folder}, {Part{}}}; }

@@ -2,6 +2,7 @@
 #include "model/device_batch.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "tensor/op/attention_pieces.h"
 #include "tensor/op/sorted_ids.h"
@@ -9,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Vectors of integers one after the other, whose places do not depend on the sentences.
+// Vectors of integers, or of the bits of floats, one after the other, whose places do not depend on the sentences.
 class Parts {
  public:
   // upload_to() will set `to`. The place is large enough for `capacity` values, if that is more.
@@ -33,6 +34,12 @@ class Parts {
   std::vector<Part> parts_;
   std::vector<int32_t> all_;
 };
+
+std::vector<int32_t> bits_of(const std::vector<float>& values) {
+  std::vector<int32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<int32_t>(value));
+  return bits;
+}
 
 std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_t rows) {  // -1: none
   std::vector<int32_t> sentences(rows, -1);
@@ -76,10 +83,13 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
     parts.add(offsets, side.rows.begin, /*capacity=*/ids.size() + 1);
   };
   parts.add(block.target_out, batch.labels);
+  if (!block.weights.empty()) parts.add(bits_of(block.weights), batch.weights);
   add_side(batch.source, block.source, block.source_positions, block.source_offsets, block.source_offsets);
   add_side(batch.target, block.target_in, block.target_positions, block.target_offsets, block.source_offsets);
   p.arena.reset();
   parts.upload_to(p);
+  if (!block.weights.empty())
+    batch.weights = Tensor(batch.weights.data, {batch.weights.numel()}, DType::f32, batch.weights.device);
   for (Sequences* side : {&batch.source, &batch.target}) {  // until now, the first member has what all of them share
     side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
     const Tensor offsets = side->rows.begin;

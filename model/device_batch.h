@@ -8,7 +8,8 @@ namespace weft {
 
 struct DeviceBatch {
   Sequences source, target;
-  Tensor labels;  // [T rows] i32: the token that each target row predicts; -1 in unused rows
+  Tensor labels;   // [T rows] i32: the token that each target row predicts; -1 in unused rows
+  Tensor weights;  // [T rows]? f32: factors of the rows' losses; empty: all 1
 };
 
 // Resets the arena, which then holds the batch and everything computed from it until the next call.

@@ -36,9 +36,10 @@ class LossTotal {
   DeviceSums sums_;
 };
 
-// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars).
+// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars). The losses
+// of a row are multiplied by its weight, if there are any ([R] f32).
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
-                      double smoothing, bool backward);
+                      double smoothing, bool backward, const Tensor& weights = {});
 
 // Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks:
 // [tp, R, 4].

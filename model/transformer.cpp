@@ -77,14 +77,14 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_p
 RowLoss Transformer::loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const {
   Saved saved;
   const Tensor logits = forward(p, batch, &saved);
-  const RowLoss rows = cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/true);
+  const RowLoss rows = cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/true, batch.weights);
   backward(p, batch, saved, /*d_logits=*/logits, sync);
   return rows;
 }
 
 RowLoss Transformer::loss(Pass& p, const DeviceBatch& batch, double smoothing) const {
   const Tensor logits = forward(p, batch, nullptr);
-  return cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/false);
+  return cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/false, batch.weights);
 }
 
 Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) const {

@@ -47,8 +47,8 @@ class Transformer {
   // those of norms and of biases after sums over tp are parts until then (ParamSpec::sums_rows).
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
-  // The losses of the batch's target rows, 0 in unused rows. The gradients of p.scalars->loss_scale * (sum of
-  // smoothed loss) are added to the store's.
+  // The losses of the batch's target rows, times their weights if it has any; 0 in unused rows. The gradients of
+  // p.scalars->loss_scale * (sum of smoothed loss) are added to the store's.
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
   // The same losses without gradients; without dropout unless p is training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;

@@ -283,6 +283,7 @@ struct SoftmaxStats {
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
   Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
+  Tensor weights;      // [R]? f32, not negative: factors of a row's losses and gradient; empty: all 1
   Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: the whole vocabulary is on this rank, and
                        //   statistics, loss and gradient come from one pass over a row
   int64_t first_id = 0, valid = 0;

@@ -26,7 +26,7 @@ std::vector<CorpusTotals> CorpusLosses::totals(Context& ctx, const Step& step, c
       CorpusTotals& total = totals[static_cast<size_t>(part - mix.parts.begin())];
       for (int32_t row = block.target_offsets[k]; row < block.target_offsets[k + 1]; ++row)
         total.nll += static_cast<double>(nll[b * static_cast<size_t>(rows_) + static_cast<size_t>(row)]);
-      total.target_tokens += block.target_offsets[k + 1] - block.target_offsets[k];
+      total.target_weight += block.target_weight(static_cast<int64_t>(k));
     }
   }
   return totals;

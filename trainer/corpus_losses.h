@@ -14,10 +14,10 @@
 
 namespace weft {
 
-struct CorpusTotals {  // of a step
-  int64_t passed = 0;  // pairs given, or left out because they do not fit a block
-  double nll = 0;      // of its target tokens together, in nats
-  int64_t target_tokens = 0;
+struct CorpusTotals {        // of a step
+  int64_t passed = 0;        // pairs given, or left out because they do not fit a block
+  double nll = 0;            // of its target tokens together, in nats, each times its weight
+  double target_weight = 0;  // of these tokens together; their number if the run has no weights
 };
 
 class CorpusLosses {

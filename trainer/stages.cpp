@@ -113,13 +113,14 @@ std::string describe_end(const StageEnd& end) {
 // Numbers all corpora at once: a run that goes on with stages appended has numbered its own alike.
 StageRun::StageRun(const RunConfig& config) : stages_(stages_of(config)) {
   for (const Stage& stage : stages_) number(stage, corpora_);
+  weighted_ = std::ranges::any_of(corpora_, [](const RunCorpus& c) { return read_manifest(c.folder).columns.weight; });
   if (!stages_.empty()) enter(0, /*first_step=*/0);
 }
 
 void StageRun::enter(size_t index, int64_t first_step) {
   index_ = index;
   steps_ = target_tokens_ = 0;
-  mix_ = {.folders = {}, .parts = number(stage(), corpora_)};
+  mix_ = {.folders = {}, .parts = number(stage(), corpora_), .weighted = weighted_};
   for (const RunCorpus& corpus : corpora_) mix_.folders.push_back(corpus.folder);
   past_.resize(index);
   past_.push_back({stage().name, mix_.parts, first_step});

@@ -76,6 +76,7 @@ class StageRun {
   std::vector<PastStage> past_;
   size_t index_ = 0;
   Mix mix_;
+  bool weighted_ = false;  // some corpus of the run has weights: all blocks hold them, as CUDA graphs need it
   std::vector<int64_t> epoch_pairs_;  // of each part
   int64_t steps_ = 0, target_tokens_ = 0;
   std::vector<int64_t> passed_;

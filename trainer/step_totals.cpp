@@ -18,6 +18,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kNll,
     kSource,
     kTarget,
+    kWeight,
     kDropped,
     kFlops,
     kSplit,
@@ -36,12 +37,13 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
   if (mesh.tp().is_main_rank()) {
     mine[kLoss] = sums[0], mine[kNll] = sums[1];
     mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
+    mine[kWeight] = own.target_weight;
     mine[kDropped] = static_cast<double>(own.dropped), mine[kFlops] = own.flops;
     for (size_t i = 0; i < own.corpora.size(); ++i) {
       double* const of_corpus = &mine[kCount + kOfCorpus * i];
       of_corpus[0] = static_cast<double>(own.corpora[i].passed);
       of_corpus[1] = own.corpora[i].nll;
-      of_corpus[2] = static_cast<double>(own.corpora[i].target_tokens);
+      of_corpus[2] = own.corpora[i].target_weight;
     }
   }
   const bool squares_count = sharded || mesh.dp().is_main_rank();
@@ -62,12 +64,12 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     totals.busy.push_back(of_rank[kBusy]);
   }
   for (size_t i = kCount; i < size; i += kOfCorpus)
-    totals.corpora.push_back({.passed = static_cast<int64_t>(total[i]),
-                              .nll = total[i + 1],
-                              .target_tokens = static_cast<int64_t>(total[i + 2])});
+    totals.corpora.push_back(
+        {.passed = static_cast<int64_t>(total[i]), .nll = total[i + 1], .target_weight = total[i + 2]});
   totals.loss = total[kLoss], totals.nll = total[kNll], totals.flops = total[kFlops];
   totals.source_tokens = static_cast<int64_t>(total[kSource]);
   totals.target_tokens = static_cast<int64_t>(total[kTarget]);
+  totals.target_weight = total[kWeight];
   totals.dropped = static_cast<int64_t>(total[kDropped]);
   totals.gradient_square = total[kSplit] + total[kWhole];
   totals.finite = total[kNotFinite] == 0 && std::isfinite(totals.gradient_square);

@@ -15,7 +15,7 @@ class StepSums {
  public:
   explicit StepSums(Device device) : sums_(4, device) {}
   void clear(Context& ctx) const { sums_.clear(ctx); }
-  Tensor loss() const { return sums_[0]; }  // of this rank's target tokens, in nats: smoothed and plain
+  Tensor loss() const { return sums_[0]; }  // of this rank's target tokens, weighted, in nats: smoothed and plain
   Tensor nll() const { return sums_[1]; }
   Tensor split_squares() const { return sums_[2]; }  // of gradients
   Tensor whole_squares() const { return sums_[3]; }
@@ -28,6 +28,7 @@ class StepSums {
 // What else a rank reports of a step.
 struct RankReport {
   int64_t source_tokens = 0, target_tokens = 0;  // real ones of its blocks
+  double target_weight = 0;                      // of these target tokens; their number without weights
   int64_t dropped = 0;                           // Step::dropped
   StopRequest request = StopRequest::none;
   bool save_is_ready = false;
@@ -36,10 +37,11 @@ struct RankReport {
   double flops = 0;                   // model FLOPs of its blocks
 };
 
-inline constexpr size_t kStepTotals = 15;  // numbers of each rank in the exchange, without RankReport::corpora
+inline constexpr size_t kStepTotals = 16;  // numbers of each rank in the exchange, without RankReport::corpora
 
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0, flops = 0;
+  double target_weight = 0;
   int64_t source_tokens = 0, target_tokens = 0, dropped = 0;
   std::vector<CorpusTotals> corpora;
   double gradient_square = 0;               // of the whole gradient, as the pass scaled it

@@ -116,7 +116,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   busy_.resume();
   const double begin = monotonic_seconds();
-  // Only the exchange tells how many of the step's rows are tokens: until then gradients are means over all rows.
+  // Only the exchange tells what the step's target tokens weigh: until then gradients are means over all rows.
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   replica_.device_mesh().set_step(step_ + 1);
@@ -132,6 +132,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   const std::vector<double> sums = sums_.read(ctx_);  // waits for the device, once per step
   const RankReport own{.source_tokens = step.source_tokens(),
                        .target_tokens = step.target_tokens(),
+                       .target_weight = step.target_weight(),
                        .dropped = step.dropped,
                        .request = request,
                        .save_is_ready = saver_.is_ready(),
@@ -139,10 +140,11 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
                        .busy = busy_.take(),
                        .flops = training_flops(config_.model, step.blocks)};
   const StepTotals totals = exchange_totals(sums, own, mesh_, optimizer_.sharded());
-  const double per_token = 1.0 / static_cast<double>(totals.target_tokens), to_mean = rows * per_token / loss_scale;
+  const bool has_weight = totals.target_weight > 0;  // else there is no mean, and no gradient
+  const double per_weight = 1.0 / totals.target_weight, to_mean = has_weight ? rows * per_weight / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square) * to_mean;
   const double lr = rate();
-  if (totals.finite) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
+  if (totals.finite && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
   const bool lost = !totals.finite && !LossScaler::can_lower(loss_scale);
   const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite);
@@ -157,13 +159,14 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .stage = stage,
           .epochs = step.epochs,
           .corpora = totals.corpora,
-          .loss = totals.loss * per_token,
-          .nll = totals.nll * per_token,
+          .loss = totals.loss * per_weight,  // 0 * infinity is NaN
+          .nll = totals.nll * per_weight,
           .lr = lr,
           .grad_norm = norm,
           .loss_scale = loss_scale,
           .source_tokens = totals.source_tokens,
           .target_tokens = totals.target_tokens,
+          .target_weight = totals.target_weight,
           .seconds = monotonic_seconds() - begin,
           .fill = static_cast<double>(totals.source_tokens + totals.target_tokens) /
                   static_cast<double>(config_.batch.blocks * (config_.batch.source_rows + config_.batch.rows)),
@@ -365,8 +368,9 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
          .recompute = config.train.recompute,
          .sequence = config.parallel.sequence};
   const StepSums sums(dry.device());
+  const Block weighted_block = BlockBuilder(config.batch.source_rows, config.batch.rows, /*weighted=*/true).finish(0);
   const RowLoss rows =
-      model.loss_and_gradients(p, load_batch(p, empty_block(config.batch)), config.train.label_smoothing, nullptr);
+      model.loss_and_gradients(p, load_batch(p, weighted_block), config.train.label_smoothing, nullptr);
   ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
   if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)

@@ -1,8 +1,8 @@
 // trainer/trainer.h: one rank's replica of the model, optimizer and data, and the training step.
 //
 // Read Trainer::step_on first. A step is a list of blocks on every grid: data-parallel ranks divide the
-// blocks, tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks,
-// divided by the step's target tokens.
+// blocks, tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks, in which
+// each target token has the weight of its pair, divided by the sum of these weights.
 #pragma once
 
 #include <functional>
@@ -33,10 +33,11 @@ struct StepReport {
   size_t stage = 0;
   std::vector<int64_t> epochs;  // of each corpus of the stage's mix
   std::vector<CorpusTotals> corpora;
-  double loss = 0, nll = 0;  // per target token, in nats: smoothed and plain
+  double loss = 0, nll = 0;  // weighted mean of the target tokens, in nats: smoothed and plain; NaN without weight
   double lr = 0, grad_norm = 0;
   double loss_scale = 1;                         // used in this step
   int64_t source_tokens = 0, target_tokens = 0;  // without padding, all ranks
+  double target_weight = 0;                      // of these target tokens; 0: no rank took the step
   double seconds = 0, fill = 0;
   double flops = 0;                         // of the model, all ranks
   bool skipped = false;                     // a gradient was not finite: no rank took the step

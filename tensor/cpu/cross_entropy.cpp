@@ -115,7 +115,7 @@ template <typename T>
 void loss_and_gradient(const ops::CrossEntropy& a) {
   const int64_t rows = a.logits.rows(), cols = a.logits.cols();
   const LabelSmoothing<float> smoothing(a.smoothing, a.vocabulary);
-  const float scale = a.backward ? a.scalars->loss_scale : 0.0f;
+  const float loss_scale = a.backward ? a.scalars->loss_scale : 0.0f;
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     T* logits = a.logits.ptr<T>() + r * a.logits.row_stride;
@@ -126,8 +126,9 @@ void loss_and_gradient(const ops::CrossEntropy& a) {
       continue;
     }
     const SoftmaxRow<float> row = a.stats.empty() ? row_statistics(logits, a.valid, local) : merged_row(a.stats, r);
-    a.nll.ptr<float>()[r] = negative_log_likelihood(row);
-    a.loss.ptr<float>()[r] = smoothed_cross_entropy(row, smoothing);
+    const float weight = a.weights.empty() ? 1.0f : a.weights.ptr<float>()[r], scale = weight * loss_scale;
+    a.nll.ptr<float>()[r] = weight * negative_log_likelihood(row);
+    a.loss.ptr<float>()[r] = weight * smoothed_cross_entropy(row, smoothing);
     if (!a.backward) continue;
 
     const bool here = local >= 0;

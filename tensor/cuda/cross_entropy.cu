@@ -168,13 +168,15 @@ __global__ void __launch_bounds__(kRowThreads) row_statistics(Logits<T> logits, 
 }
 
 struct Loss {
-  const float* stats;  // [ranks, rows, 4]?
+  const float* stats;    // [ranks, rows, 4]?
+  const float* weights;  // [rows]?
   int64_t ranks, rows;
   LabelSmoothing<float> smoothing;
   bool backward;
   const StepScalars* scalars;
   float *loss, *nll;
 
+  __device__ float weight(int64_t row) const { return weights != nullptr ? weights[row] : 1.0f; }
   __device__ SoftmaxRow<float> merged_row(int64_t row) const {
     SoftmaxRow<float> merged;
     for (int64_t rank = 0; rank < ranks; ++rank)
@@ -190,7 +192,7 @@ __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t r
   T* const to = logits.rows[row];
   const int valid = static_cast<int>(logits.valid), cols = static_cast<int>(logits.cols);
   const int target = static_cast<int>(logits.target_column(row));
-  const float scale = a.scalars->loss_scale, scaled_inverse = scale / merged.sum_exp;
+  const float scale = a.scalars->loss_scale * a.weight(row), scaled_inverse = scale / merged.sum_exp;
   const float elsewhere = scale * a.smoothing.elsewhere, on_target = scale * a.smoothing.on_target;
   own.for_each([&](int col, const float(&x)[kGroup], auto count) {
     float d[kGroup] = {};
@@ -236,8 +238,8 @@ __global__ void __launch_bounds__(kRowThreads, 2) loss_and_gradient(Logits<T> lo
   const OwnLogits<T, kHeld> own(logits.rows[row], logits.valid);
   const SoftmaxRow<float> merged = whole_row(logits, a, row, own);
   if (threadIdx.x == 0) {
-    a.nll[row] = negative_log_likelihood(merged);
-    a.loss[row] = smoothed_cross_entropy(merged, a.smoothing);
+    a.nll[row] = a.weight(row) * negative_log_likelihood(merged);
+    a.loss[row] = a.weight(row) * smoothed_cross_entropy(merged, a.smoothing);
   }
   if (a.backward) write_gradient(logits, a, row, own, merged);
 }
@@ -269,6 +271,7 @@ void softmax_stats(Context& ctx, const ops::SoftmaxStats& a) {
 void cross_entropy(Context& ctx, const ops::CrossEntropy& a) {
   const bool whole = a.stats.empty();
   const Loss loss{.stats = vector_of(a.stats),
+                  .weights = vector_of(a.weights),
                   .ranks = whole ? 1 : a.stats.dim(0),
                   .rows = a.logits.rows(),
                   .smoothing = LabelSmoothing<float>(a.smoothing, a.vocabulary),

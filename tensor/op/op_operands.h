@@ -249,6 +249,7 @@ void operands(auto& v, const SoftmaxStats& a) {
 void operands(auto& v, const CrossEntropy& a) {
   a.backward ? v.add("logits", a.logits, "RV") : v.in("logits", a.logits, "RV");
   v.in("targets", a.targets, "R", i32);
+  v.in("weights?", a.weights, "R", f32);
   v.in("stats?", a.stats, "GR4", f32);
   v.out("loss", a.loss, "R", f32);
   v.out("nll", a.nll, "R", f32);

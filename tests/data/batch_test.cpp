@@ -38,6 +38,24 @@ TEST(BlockBuilder, CountsSentencesAndRealRows) {
   EXPECT_EQ(block.target_tokens(), 6);
 }
 
+TEST(BlockBuilder, GivesEachTargetRowTheWeightOfItsPair) {
+  BlockBuilder builder(8, 8, /*weighted=*/true);
+  builder.add({10, 11}, {20, 21, 22}, {}, 0.25f);
+  builder.add({12, 13, 14}, {23}, {}, 3);
+  const Block block = builder.finish(0);
+  EXPECT_EQ(block.weights, (std::vector<float>{0.25f, 0.25f, 0.25f, 0.25f, 3, 3, 0, 0}));
+  EXPECT_EQ(block.target_weight(0), 1);
+  EXPECT_EQ(block.target_weight(1), 6);
+  EXPECT_EQ(block.target_weight(), 7);
+  EXPECT_EQ(builder.finish(1).weights, std::vector<float>(8));
+}
+
+TEST(BlockBuilder, WithoutWeightsTokensWeighOne) {
+  EXPECT_TRUE(two_pairs().weights.empty());
+  EXPECT_EQ(two_pairs().target_weight(0), 4);
+  EXPECT_EQ(two_pairs().target_weight(), 6);
+}
+
 TEST(BlockBuilder, BeginsAnEmptyBlockAfterFinish) {
   BlockBuilder builder(3, 2);
   builder.add({10, 11}, {20});

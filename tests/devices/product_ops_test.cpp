@@ -99,6 +99,7 @@ void compare_cross_entropy(RandomArguments& r, OpComparison& devices) {
   devices.expect_same(weft::ops::cross_entropy,
                       {.logits = logits,
                        .targets = targets,
+                       .weights = r.coin() ? r.floats({rows}) : Tensor{},
                        .stats = at_once ? Tensor{} : stats,
                        .first_id = first,
                        .valid = valid,

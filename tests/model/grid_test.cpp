@@ -75,6 +75,24 @@ TEST_P(EveryGrid, GivesTheLossAndGradientsOfOneRank) {
 INSTANTIATE_TEST_SUITE_P(Cases, EveryGrid, ::testing::ValuesIn(every_case()),
                          [](const auto& info) { return name_of(info.param); });
 
+TEST(WeightedPairs, HaveTheSameLossAndGradientsOnEveryGrid) {
+  for (const EveryGridCase& c :
+       {EveryGridCase{NormPosition::pre, Tying::all, 6}, {NormPosition::post, Tying::none, 6}}) {
+    const ModelConfig config = configure(c);
+    std::vector<Block> blocks = random_blocks_off_kinks(config, 6, 18, 24, 7);
+    const GridResult unweighted = run_on_grid(config, blocks, 1, 1, 0.1);
+    add_weights(blocks);
+    const GridResult one = run_on_grid(config, blocks, 1, 1, 0.1);
+    EXPECT_EQ(differences(one, unweighted).size(), one.gradients.size() + 2) << "weights change nothing";
+    for (Grid grid : grids_of(6, all_or_few(8, 4))) {
+      grid.sequence = grid.tp > 1;
+      const GridResult all = run_on_grid(config, blocks, grid.dp, grid.tp, 0.1, {.sequence = grid.sequence});
+      for (const std::string& difference : differences(all, one))
+        ADD_FAILURE() << grid.name() << ", " << name_of(c) << ", " << difference;
+    }
+  }
+}
+
 TEST(EveryGridCases, AreAllGridsOfUpToEightRanks) {
   std::set<std::pair<int, int>> covered, all;
   for (int parts : kParts)

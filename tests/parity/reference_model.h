@@ -115,7 +115,8 @@ inline void put(Context& ctx, const std::map<std::string, Doubles>& values, cons
 }
 
 // The batch's sentences [share * n / shares, (share + 1) * n / shares) in one block, followed by unused rows.
-inline Block block_of(const ReferenceFile& file, size_t share = 0, size_t shares = 1) {
+inline Block block_of(const ReferenceFile& file, size_t share = 0, size_t shares = 1,
+                      const std::vector<double>& weights = {}) {
   const auto sentences = [&](const std::string& side) {
     const std::vector<int32_t> pieces = file.integers(side);
     std::vector<std::vector<int32_t>> result;
@@ -127,9 +128,9 @@ inline Block block_of(const ReferenceFile& file, size_t share = 0, size_t shares
     return result;
   };
   const auto source = sentences("source"), target = sentences("target");
-  BlockBuilder builder(/*source_rows=*/20, /*target_rows=*/24);
+  BlockBuilder builder(/*source_rows=*/20, /*target_rows=*/24, !weights.empty());
   for (size_t i = share * source.size() / shares; i < (share + 1) * source.size() / shares; ++i)
-    builder.add(source[i], target[i]);
+    builder.add(source[i], target[i], {}, weights.empty() ? 1 : static_cast<float>(weights[i]));
   return builder.finish(static_cast<int64_t>(share));
 }
 

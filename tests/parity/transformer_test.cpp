@@ -12,12 +12,12 @@ namespace {
 
 class PytorchTransformer : public ::testing::TestWithParam<ReferenceCase> {};
 
-// The mean loss of a target token and its gathered gradients; dp rank r has the r-th part of the sentences as
-// its block.
-GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp) {
+// The mean loss of a target token, weighted, and its gathered gradients; dp rank r has the r-th part of the sentences
+// as its block.
+GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp, const Doubles& pair_weights = {}) {
   const ModelConfig config = config_of(file);
   const auto weights = parameters_of(file, "weights", config);
-  const double tokens = static_cast<double>(block_of(file).target_tokens());
+  const double target_weight = block_of(file, 0, 1, pair_weights).target_weight();
   GridResult result;
   run_thread_ranks(dp * tp, [&](Communicator& world) {
     const Mesh mesh(world, {.dp = dp, .tp = tp});
@@ -27,8 +27,8 @@ GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp) {
     const DeviceGroup data_parallel(m.ctx, mesh.dp());
     GradSync sync(m.ctx, *data_parallel, m.params.grads(), Shard(m.params.matrix_numel(), 0, 1, /*bucket=*/256));
     sync.begin();
-    const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp));
-    Pass p = m.pass(block.index, /*training=*/true, /*loss_scale=*/1 / tokens);
+    const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp), pair_weights);
+    Pass p = m.pass(block.index, /*training=*/true, /*loss_scale=*/1 / target_weight);
     const BlockLoss loss =
         sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), file.number("smoothing"), &sync));
     sync.wait();
@@ -46,6 +46,20 @@ TEST_P(PytorchTransformer, HasTheSameLossAndEveryGradientOnEveryGrid) {
     if (config_of(file).num_kv_heads() % tp != 0) continue;
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
     const GridResult got = mean_loss_on_grid(file, dp, tp);
+    expect_close_in_norm(Doubles{got.loss.loss}, file.numbers("loss"), kTolerance, 0, "loss");
+    expect_close_in_norm(Doubles{got.loss.nll}, file.numbers("nll"), kTolerance, 0, "nll");
+    ASSERT_EQ(got.gradients.size(), want.size());
+    for (const auto& [name, gradient] : want)
+      expect_close_in_norm(got.gradients.at(name), gradient, kTolerance, 0, ("gradient of " + name).c_str());
+  }
+}
+
+TEST(PytorchTransformerOfWeightedPairs, HasTheSameLossAndEveryGradientOnEveryGrid) {
+  const ReferenceFile file("pytorch_weighted_pairs.h5", "pre_gelu");
+  const auto want = parameters_of(file, "gradients", config_of(file));
+  for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
+    SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
+    const GridResult got = mean_loss_on_grid(file, dp, tp, file.numbers("pair_weights"));
     expect_close_in_norm(Doubles{got.loss.loss}, file.numbers("loss"), kTolerance, 0, "loss");
     expect_close_in_norm(Doubles{got.loss.nll}, file.numbers("nll"), kTolerance, 0, "nll");
     ASSERT_EQ(got.gradients.size(), want.size());

@@ -336,6 +336,29 @@ def write_case(group, c, batch, seed, model_of=Model):
     write(group, "nll", [row_nll.sum().item()])
 
 
+def write_weighted_pairs():
+    """Of four pairs, one has weight 0. Losses are means weighted by the pair of each target token."""
+    batch, pair_weights = BATCHES[0], [0.25, 3.0, 0.0, 1.5]
+    c = full_config(CASES["pre_gelu"])
+    with open_file("pytorch_weighted_pairs.h5") as file:
+        group = file.create_group("pre_gelu")
+        model = Model(c)
+        draw_weights(model, 60)
+        logits = model(batch)[2].flatten(0, 1)
+        targets = padded([t + [EOS] for _, t in batch], IGNORED).flatten()
+        row_weights = torch.tensor(pair_weights, dtype=torch.float64).repeat_interleave(len(targets) // len(batch))
+        weights = row_weights * (targets != IGNORED)
+        loss = (weights * smoothed_cross_entropy(logits, targets, SMOOTHING, reduction="none")).sum()
+        nll = (weights * F.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none")).sum()
+        (loss / weights.sum()).backward()
+        write_attributes(group, c | dict(smoothing=SMOOTHING))
+        write_batch(group, batch)
+        write(group, "pair_weights", pair_weights)
+        write_parameters(group, {"": model}, weights=lambda p: p, gradients=lambda p: p.grad)  # of loss / weight
+        write(group, "loss", [loss.item()])  # sums over the target tokens
+        write(group, "nll", [nll.item()])
+
+
 def write_layers():
     """One layer of width 4, 2 heads, feed-forward 8: small enough to follow by hand."""
     width, source_lengths, target_lengths = 4, [3, 2], [2, 4]
@@ -455,6 +478,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     write_transformers()
     write_variants()
+    write_weighted_pairs()
     write_layers()
     write_training()
     write_formulas()

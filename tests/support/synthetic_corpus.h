@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +22,21 @@ class SyntheticCorpus {  // removes the folder when destroyed
  public:
   static constexpr int64_t kVocabulary = 1000;
 
+  struct Numbers {  // of a pair; not given: without
+    std::function<float(int64_t)> weight, score;
+  };
+
+  SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard, Numbers numbers)
+      : SyntheticCorpus(std::move(lengths), pairs_per_shard, /*variants=*/0, std::move(numbers)) {}
   // `lengths`: of each pair's first variant; another one has as many source tokens more as its number says.
   explicit SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard = 1000, int64_t variants = 0)
-      : lengths_(std::move(lengths)), folder_(new_folder()) {
+      : SyntheticCorpus(std::move(lengths), pairs_per_shard, variants, Numbers()) {}
+  SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard, int64_t variants, Numbers numbers)
+      : lengths_(std::move(lengths)), numbers_(std::move(numbers)), folder_(new_folder()) {
     Manifest manifest;
+    manifest.columns = {.weight = numbers_.weight != nullptr, .score = numbers_.score != nullptr};
     manifest.variants.count = variants;
+    manifest.version = format_version(manifest.columns, manifest.variants);
     manifest.source_vocabulary = manifest.target_vocabulary = kVocabulary;
     manifest.source_tokenizer = manifest.target_tokenizer = "tokenizer.model";
     manifest.source_tokenizer_sha256 = manifest.target_tokenizer_sha256 = std::string(64, '0');
@@ -34,6 +45,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
                             .target_vocabulary = kVocabulary,
                             .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
                             .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
+                            .columns = manifest.columns,
                             .variants = variants});
       for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i)
         for (int64_t variant = 0; variant < manifest.num_variants(); ++variant) builder.add(pair(i, variant));
@@ -63,8 +75,10 @@ class SyntheticCorpus {  // removes the folder when destroyed
 
   PairIds pair(int64_t number, int64_t variant = 0) const {
     const int64_t text = number + variant * 1'000'003;
-    return {ids(text, length(number).source + static_cast<int32_t>(variant), /*side=*/0),
-            ids(text, length(number).target, /*side=*/1)};
+    return {.source = ids(text, length(number).source + static_cast<int32_t>(variant), /*side=*/0),
+            .target = ids(text, length(number).target, /*side=*/1),
+            .weight = numbers_.weight ? numbers_.weight(number) : 1,
+            .score = numbers_.score ? numbers_.score(number) : 0};
   }
 
  private:
@@ -86,6 +100,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
   }
 
   std::vector<PairLength> lengths_;
+  Numbers numbers_;
   std::string folder_;
 };
 

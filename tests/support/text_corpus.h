@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include "data/packing/packer.h"
@@ -13,8 +14,13 @@ namespace weft::testing {
 
 class TextCorpus {
  public:
+  struct Numbers {  // of the i-th pair; not given: without
+    std::function<double(int)> weight, score;
+  };
+
   // `like`: the folder of a packed corpus whose tokenizer is used.
-  explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1, const std::string& like = "") {
+  explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1, const std::string& like = "",
+                      const Numbers& numbers = {}) {
     const char* const english[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
     const char* const german[] = {"eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"};
     std::ofstream source(file("text.en")), target(file("text.de"));
@@ -30,7 +36,9 @@ class TextCorpus {
       source << s << '\n', target << t << '\n';
     }
     source.close(), target.close();
-    pack({.text = {.source = file("text.en"), .target = file("text.de")},
+    const std::string weights = write_numbers("weights", num_pairs, numbers.weight),
+                      scores = write_numbers("scores", num_pairs, numbers.score);
+    pack({.text = {.source = file("text.en"), .target = file("text.de"), .weights = weights, .scores = scores},
           .output = folder(),
           .vocab_size = vocabulary,
           .tokenizer = like.empty() ? "" : like + "/tokenizer.model"},
@@ -41,6 +49,13 @@ class TextCorpus {
   const std::string& path() const { return temporary_.path(); }
 
  private:
+  std::string write_numbers(const std::string& name, int count, const std::function<double(int)>& of_pair) const {
+    if (!of_pair) return "";
+    std::ofstream out(file(name));
+    for (int i = 0; i < count; ++i) out << of_pair(i) << '\n';
+    return file(name);
+  }
+
   TemporaryFolder temporary_;
 };
 

@@ -9,6 +9,9 @@ struct Problem {
   int64_t rows, vocabulary;
   std::vector<int32_t> targets;
   double smoothing;
+  Doubles weights = {};  // of the rows
+
+  double weight(size_t row) const { return weights.empty() ? 1 : weights[row]; }
 };
 
 Doubles losses(const Problem& p, const Doubles& logits, double smoothing) {
@@ -22,7 +25,7 @@ Doubles losses(const Problem& p, const Doubles& logits, double smoothing) {
       const double wanted = static_cast<int32_t>(c) == p.targets[r] ? (v > 1 ? 1 - smoothing : 1) : off;
       loss -= wanted * (logits[r * v + c] - std::log(sum));
     }
-    out.push_back(p.targets[r] < 0 ? 0 : loss);
+    out.push_back(p.targets[r] < 0 ? 0 : p.weight(r) * loss);
   }
   return out;
 }
@@ -52,12 +55,15 @@ Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ran
                      .stats = stats.slice_rows(rank, 1).with_shape({p.rows, 4})});
     ops::softmax_stats(w.ctx, parts.back());
   }
+  const Tensor weights = p.weights.empty() ? Tensor{} : w.nans({p.rows});
+  std::copy(p.weights.begin(), p.weights.end(), weights.empty() ? nullptr : weights.ptr<float>());
   Result result;
   result.gradient.resize(static_cast<size_t>(p.rows * p.vocabulary));
   for (const ops::SoftmaxStats& part : parts) {
     const Tensor loss = w.nans({p.rows}), nll = w.nans({p.rows});
     ops::cross_entropy(w.ctx, {.logits = part.logits,
                                .targets = targets,
+                               .weights = weights,
                                .stats = at_once ? Tensor{} : stats,
                                .first_id = part.first_id,
                                .valid = part.valid,
@@ -78,8 +84,14 @@ Result compute(Workspace& w, const Problem& p, const Tensor& logits, int64_t ran
   return result;
 }
 
-const Problem kProblems[] = {{1, 1, {0}, 0.1},          {1, 2, {1}, 0.0},         {4, 7, {6, -1, 0, 3}, 0.1},
-                             {3, 21, {5, 20, 11}, 0.0}, {2, 101, {100, 50}, 0.2}, {2, 5, {-1, -1}, 0.1}};
+const Problem kProblems[] = {{1, 1, {0}, 0.1},
+                             {1, 2, {1}, 0.0},
+                             {4, 7, {6, -1, 0, 3}, 0.1},
+                             {3, 21, {5, 20, 11}, 0.0},
+                             {2, 101, {100, 50}, 0.2},
+                             {2, 5, {-1, -1}, 0.1},
+                             {4, 7, {6, -1, 0, 3}, 0.1, {2.5, 7, 0, 0.125}},
+                             {3, 101, {100, 0, 50}, 0.0, {0.75, 3, 1e-3}}};
 
 TEST(CrossEntropy, MatchesDoubleOnAnyNumberOfShards) {
   Workspace w;
@@ -153,6 +165,23 @@ TEST(CrossEntropy, OfWideRowsMatchesDouble) {
                          (c == targets[r] ? 0.9 : 0.1 / static_cast<double>(vocabulary - 1)));
       const float* const got = logits.ptr<float>() + r * padded;
       expect_close(std::vector<float>(got, got + padded), want, tolerance(vocabulary, 0.02), "gradient");
+    }
+  }
+}
+
+TEST(CrossEntropy, WithWeightsOfOneGivesTheBitsWithoutWeights) {
+  Workspace w;
+  for (Problem p : kProblems) {
+    p.weights = {};
+    const Tensor logits = w.random_slice(p.rows, p.vocabulary);
+    for (const bool at_once : {false, true}) {
+      const Result want = compute(w, p, logits, 1, /*backward=*/true, at_once);
+      Problem weighted = p;
+      weighted.weights.assign(static_cast<size_t>(p.rows), 1);
+      const Result got = compute(w, weighted, logits, 1, /*backward=*/true, at_once);
+      EXPECT_EQ(got.loss, want.loss);
+      EXPECT_EQ(got.nll, want.nll);
+      EXPECT_EQ(got.gradient, want.gradient);
     }
   }
 }

@@ -206,6 +206,7 @@ std::string Run::known_good_checkpoint() {  // empty if there is none
 // search for it: only the others count. All ranks see the same numbers and decide the same.
 bool Run::recover_from_divergence(const StepReport& r) {
   const TrainConfig& t = config_.train;
+  if (!r.skipped && r.target_weight == 0) return false;  // it has no loss
   const bool lost = r.skipped && !LossScaler::can_lower(r.loss_scale);
   const Divergence found = DivergenceRule(t.divergence_rise).observe(state_.divergence, r.step, r.nll, lost);
   if (found == Divergence::none || (found == Divergence::loss && t.on_divergence == OnDivergence::ignore)) return false;

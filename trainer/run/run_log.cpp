@@ -45,8 +45,8 @@ std::string words_of_set(const SetReport& set) {
   return text;
 }
 
-// NaN, in the log null, in a step without pairs of the corpus.
-double mean_nll(const CorpusTotals& corpus) { return corpus.nll / static_cast<double>(corpus.target_tokens); }
+// NaN, in the log null, in a step without pairs of the corpus that weigh anything.
+double mean_nll(const CorpusTotals& corpus) { return corpus.nll / corpus.target_weight; }
 
 std::vector<Stage> stages_or_one(const RunConfig& config) {
   std::vector<Stage> stages = stages_of(config);
@@ -116,6 +116,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                                 {"target_tokens", r.target_tokens},
                                 {"seconds", r.seconds},
                                 {"fill", r.fill}};
+  if (r.target_weight != static_cast<double>(r.target_tokens)) record["target_weight"] = r.target_weight;
   if (peak_flops_ > 0) record["mfu"] = std::round(1e4 * r.flops / r.seconds / peak_flops_) / 1e4;
   if (!r.busy.empty()) {
     record["slowest_rank"] = slowest_rank(r.busy);
@@ -200,6 +201,8 @@ void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
 }
 
 void RunLog::report_skipped(const StepReport& r) {
+  if (!r.skipped && r.target_weight == 0)
+    message(fmt::format("step {}: all its pairs have weight 0; no rank takes the step", r.step));
   if (!r.skipped) return;
   message(fmt::format("step {}: a gradient is not finite; all ranks skip the step{}", r.step,
                       LossScaler::can_lower(r.loss_scale)

@@ -94,7 +94,7 @@ class DoubleModel {
     return losses;
   }
 
-  // Sum of the smoothed losses of the block's target tokens.
+  // Sum of the smoothed losses of the block's target tokens, each times its weight.
   double loss(const Block& b, double smoothing) const {
     double sum = 0;
     for (size_t i = 0; i + 1 < b.source_offsets.size(); ++i) {
@@ -102,7 +102,9 @@ class DoubleModel {
       const Place target{static_cast<size_t>(b.target_offsets[i]), b.target_in.size()};
       const Matrix memory = encode(sentence(b.source, b.source_offsets, i), source);
       const Matrix x = decode(sentence(b.target_in, b.target_offsets, i), memory, target, source);
-      for (double row : row_losses(logits(x), sentence(b.target_out, b.target_offsets, i), smoothing)) sum += row;
+      const double weight = b.weights.empty() ? 1 : static_cast<double>(b.weights[target.first_row]);
+      for (double row : row_losses(logits(x), sentence(b.target_out, b.target_offsets, i), smoothing))
+        sum += weight * row;
     }
     return sum;
   }

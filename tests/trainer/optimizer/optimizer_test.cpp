@@ -69,6 +69,7 @@ TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest
     const StepTotals totals = exchange_totals(sums.read(ctx),
                                               {.source_tokens = 5 + mesh.dp().rank(),
                                                .target_tokens = 7,
+                                               .target_weight = 1.5 + mesh.dp().rank(),
                                                .dropped = mesh.dp().rank(),
                                                .request = request,
                                                .busy = static_cast<double>(world.rank()),
@@ -78,6 +79,7 @@ TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest
     EXPECT_EQ(totals.nll, 21);
     EXPECT_EQ(totals.source_tokens, 11);
     EXPECT_EQ(totals.target_tokens, 14);
+    EXPECT_EQ(totals.target_weight, 4);
     EXPECT_EQ(totals.dropped, 1);
     EXPECT_EQ(totals.flops, 3e9);
     EXPECT_EQ(totals.request, StopRequest::stop);
