@@ -61,8 +61,9 @@ class BlockBuilder {
 struct Step {                      // one rank's part of an optimizer step
   std::vector<int64_t> epochs;     // of each corpus of the mix, in its first block
   std::vector<Block> blocks = {};  // this dp rank's; if it has none, one without sentences
-  std::vector<int64_t> passed;  // of each corpus of the mix: pairs in these blocks, or left out while they were filled
-  int64_t dropped = 0;          // pairs passed over in them because they do not fit a block
+  std::vector<int64_t> passed;  // of each corpus of the mix: pairs in these blocks, or passed over as they were filled
+  int64_t dropped = 0;          // pairs passed over in them because they do not fit a block,
+  int64_t below_score = 0;      // and because their score is too low
 
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }  // of the mix's first corpus
   int64_t source_tokens() const;                                         // real rows of these blocks, eos included

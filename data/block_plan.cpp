@@ -20,7 +20,7 @@ BlockPlan::BlockPlan(Corpus& corpus, const BatchConfig& config, uint64_t seed, b
 BlockPlan::BlockPlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle,
                      Stream stream) {
   std::vector<MixSource> mix(1);
-  mix[0].num_pairs = num_pairs;
+  mix[0].num_pairs = mix[0].num_passing = num_pairs;
   mix[0].lengths = std::move(lengths);
   plan_ = std::make_unique<MixPlan>(std::move(mix), config, seed, shuffle, stream);
 }

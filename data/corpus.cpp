@@ -128,6 +128,15 @@ void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>&
   });
 }
 
+void Corpus::read_scores(int64_t first, int64_t count, std::vector<float>& out) {
+  out.resize(static_cast<size_t>(std::max<int64_t>(count, 0)));
+  float* next = out.data();
+  impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {
+    impl_->open_shard(shard).read_scores(begin, part, next);
+    next += part;
+  });
+}
+
 void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant) {
   out.clear();
   impl_->for_each_shard(first, count, [&](size_t shard, int64_t begin, int64_t part) {

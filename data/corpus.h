@@ -32,6 +32,7 @@ class Corpus {
   // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. `variant` is
   // below the manifest's num_variants().
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
+  void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // of a corpus that has them
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
 
  private:

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "data/min_score.h"
 #include "data/variant_turns.h"
 #include "tensor/error.h"
 
@@ -176,9 +177,9 @@ std::vector<MixSource> Loader::Impl::sources() {
         {.corpus = part.corpus,
          .weight = part.weight,
          .num_pairs = corpora[i].num_pairs(),
-         .lengths = [&corpus = corpora[i], turns = turns[i]](
-                        int64_t visit, int64_t first, int64_t count,
-                        std::vector<PairLength>& out) { corpus.read_lengths(first, count, out, turns.at(visit)); },
+         .num_passing = part.min_score ? num_passing(mix.folder(part), *part.min_score) : corpora[i].num_pairs(),
+         .lengths =
+             lengths_of(corpora[i], part.min_score, [turns = turns[i]](int64_t visit) { return turns.at(visit); }),
          .name = corpora.size() == 1 ? "the corpus" : mix.folder(part)});
   }
   return sources;
@@ -211,7 +212,10 @@ PairSets Loader::Impl::read_pairs(const std::vector<CursoredStep>& window) {
 }
 
 Step Loader::Impl::build(const PlannedStep& planned, const PairSets& sets) const {
-  Step step{.epochs = planned.epochs, .passed = std::vector<int64_t>(corpora.size()), .dropped = planned.dropped};
+  Step step{.epochs = planned.epochs,
+            .passed = std::vector<int64_t>(corpora.size()),
+            .dropped = planned.dropped,
+            .below_score = planned.below_score};
   for (const PlannedBlock& block : planned.blocks)
     for (size_t i = 0; i < corpora.size(); ++i) step.passed[i] += block.passed[i];
   int64_t index = own.first;

@@ -67,15 +67,15 @@ std::vector<WeightedFolder> parse_mix(const std::string& option, const std::stri
 std::string mix_text(const std::vector<WeightedFolder>& folders) {
   if (folders.size() == 1) return folders[0].folder;
   std::string text;
-  for (const auto& [folder, weight] : folders) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", folder, weight);
+  for (const WeightedFolder& f : folders) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", f.folder, f.weight);
   return text;
 }
 
 Mix Mix::of_folders(const std::vector<WeightedFolder>& folders) {
   Mix mix;
-  for (const auto& [folder, weight] : folders) {
-    mix.parts.push_back({.corpus = std::ssize(mix.folders), .weight = weight});
-    mix.folders.push_back(folder);
+  for (const WeightedFolder& f : folders) {
+    mix.parts.push_back({.corpus = std::ssize(mix.folders), .weight = f.weight, .min_score = f.min_score});
+    mix.folders.push_back(f.folder);
   }
   return mix;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace weft {
 
 struct WeightedFolder {
   std::string folder;
-  int64_t weight = 1;  // whole numbers without a common divisor
+  int64_t weight = 1;                   // whole numbers without a common divisor
+  std::optional<float> min_score = {};  // of the pairs that are used (data/min_score.h)
   bool operator==(const WeightedFolder&) const = default;
 };
 // An Error of kind usage names `option` and what is wrong. A text without a comma and a weight is one folder.
@@ -25,6 +27,8 @@ struct Mix {
   struct Part {
     int64_t corpus = 0;  // by number
     int64_t weight = 1;
+    std::optional<float> min_score = {};
+    bool operator==(const Part&) const = default;
   };
   std::vector<std::string> folders;  // all corpora of the run, by number
   std::vector<Part> parts;

@@ -60,12 +60,14 @@ struct Source {
   Source(MixSource of, const BatchConfig& config, const Space& whole, uint64_t seed, bool shuffle, Stream stream)
       : corpus(of.corpus),
         num_pairs(of.num_pairs),
+        num_passing(of.num_passing),
         name(std::move(of.name)),
         whole(whole),
         look_ahead(shuffle ? static_cast<size_t>(
-                                 share_of_stream(num_pairs, std::min(config.look_ahead, num_pairs), stream.count))
+                                 share_of_stream(num_passing, std::min(config.look_ahead, num_passing), stream.count))
                            : 1),
         shuffle(shuffle),
+        most_tries((stream.count == 1 ? 2 : 64) * num_pairs),
         order(order_of(num_pairs, std::move(of.lengths), config, seed_of_corpus(seed, corpus), shuffle, stream)) {
     stand_at(0, 0);
   }
@@ -84,16 +86,23 @@ struct Source {
   Cursor cursor() const;
   void seek(const Cursor& cursor);
 
-  int64_t corpus, num_pairs;
+  int64_t passed_over() {  // pairs, since this was asked for last
+    return dropped + below_score - std::exchange(reported, dropped + below_score);
+  }
+
+  int64_t corpus, num_pairs, num_passing;
   std::string name;
   Space whole;        // of an empty block
   size_t look_ahead;  // at most the corpus, or a tiny one would be pending several times
   bool shuffle;
+  // To find a pair: the rest of an epoch and all of the next. A stream's part of these may have none of few pairs, so
+  // it tries many parts.
+  int64_t most_tries;
   PairOrder order;
 
   int64_t epoch = 0, position = 0;
   std::vector<Candidate> pending;  // oldest first
-  int64_t num_drawn = 0, dropped = 0;
+  int64_t num_drawn = 0, dropped = 0, below_score = 0, reported = 0;
 };
 
 void Source::stand_at(int64_t new_epoch, int64_t new_position) {
@@ -104,14 +113,17 @@ void Source::stand_at(int64_t new_epoch, int64_t new_position) {
 
 // The stream's next pair that fits a block becomes a candidate; false at the end of an unshuffled corpus.
 bool Source::draw() {
-  const int64_t most = 2 * num_pairs;  // the rest of this epoch, and all of the next
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
-    if (tried == most)
+    if (tried == most_tries)
       fail(ErrorKind::data, fmt::format("no pair of {} fits a block of {} source and {} target rows; raise batch.rows",
                                         name, whole.source, whole.target));
     const PairRows pair = order.at(epoch, position);
     const int64_t visit = epoch;
     stand_at(epoch, position + 1);
+    if (pair.is_below_score()) {
+      ++below_score;
+      continue;
+    }
     if (whole.holds(pair)) {
       pending.push_back({pair, visit, num_drawn++});
       return true;
@@ -164,7 +176,9 @@ void Source::seek(const Cursor& cursor) {
   for (size_t i = 0; i < cursor.pending.size(); ++i) {
     const int64_t visit = cursor.visits.empty() ? cursor.epoch : cursor.visits[i];
     const PairRows rows = order.lookup(cursor.pending[i], visit);
-    if (whole.holds(rows))
+    if (rows.is_below_score())
+      ++below_score;
+    else if (whole.holds(rows))
       pending.push_back({rows, visit, num_drawn++});
     else
       ++dropped;
@@ -275,10 +289,7 @@ PlannedBlock MixPlan::next() {
   Space free = plan.whole;
   std::vector<Impl::Taken> taken;
   PlannedBlock block;
-  for (Source& source : plan.sources) {
-    block.passed.push_back(-source.dropped);
-    source.refill();
-  }
+  for (Source& source : plan.sources) source.refill();
   std::optional<Impl::Pick> pick = plan.first_pick();
   while (pick) {
     Source& source = plan.sources[pick->source];
@@ -292,7 +303,7 @@ PlannedBlock MixPlan::next() {
   }
   if (plan.shuffle) free = plan.exchange_one(taken, free);
 
-  for (size_t i = 0; i < plan.sources.size(); ++i) block.passed[i] += plan.sources[i].dropped;
+  for (Source& source : plan.sources) block.passed.push_back(source.passed_over());
   for (const Impl::Taken& t : taken) {
     block.pairs.push_back({plan.sources[t.source].corpus, t.pair, t.visit});
     ++block.passed[t.source];
@@ -338,6 +349,12 @@ int64_t MixPlan::dropped() const {
   int64_t dropped = 0;
   for (const Source& source : impl_->sources) dropped += source.dropped;
   return dropped;
+}
+
+int64_t MixPlan::below_score() const {
+  int64_t below = 0;
+  for (const Source& source : impl_->sources) below += source.below_score;
+  return below;
 }
 
 }  // namespace weft

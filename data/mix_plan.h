@@ -6,8 +6,9 @@
 // block takes, from the next `look_ahead` pairs of the corpus whose turn it is, the one that keeps both sides in
 // balance. If none of these fits any more, it takes one of another corpus that is not far ahead of its share. At its
 // end it exchanges one pair for a candidate of the same corpus that fills it better. Pairs that were considered but not
-// taken stay pending, in the cursor. Each block starts with the oldest pending pair of a corpus; the corpora take turns
-// at that, too, so no pair waits long. The stream continues past the end of an epoch: no step is ever partial.
+// taken stay pending, in the cursor. Pairs whose score is too low are passed over (data/min_score.h). Each block starts
+// with the oldest pending pair of a corpus; the corpora take turns at that, too, so no pair waits long. The stream
+// continues past the end of an epoch: no step is ever partial.
 //
 // Without shuffle the pairs of one corpus come once, in its order. Nothing is chosen: a block ends at the first pair
 // that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
@@ -26,6 +27,7 @@ struct MixSource {     // a corpus of a mix
   int64_t corpus = 0;  // its number in the run
   int64_t weight = 1;  // Turns::kMostWeight at most
   int64_t num_pairs = 0;
+  int64_t num_passing = num_pairs;  // pairs that `lengths` does not mark as kBelowScore
   LengthSource lengths;
   std::string name = "the corpus";  // in messages
 };
@@ -51,7 +53,9 @@ class MixPlan {
   StreamCursor cursor() const;
   std::vector<int64_t> epochs() const;  // of each corpus of the mix
   void seek(const StreamCursor& cursor);
-  int64_t dropped() const;  // pairs skipped since construction because they do not fit a block
+  // Pairs passed over since construction: that do not fit a block, and whose score is too low.
+  int64_t dropped() const;
+  int64_t below_score() const;
 
  private:
   struct Impl;

@@ -19,12 +19,14 @@
 namespace weft {
 
 // Reads the lengths that pairs first .. first + count - 1 have in a visit (an epoch of the corpus) into `out`. They
-// differ between visits if pairs have variants.
+// differ between visits if pairs have variants. Pairs that the stream passes over have kBelowScore.
 using LengthSource = std::function<void(int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out)>;
+inline constexpr PairLength kBelowScore{.source = -1, .target = -1};
 
 struct PairRows {
   int64_t pair = 0;
   int64_t source = 0, target = 0;  // rows in a block: its tokens and eos
+  bool is_below_score() const { return source == 0; }
 };
 
 struct Stream {

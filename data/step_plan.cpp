@@ -39,14 +39,14 @@ namespace {
 
 std::vector<MixSource> one_corpus(int64_t num_pairs, const LengthSource& lengths) {
   std::vector<MixSource> mix(1);
-  mix[0].num_pairs = num_pairs;
+  mix[0].num_pairs = mix[0].num_passing = num_pairs;
   mix[0].lengths = lengths;
   return mix;
 }
 
 int64_t pairs_of(const std::vector<MixSource>& mix) {
   int64_t pairs = 0;
-  for (const MixSource& source : mix) pairs += source.num_pairs;
+  for (const MixSource& source : mix) pairs += source.num_passing;
   return pairs;
 }
 
@@ -81,12 +81,13 @@ PlannedStep StepPlan::next() {
   std::map<int64_t, PlannedBlock> own;  // by index in the step
   for (auto& [stream, plan] : plans_) {
     for (int64_t i = (stream - next_stream_ + num_streams_) % num_streams_; i < num_blocks_; i += num_streams_) {
-      const int64_t dropped = plan.dropped();
+      const int64_t dropped = plan.dropped(), below = plan.below_score();
       std::vector<int64_t> epochs = plan.epochs();
       PlannedBlock block = plan.next();
       if (i < own_.first || i >= own_.first + own_.count) continue;  // another rank's
       if (i == own_.first) step.epochs = std::move(epochs);
       step.dropped += plan.dropped() - dropped;
+      step.below_score += plan.below_score() - below;
       own.emplace(i, std::move(block));
     }
   }

@@ -43,7 +43,8 @@ struct StepCursor {                         // the place in the order where the 
 struct PlannedStep {
   std::vector<int64_t> epochs;       // of each corpus of the mix, in its first block here
   std::vector<PlannedBlock> blocks;  // this rank's
-  int64_t dropped = 0;               // pairs passed over in them because they do not fit a block
+  int64_t dropped = 0;               // pairs passed over in them because they do not fit a block,
+  int64_t below_score = 0;           // and because their score is too low
 };
 
 class StepPlan {

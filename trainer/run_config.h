@@ -18,12 +18,15 @@
 namespace weft {
 
 struct DataConfig {
-  std::string train, valid;
+  std::string train, valid, min_score;
   template <typename V>
   void fields(V& v) {
     v("train", train,
       "folder that `weft pack` made, or a mix: several with weights of their pairs, a:3,b:1; empty = stages "
       "(stage.NAME.mix)");
+    v("min_score", min_score,
+      "least score of the pairs of data.train that are used: a number, or FOLDER:NUMBER,... for some corpora of a mix; "
+      "empty = all pairs (stages have stage.NAME.min_score)");
     v("valid", valid,
       "the same for validation, packed with the training set's tokenizer: a folder, or several sets as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
@@ -34,7 +37,7 @@ struct DataConfig {
 // mention.
 struct StageConfig {
   std::string name;
-  std::string mix, epochs;
+  std::string mix, epochs, min_score;
   int64_t steps = 0, tokens = 0;
   bool has_schedule = false;  // if any option of it is given
   ScheduleConfig schedule;
@@ -42,6 +45,9 @@ struct StageConfig {
   template <typename V>
   void fields(V& v) {
     v("mix", mix, "what the stage trains on: a folder that `weft pack` made, or several with weights: a:3,b:1");
+    v("min_score", min_score,
+      "least score of the pairs that are used: a number, or FOLDER:NUMBER,... for some corpora of the mix; empty = all "
+      "pairs");
     v("steps", steps, "the stage ends after so many steps; 0 = not by steps (the last stage needs no end)");
     v("tokens", tokens, "the stage ends with the step that reaches so many target tokens; 0 = not by tokens");
     v("epochs", epochs,

@@ -19,7 +19,10 @@ void to_json(json& j, const StageState& s) {
     j["corpora"].push_back({{"folder", c.folder}, {"manifest_sha256", c.manifest_sha256}});
   for (const PastStage& stage : s.stages) {
     json mix = json::array();
-    for (const Mix::Part& part : stage.parts) mix.push_back({{"corpus", part.corpus}, {"weight", part.weight}});
+    for (const Mix::Part& part : stage.parts) {
+      mix.push_back({{"corpus", part.corpus}, {"weight", part.weight}});
+      if (part.min_score) mix.back()["min_score"] = *part.min_score;
+    }
     j["stages"].push_back({{"name", stage.name}, {"mix", mix}, {"first_step", stage.first_step}});
   }
 }
@@ -31,8 +34,10 @@ void from_json(const json& j, StageState& s) {
   for (const json& stage : j.at("stages")) {
     PastStage past{
         .name = stage.at("name").get<std::string>(), .parts = {}, .first_step = stage.at("first_step").get<int64_t>()};
-    for (const json& part : stage.at("mix"))
-      past.parts.push_back({part.at("corpus").get<int64_t>(), part.at("weight").get<int64_t>()});
+    for (const json& part : stage.at("mix")) {
+      past.parts.push_back({.corpus = part.at("corpus").get<int64_t>(), .weight = part.at("weight").get<int64_t>()});
+      if (part.contains("min_score")) past.parts.back().min_score = part.at("min_score").get<float>();
+    }
     for (const Mix::Part& part : past.parts)
       if (part.corpus < 0 || part.corpus >= std::ssize(s.corpora))
         fail(ErrorKind::checkpoint,

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "data/corpus.h"
+#include "data/min_score.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
 
@@ -38,6 +39,7 @@ Stage stage_of(const StageConfig& c, bool is_last) {
   Stage stage{.name = c.name, .corpora = parse_mix(option_of(c, "mix"), c.mix), .end = {}};
   for (const auto& [name, value] : {std::pair{"steps", c.steps}, {"tokens", c.tokens}})
     if (value < 0) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 0", option_of(c, name), value));
+  set_min_scores(option_of(c, "min_score"), c.min_score, stage.corpora);
   if (c.has_schedule) stage.schedule = c.schedule;
   stage.end.steps = c.steps;
   stage.end.target_tokens = c.tokens;
@@ -48,22 +50,19 @@ Stage stage_of(const StageConfig& c, bool is_last) {
   return stage;
 }
 
-bool same_parts(const std::vector<Mix::Part>& a, const std::vector<Mix::Part>& b) {
-  return std::ranges::equal(
-      a, b, [](const Mix::Part& x, const Mix::Part& y) { return x.corpus == y.corpus && x.weight == y.weight; });
-}
-
 std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora) {
   std::vector<WeightedFolder> folders;
   for (const Mix::Part& part : stage.parts)
-    folders.push_back({corpora[static_cast<size_t>(part.corpus)].folder, part.weight});
-  return printable(fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders)));
+    folders.push_back({corpora[static_cast<size_t>(part.corpus)].folder, part.weight, part.min_score});
+  const std::string scores = min_scores_text(folders);
+  return printable(fmt::format("{}{}{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders),
+                               scores.empty() ? "" : " with min_score = ", scores));
 }
 
 // The number of each folder of a stage. A corpus is known by its manifest; new ones are appended.
 std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpora) {
   std::vector<Mix::Part> parts;
-  for (const auto& [folder, weight] : stage.corpora) {
+  for (const auto& [folder, weight, min_score] : stage.corpora) {
     const std::string digest = sha256_of_file(folder + "/" + kManifestFile);
     auto found = std::ranges::find(corpora, digest, &RunCorpus::manifest_sha256);
     if (found == corpora.end()) found = corpora.insert(corpora.end(), {folder, digest});
@@ -73,7 +72,7 @@ std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpor
       if (parts[i].corpus == corpus)
         fail(ErrorKind::usage,
              fmt::format("{} and {} are the same corpus: give it one weight", stage.corpora[i].folder, folder));
-    parts.push_back({corpus, weight});
+    parts.push_back({corpus, weight, min_score});
   }
   return parts;
 }
@@ -86,7 +85,14 @@ std::vector<Stage> stages_of(const RunConfig& c) {
                                        "its corpora as the mix of a stage",
                                        c.data.train, c.stages.front().name));
   std::vector<Stage> stages;
-  if (!c.data.train.empty()) stages.push_back({.corpora = parse_mix("data.train", c.data.train)});
+  if (!c.data.min_score.empty() && c.data.train.empty())
+    fail(ErrorKind::usage,
+         fmt::format("data.min_score = {} is of the pairs of data.train, which is not set: give stage.NAME.min_score",
+                     printable(c.data.min_score)));
+  if (!c.data.train.empty()) {
+    stages.push_back({.corpora = parse_mix("data.train", c.data.train)});
+    set_min_scores("data.min_score", c.data.min_score, stages.back().corpora);
+  }
   for (const StageConfig& stage : c.stages) stages.push_back(stage_of(stage, &stage == &c.stages.back()));
   return stages;
 }
@@ -181,8 +187,7 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
              "stay; or use another --train.output, or --train.fresh=true",
              saved.stages.size(), stages_.size()));
   for (size_t i = 0; i + 1 < saved.stages.size(); ++i)
-    if (const PastStage now{stages_[i].name, number(stages_[i], corpora_), 0};
-        !same_parts(now.parts, saved.stages[i].parts))
+    if (const PastStage now{stages_[i].name, number(stages_[i], corpora_), 0}; now.parts != saved.stages[i].parts)
       fail(ErrorKind::usage,
            fmt::format("stage {} of the run is over and was {}, now it is {}: the past stays as it was; "
                        "append a stage, or use another --train.output, or --train.fresh=true",
@@ -200,7 +205,7 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
   for (size_t i = 0; i < before.parts.size() && i < saved.passed.size(); ++i)
     for (size_t k = 0; k < mix_.parts.size(); ++k)
       if (mix_.parts[k].corpus == before.parts[i].corpus) passed_[k] = saved.passed[i];
-  if (same_parts(before.parts, mix_.parts)) return {};
+  if (before.parts == mix_.parts) return {};
   if (stage().name.empty())
     fail(ErrorKind::usage,
          fmt::format("the run started with data.train = {}, now it is {}: its place in the data would be lost; use the "

@@ -20,6 +20,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     kTarget,
     kWeight,
     kDropped,
+    kBelowScore,
     kFlops,
     kSplit,
     kWhole,
@@ -38,7 +39,8 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
     mine[kLoss] = sums[0], mine[kNll] = sums[1];
     mine[kSource] = static_cast<double>(own.source_tokens), mine[kTarget] = static_cast<double>(own.target_tokens);
     mine[kWeight] = own.target_weight;
-    mine[kDropped] = static_cast<double>(own.dropped), mine[kFlops] = own.flops;
+    mine[kDropped] = static_cast<double>(own.dropped), mine[kBelowScore] = static_cast<double>(own.below_score);
+    mine[kFlops] = own.flops;
     for (size_t i = 0; i < own.corpora.size(); ++i) {
       double* const of_corpus = &mine[kCount + kOfCorpus * i];
       of_corpus[0] = static_cast<double>(own.corpora[i].passed);
@@ -71,6 +73,7 @@ StepTotals exchange_totals(const std::vector<double>& sums, const RankReport& ow
   totals.target_tokens = static_cast<int64_t>(total[kTarget]);
   totals.target_weight = total[kWeight];
   totals.dropped = static_cast<int64_t>(total[kDropped]);
+  totals.below_score = static_cast<int64_t>(total[kBelowScore]);
   totals.gradient_square = total[kSplit] + total[kWhole];
   totals.finite = total[kNotFinite] == 0 && std::isfinite(totals.gradient_square);
   totals.save_is_ready = total[kSaveNotReady] == 0;

@@ -29,7 +29,7 @@ class StepSums {
 struct RankReport {
   int64_t source_tokens = 0, target_tokens = 0;  // real ones of its blocks
   double target_weight = 0;                      // of these target tokens; their number without weights
-  int64_t dropped = 0;                           // Step::dropped
+  int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
   StopRequest request = StopRequest::none;
   bool save_is_ready = false;
   std::vector<CorpusTotals> corpora;  // of the stage's mix; empty if the run needs none
@@ -37,12 +37,12 @@ struct RankReport {
   double flops = 0;                   // model FLOPs of its blocks
 };
 
-inline constexpr size_t kStepTotals = 16;  // numbers of each rank in the exchange, without RankReport::corpora
+inline constexpr size_t kStepTotals = 17;  // numbers of each rank in the exchange, without RankReport::corpora
 
 struct StepTotals {  // the same on every rank
   double loss = 0, nll = 0, flops = 0;
   double target_weight = 0;
-  int64_t source_tokens = 0, target_tokens = 0, dropped = 0;
+  int64_t source_tokens = 0, target_tokens = 0, dropped = 0, below_score = 0;
   std::vector<CorpusTotals> corpora;
   double gradient_square = 0;               // of the whole gradient, as the pass scaled it
   bool finite = true;                       // all gradients, on every rank

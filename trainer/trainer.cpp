@@ -134,6 +134,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
                        .target_tokens = step.target_tokens(),
                        .target_weight = step.target_weight(),
                        .dropped = step.dropped,
+                       .below_score = step.below_score,
                        .request = request,
                        .save_is_ready = saver_.is_ready(),
                        .corpora = totals_of_corpora(step),
@@ -150,6 +151,7 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
   scaler_.update(totals.finite);
   ++step_;
   dropped_ += totals.dropped;
+  below_score_ += totals.below_score;
   const size_t stage = stages_ ? stages_->index() : 0;
   if (stages_) stages_->add_step(totals.target_tokens, totals.corpora);
   check_replicas();

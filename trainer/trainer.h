@@ -79,7 +79,9 @@ class Trainer {
   bool data_is_over() const { return stages_ && stages_->is_last() && stages_->is_over(); }
   // What of the stages changed when the run resumed, one line each.
   const std::vector<std::string>& changes_of_stages() const { return changes_of_stages_; }
-  int64_t dropped() const { return dropped_; }  // pairs left out since the start because they do not fit a block
+  // Pairs passed over since the start: that do not fit a block, and whose score is too low.
+  int64_t dropped() const { return dropped_; }
+  int64_t below_score() const { return below_score_; }
 
   // For its lifetime layers compute with the weights for evaluation; nullptr if those of training are meant. All ranks
   // call it together. The weights are whole, as after gather_weights().
@@ -133,7 +135,7 @@ class Trainer {
   std::vector<std::string> changes_of_stages_;
   std::unique_ptr<Loader> loader_;
   CheckpointSaver saver_;  // after the memory that its thread copies
-  int64_t step_ = 0, dropped_ = 0;
+  int64_t step_ = 0, dropped_ = 0, below_score_ = 0;
 };
 
 // Bytes that the forward and backward pass of one block need on this rank, measured by a dry run.

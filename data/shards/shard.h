@@ -81,6 +81,7 @@ class ShardReader {  // keeps the file open during its lifetime
   ShardReader(ShardReader&&) noexcept;
 
   void read_lengths(int64_t first, int64_t count, PairLength* out, int64_t variant = 0);
+  void read_scores(int64_t first, int64_t count, float* out);  // of a corpus that has them
   PairRun read(int64_t first, int64_t count, int64_t variant = 0);
 
  private:

@@ -104,11 +104,15 @@ class PairNumbers {  // a number of each pair; none if the shard lacks the colum
   std::vector<float> read(int64_t first, int64_t count) const {
     if (!numbers_) return {};
     std::vector<float> values(static_cast<size_t>(count));
-    numbers_->read(static_cast<uint64_t>(first), values.size(), values.data());
-    for (const float value : values)
-      if (!std::isfinite(value) || value < least_)
-        fail(ErrorKind::data, fmt::format("{}: {} is not a number that it may hold", numbers_->name(), value));
+    read(first, count, values.data());
     return values;
+  }
+  void read(int64_t first, int64_t count, float* out) const {
+    require(numbers_.has_value(), ErrorKind::internal, "a column is read that the shard lacks");
+    numbers_->read(static_cast<uint64_t>(first), static_cast<uint64_t>(count), out);
+    for (int64_t i = 0; i < count; ++i)
+      if (!std::isfinite(out[i]) || out[i] < least_)
+        fail(ErrorKind::data, fmt::format("{}: {} is not a number that it may hold", numbers_->name(), out[i]));
   }
 
  private:
@@ -178,6 +182,8 @@ void ShardReader::read_lengths(int64_t first, int64_t count, PairLength* out, in
   for (size_t i = 0; i < static_cast<size_t>(count); ++i)
     out[i] = {static_cast<int32_t>(source[i + 1] - source[i]), static_cast<int32_t>(target[i + 1] - target[i])};
 }
+
+void ShardReader::read_scores(int64_t first, int64_t count, float* out) { impl_->scores.read(first, count, out); }
 
 PairRun ShardReader::read(int64_t first, int64_t count, int64_t variant) {
   const int64_t sentence = variant * impl_->num_pairs + first;

@@ -123,6 +123,43 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
   expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
 }
 
+TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
+  StageConfig first = stage("1", a), second = stage("2", a + "," + b);
+  first.steps = 1, first.min_score = "0.7", second.min_score = b + ":-2";
+  StageRun run(config({first, second}));
+  StepCursor cursor;
+  EXPECT_EQ(run.mix().parts.at(0).min_score, 0.7f);
+  run.add_step(10, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.mix().parts.at(0).min_score, std::nullopt);
+  EXPECT_EQ(run.mix().parts.at(1).min_score, -2);
+  const StageState saved = nlohmann::json(run.state()).get<StageState>();
+  EXPECT_TRUE(StageRun(config({first, second})).resume(saved, cursor).empty());
+  second.min_score = b + ":-1";
+  const std::vector<std::string> said = StageRun(config({first, second})).resume(saved, cursor);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("with min_score = " + b + ":-1 (was 2: "), std::string::npos) << said[0];
+  first.min_score = "0.8";
+  StageRun rewritten(config({first, second}));
+  expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
+               {"stage 1 of the run is over and was 1: " + a + " with min_score = " + a + ":0.7, now it is"});
+}
+
+TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
+  RunConfig plain;
+  plain.data.train = a;
+  StageRun run(plain);
+  StepCursor cursor;
+  const StageState saved = run.state();
+  plain.data.min_score = "0.5";
+  StageRun scored(plain);
+  expect_error([&] { scored.resume(saved, cursor); }, ErrorKind::usage,
+               {"the run started with data.train = " + a + ", now it is " + a + " with min_score = " + a + ":0.5"});
+  plain.data.train = "";
+  plain.stages = {stage("1", a)};
+  expect_error([&] { StageRun none(plain); }, ErrorKind::usage, {"data.min_score = 0.5", "give stage.NAME.min_score"});
+}
+
 TEST_F(Stages, GoOnFromARunWithoutStages) {
   StageConfig first = stage("1", a);
   first.steps = 6;

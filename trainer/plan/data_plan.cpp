@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/corpus.h"
+#include "data/min_score.h"
 #include "data/mix.h"
 #include "tensor/error.h"
 #include "trainer/plan/update_options.h"
@@ -14,15 +15,17 @@
 namespace weft {
 namespace {
 
-bool has_a_pair_that_fits(Corpus& corpus, int64_t variant, const BatchConfig& batch) {
+bool has_a_pair_that_fits(Corpus& corpus, int64_t variant, std::optional<float> min_score, const BatchConfig& batch) {
   constexpr int64_t kChunk = 65536;
   const Manifest& m = corpus.manifest();
-  if (m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
+  if (!min_score && m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
+  const LengthSource read = lengths_of(corpus, min_score, [variant](int64_t) { return variant; });
   std::vector<PairLength> lengths;
   for (int64_t first = 0; first < m.num_pairs; first += kChunk) {
-    corpus.read_lengths(first, std::min(kChunk, m.num_pairs - first), lengths, variant);
-    if (std::ranges::any_of(lengths,
-                            [&](const PairLength& p) { return p.source < batch.source_rows && p.target < batch.rows; }))
+    read(/*visit=*/0, first, std::min(kChunk, m.num_pairs - first), lengths);
+    if (std::ranges::any_of(lengths, [&](const PairLength& p) {
+          return p.source >= 0 && p.source < batch.source_rows && p.target < batch.rows;
+        }))
       return true;
   }
   return false;
@@ -34,20 +37,28 @@ Manifest manifest_of(const std::string& option, const std::string& folder) try {
   fail(e.kind(), fmt::format("{}: {}", option, e.what()));
 }
 
-std::string describe_corpus(const std::string& folder) {
-  const Manifest m = read_manifest(folder);
-  return fmt::format("{}: {} pairs{}, {} + {} tokens", folder, m.num_pairs,
-                     m.variants.count > 0 ? fmt::format(" in {} variants", m.variants.count) : "",
-                     format_count(static_cast<double>(m.source_rows())),
-                     format_count(static_cast<double>(m.target_rows())));
+int64_t pairs_of_epoch(const WeightedFolder& corpus) {
+  return corpus.min_score ? num_passing(corpus.folder, *corpus.min_score) : read_manifest(corpus.folder).num_pairs;
+}
+
+std::string describe_corpus(const WeightedFolder& corpus) {
+  const Manifest m = read_manifest(corpus.folder);
+  const std::string text = fmt::format("{}: {} pairs{}, {} + {} tokens", corpus.folder, m.num_pairs,
+                                       m.variants.count > 0 ? fmt::format(" in {} variants", m.variants.count) : "",
+                                       format_count(static_cast<double>(m.source_rows())),
+                                       format_count(static_cast<double>(m.target_rows())));
+  if (!corpus.min_score) return text;
+  const int64_t pairs = pairs_of_epoch(corpus);
+  return fmt::format("{}; {} pairs ({:.1f} %) have a score of at least {}", text, pairs,
+                     100 * static_cast<double>(pairs) / static_cast<double>(m.num_pairs), *corpus.min_score);
 }
 
 // Shares are of pairs: a block holds as many of a mean pair of the mix as fit.
 struct MixRates {
   explicit MixRates(const Stage& stage, const BatchConfig& batch) {
-    for (const auto& [folder, weight] : stage.corpora) {
-      const Manifest m = read_manifest(folder);
-      const double pairs = static_cast<double>(m.num_pairs), w = static_cast<double>(weight);
+    for (const WeightedFolder& corpus : stage.corpora) {
+      const Manifest m = read_manifest(corpus.folder);
+      const double pairs = static_cast<double>(m.num_pairs), w = static_cast<double>(corpus.weight);
       weights += w;
       source += w * static_cast<double>(m.source_rows()) / pairs;
       target += w * static_cast<double>(m.target_rows()) / pairs;
@@ -97,14 +108,39 @@ void require_same_tokenizers(const RunConfig& c) {
     }
 }
 
-void require_pairs_that_fit(const std::vector<std::string>& folders, const BatchConfig& batch) {
-  for (const std::string& folder : folders) {
-    Corpus corpus(folder);
-    for (int64_t variant = 0; variant < corpus.manifest().num_variants(); ++variant)
-      if (!has_a_pair_that_fits(corpus, variant, batch))
-        fail(ErrorKind::data, fmt::format("{}: no pair fits a block of {} source and {} target rows; raise batch.rows",
-                                          folder, batch.source_rows, batch.rows));
-  }
+void require_pairs(const RunConfig& c) {
+  for (const Stage& stage : stages_of(c))
+    for (const WeightedFolder& used : stage.corpora) {
+      Corpus corpus(used.folder);
+      const std::string option = stage.name.empty() ? "data.min_score" : fmt::format("stage.{}.min_score", stage.name);
+      if (used.min_score && !corpus.manifest().columns.score)
+        fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: name the corpora that have some, as "
+                                           "FOLDER:{}, or pack it again with --scores",
+                                           option, used.folder, *used.min_score));
+      int64_t variant = 0;
+      while (variant < corpus.manifest().num_variants() &&
+             has_a_pair_that_fits(corpus, variant, used.min_score, c.batch))
+        ++variant;
+      if (variant == corpus.manifest().num_variants()) continue;
+      if (used.min_score && num_passing(used.folder, *used.min_score) == 0)
+        fail(ErrorKind::data, fmt::format("{}: no pair of {} has a score of at least {}: give a lower one", option,
+                                          used.folder, *used.min_score));
+      fail(ErrorKind::data,
+           fmt::format("{}: no pair{} fits a block of {} source and {} target rows; raise batch.rows", used.folder,
+                       used.min_score ? " with this score" : "", c.batch.source_rows, c.batch.rows));
+    }
+}
+
+void share_num_passing(const RunConfig& c, Communicator& world) {
+  for (const Stage& stage : stages_of(c))
+    for (const WeightedFolder& corpus : stage.corpora) {
+      if (!corpus.min_score) continue;
+      const std::string counted = all_or_none(world, [&] {
+        return world.is_main_rank() ? std::to_string(num_passing(corpus.folder, *corpus.min_score)) : "";
+      });
+      const std::string known = world.broadcast_string(counted, /*root=*/0);
+      tell_num_passing(corpus.folder, *corpus.min_score, std::stoll(known));
+    }
 }
 
 int64_t source_rows_of_data(const RunConfig& c) {
@@ -114,8 +150,7 @@ int64_t source_rows_of_data(const RunConfig& c) {
 
 std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& c) {
   const std::vector<Stage> stages = stages_of(c);
-  if (c.stages.empty() && stages[0].corpora.size() == 1)
-    return {{"data", describe_corpus(stages[0].corpora[0].folder)}};
+  if (c.stages.empty() && stages[0].corpora.size() == 1) return {{"data", describe_corpus(stages[0].corpora[0])}};
   std::vector<std::pair<std::string, std::string>> rows;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
@@ -125,13 +160,13 @@ std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& 
       rows.emplace_back(i == 0 ? "data" : "",
                         fmt::format("stage {} of {}, {}: {}{}{}", i + 1, stages.size(), stage.name,
                                     describe_end(stage.end), describe_rate(stage, c), fill));
-    for (const auto& [folder, weight] : stage.corpora) {
-      const double share = static_cast<double>(weight) / rates.weights;
-      const double steps = static_cast<double>(read_manifest(folder).num_pairs) / (share * rates.pairs_a_step);
+    for (const WeightedFolder& corpus : stage.corpora) {
+      const double share = static_cast<double>(corpus.weight) / rates.weights;
+      const double steps = static_cast<double>(pairs_of_epoch(corpus)) / (share * rates.pairs_a_step);
       rows.emplace_back(
           rows.empty() ? "data" : "",
           fmt::format("{}{:.1f} % of the pairs from {}; about {:.0f} step{} an epoch", stage.name.empty() ? "" : "  ",
-                      100 * share, describe_corpus(folder), steps, std::lround(steps) == 1 ? "" : "s"));
+                      100 * share, describe_corpus(corpus), steps, std::lround(steps) == 1 ? "" : "s"));
     }
   }
   return rows;
@@ -140,9 +175,11 @@ std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& 
 std::string describe_epoch(const RunConfig& c) {
   const std::vector<Stage> stages = stages_of(c);
   if (stages.size() > 1 || stages[0].corpora.size() > 1) return "";
-  const Manifest m = read_manifest(stages[0].corpora[0].folder);
+  const WeightedFolder& corpus = stages[0].corpora[0];
+  const Manifest m = read_manifest(corpus.folder);
+  const double used = static_cast<double>(pairs_of_epoch(corpus)) / static_cast<double>(m.num_pairs);
   return fmt::format("; about {:.0f} steps an epoch",
-                     static_cast<double>(m.target_rows()) / static_cast<double>(c.batch.rows * c.batch.blocks));
+                     used * static_cast<double>(m.target_rows()) / static_cast<double>(c.batch.rows * c.batch.blocks));
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "parallel/communicator.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -13,8 +14,12 @@ namespace weft {
 // pairs or has another tokenizer.
 void require_same_tokenizers(const RunConfig& config);
 
-// batch.source_rows is known: of each corpus some pair must fit a block.
-void require_pairs_that_fit(const std::vector<std::string>& folders, const BatchConfig& batch);
+// batch.source_rows is known: of each corpus some pair that has the least score must fit a block.
+void require_pairs(const RunConfig& config);
+
+// The main rank counts the pairs that have the least scores (data/min_score.h) and tells the others, so that not each
+// of them reads all scores. All ranks call it.
+void share_num_passing(const RunConfig& config, Communicator& world);
 
 // Of the first stage: its corpora fill both sides of its blocks.
 int64_t source_rows_of_data(const RunConfig& config);

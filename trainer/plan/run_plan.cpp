@@ -248,7 +248,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   if (c.batch.source_rows == 0) c.batch.source_rows = source_rows_of_data(c);
   resolve_blocks(c);
   require_even_rows(c);
-  require_pairs_that_fit(folders, c.batch);
+  require_pairs(c);
   for (const std::string& folder : folders) {
     Corpus corpus(folder);
     require_positions(corpus, folder, c);

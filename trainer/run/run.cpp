@@ -14,6 +14,7 @@
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/config_difference.h"
+#include "trainer/plan/data_plan.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
@@ -84,6 +85,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
   config_ = run.config;
   config_text_ = run.config_text;
   rule_.emplace(config_.train.keep_best, validation_sets(config_.data.valid));
+  share_num_passing(config_, world);
   const std::string plan = plan_run(run, mesh);
   if (is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
   const std::string tight_fit = require_fit_on_gpus(run, mesh);
@@ -355,7 +357,7 @@ int Run::loop() {
     request = report.request;
     trainer_->snapshot(state_);
     state_.seconds += report.seconds;
-    log_.step(report, state_.seconds, trainer_->dropped());
+    log_.step(report, state_.seconds, trainer_->dropped(), trainer_->below_score());
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);

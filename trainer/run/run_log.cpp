@@ -104,7 +104,7 @@ void RunLog::flush() {
   if (events_) events_->flush();
 }
 
-void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
+void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t below_score) {
   throughput_.add(r.seconds, r.source_tokens, r.target_tokens, r.flops);
   nlohmann::ordered_json record{{"step", r.step},
                                 {"epoch", r.epoch},
@@ -150,7 +150,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped) {
                   .mfu = peak_flops_ > 0 ? throughput_.flops_per_second() / peak_flops_ : 0,
                   .eta_seconds = left});
   report_stage(r);
-  report_epoch(r, dropped);
+  report_epoch(r, dropped, below_score);
   report_skipped(r);
   report_straggler(r);
 }
@@ -184,19 +184,20 @@ void RunLog::report_stage(const StepReport& r) {
   stage_ = r.stage;
 }
 
-// At the first step of a new epoch: reports how full the blocks were and how many pairs did not fit.
-void RunLog::report_epoch(const StepReport& r, int64_t dropped) {
+// At the first step of a new epoch: reports how full the blocks were and how many pairs were left out.
+void RunLog::report_epoch(const StepReport& r, int64_t dropped, int64_t below_score) {
   const double blocks = static_cast<double>(config_.batch.blocks);
   epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),
       epoch_target_ += static_cast<double>(r.target_tokens);
   if (r.epoch <= epoch_) return;
   if (epoch_ >= 0)
     message(fmt::format(
-        "epoch {}{} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}", r.epoch,
+        "epoch {}{} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}{}", r.epoch,
         stages_.at(r.stage).corpora.size() > 1 ? " of " + stages_.at(r.stage).corpora.front().folder : "",
         100 * epoch_source_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
         100 * epoch_target_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.rows)),
-        dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped)));
+        dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped),
+        below_score == 0 ? "" : fmt::format("; {} with a score below min_score", below_score)));
   epoch_ = r.epoch;
 }
 

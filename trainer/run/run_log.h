@@ -31,7 +31,7 @@ class RunLog {
   void set_peak(double flops_per_second) { peak_flops_ = flops_per_second; }  // of all ranks; 0: not known
 
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
-  void step(const StepReport& report, double seconds, int64_t dropped);
+  void step(const StepReport& report, double seconds, int64_t dropped, int64_t below_score);  // pairs left out so far
   void rollback(int64_t step, int64_t back_to);
   void validation(const ValidationReport& report, const std::string& verdict);
   // Of train.validate_command, of an earlier validation.
@@ -44,7 +44,7 @@ class RunLog {
   void write(nlohmann::ordered_json record);
   std::string describe_place(const StepReport& report) const;
   void report_stage(const StepReport& report);
-  void report_epoch(const StepReport& report, int64_t dropped);
+  void report_epoch(const StepReport& report, int64_t dropped, int64_t below_score);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 

@@ -154,6 +154,30 @@ TEST_F(StagedRun, GoesOnFromARunWithoutStages) {
   EXPECT_EQ(log("stage").size(), 4u);
 }
 
+TEST_F(StagedRun, TrainsOnPairsWithTheLeastScore) {
+  const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
+  config_.stages[0] = {.name = "first", .mix = scored.folder(), .min_score = "3", .steps = 3};
+  config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = scored.folder() + ":1.5"};
+  config_.train.steps = 5;
+  run();
+  const std::string plan = log("plan").at(0).at("plan");
+  EXPECT_TRUE(holds(plan, "15 pairs (25.0 %) have a score of at least 3")) << plan;
+  EXPECT_TRUE(holds(plan, "30 pairs (50.0 %) have a score of at least 1.5")) << plan;
+  EXPECT_EQ(log("loss").size(), 5u);
+}
+
+TEST_F(StagedRun, RefusesLeastScoresThatNoPairHas) {
+  const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
+  config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = "1"};
+  EXPECT_TRUE(
+      holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: name the corpora that have"))
+      << refused();
+  config_.stages[1].min_score = scored.folder() + ":3.5";
+  EXPECT_TRUE(holds(refused(ErrorKind::data),
+                    "stage.last.min_score: no pair of " + scored.folder() + " has a score of at least 3.5"));
+  EXPECT_FALSE(fs::exists(config_.train.output));
+}
+
 TEST_F(StagedRun, RefusesCorporaThatAreMissingOrUnfitBeforeItsFirstStep) {
   const TextCorpus other(/*num_pairs=*/60, 280, /*seed=*/9);
   config_.stages[1].mix = a_ + "," + other.folder();

@@ -1,0 +1,129 @@
+// data/min_score.cpp: reads thresholds, counts the pairs that pass them, and marks the others.
+#include "data/min_score.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "data/sha256.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kPiece = 65536;  // scores read at once
+
+std::optional<float> score_of(const std::string& text) {  // as scores are stored
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& folder) {
+  fail(ErrorKind::usage, fmt::format("{} = '{}': give a number, the least score of a pair, or FOLDER:NUMBER,..., such "
+                                     "as {}:0.8",
+                                     option, printable(text), folder));
+}
+
+class Counts {
+ public:
+  int64_t get(const std::string& folder, float min_score) {
+    const std::lock_guard lock(mutex_);
+    const auto [found, is_new] = counts_.try_emplace(key(folder, min_score), 0);
+    if (!is_new) return found->second;
+    try {
+      return found->second = count(folder, min_score);
+    } catch (...) {
+      counts_.erase(found);
+      throw;
+    }
+  }
+  void set(const std::string& folder, float min_score, int64_t num_pairs) {
+    const std::lock_guard lock(mutex_);
+    counts_[key(folder, min_score)] = num_pairs;
+  }
+
+ private:
+  using Key = std::pair<std::string, float>;  // digest of the manifest
+
+  static Key key(const std::string& folder, float min_score) {
+    return {sha256_of_file(folder + "/" + kManifestFile), min_score};
+  }
+  static int64_t count(const std::string& folder, float min_score) {
+    Corpus corpus(folder);
+    std::vector<float> scores;
+    int64_t passing = 0;
+    for (int64_t first = 0; first < corpus.num_pairs(); first += kPiece) {
+      corpus.read_scores(first, std::min(kPiece, corpus.num_pairs() - first), scores);
+      passing += std::ranges::count_if(scores, [&](float score) { return score >= min_score; });
+    }
+    return passing;
+  }
+
+  std::mutex mutex_;
+  std::map<Key, int64_t> counts_;
+};
+
+Counts& counts() {
+  static Counts all;
+  return all;
+}
+
+}  // namespace
+
+void set_min_scores(const std::string& option, const std::string& text, std::vector<WeightedFolder>& mix) {
+  if (text.empty()) return;
+  if (const std::optional<float> score = score_of(text)) {
+    for (WeightedFolder& corpus : mix) corpus.min_score = score;
+    return;
+  }
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+    const size_t colon = part.rfind(':');
+    const std::string folder = part.substr(0, colon);
+    const std::optional<float> score = colon == std::string::npos ? std::nullopt : score_of(part.substr(colon + 1));
+    if (!score) refuse(option, text, mix.front().folder);
+    const auto found = std::ranges::find(mix, folder, &WeightedFolder::folder);
+    if (found == mix.end())
+      fail(ErrorKind::usage,
+           fmt::format("{} names {}, which is not in the mix {}", option, printable(folder), printable(mix_text(mix))));
+    if (found->min_score)
+      fail(ErrorKind::usage, fmt::format("{} names {} twice: give it one score", option, printable(folder)));
+    found->min_score = score;
+  }
+}
+
+std::string min_scores_text(const std::vector<WeightedFolder>& mix) {
+  std::string text;
+  for (const WeightedFolder& corpus : mix)
+    if (corpus.min_score) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", corpus.folder, *corpus.min_score);
+  return text;
+}
+
+int64_t num_passing(const std::string& folder, float min_score) { return counts().get(folder, min_score); }
+
+void tell_num_passing(const std::string& folder, float min_score, int64_t num_pairs) {
+  counts().set(folder, min_score, num_pairs);
+}
+
+LengthSource lengths_of(Corpus& corpus, std::optional<float> min_score,
+                        const std::function<int64_t(int64_t visit)>& variant_of) {
+  if (!min_score)
+    return [&corpus, variant_of](int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out) {
+      corpus.read_lengths(first, count, out, variant_of(visit));
+    };
+  return [&corpus, variant_of, least = *min_score, scores = std::vector<float>()](
+             int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out) mutable {
+    corpus.read_lengths(first, count, out, variant_of(visit));
+    corpus.read_scores(first, count, scores);
+    for (size_t i = 0; i < out.size(); ++i)
+      if (scores[i] < least) out[i] = kBelowScore;
+  };
+}
+
+}  // namespace weft
