@@ -95,6 +95,13 @@ std::string Tokenizer::piece(int32_t id) const {
   return impl_->processor.IdToPiece(id);
 }
 
+int32_t Tokenizer::id_of(const std::string& piece) const { return impl_->processor.PieceToId(piece); }
+
+bool Tokenizer::is_tag(int32_t id) const {
+  const sentencepiece::SentencePieceProcessor& p = impl_->processor;
+  return p.IsControl(id) && id != SpecialIds::bos && id != SpecialIds::eos && id != p.pad_id();
+}
+
 bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); }
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {

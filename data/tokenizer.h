@@ -25,6 +25,8 @@ class Tokenizer {  // encode and decode are const and may be called by several t
   // One line of text: control characters and line breaks spelled by the ids become spaces.
   std::string decode(const std::vector<int32_t>& ids) const;
   std::string piece(int32_t id) const;
+  int32_t id_of(const std::string& piece) const;  // unk if there is none
+  bool is_tag(int32_t id) const;   // a control piece but bos, eos and padding: it stands for no text (data/tags.h)
   bool is_byte(int32_t id) const;  // a byte of a character that the vocabulary lacks (byte fallback)
 
  private:

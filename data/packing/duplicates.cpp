@@ -31,6 +31,7 @@ DuplicateFinder::DuplicateFinder(const std::string& folder) {
 
 void DuplicateFinder::add(const TextPair& pair) {
   text_.assign(trim(pair.source)).append("\n").append(trim(pair.target));  // a line has no LF in it
+  if (!pair.tag.empty() || !pair.target_tag.empty()) text_.append("\n" + pair.tag + "\n" + pair.target_tag);
   const uint64_t hash = sha256_start(text_);
   Bucket& bucket = buckets_[hash >> 56];
   bucket.buffer.push_back({.hash = hash, .number = num_pairs_++});

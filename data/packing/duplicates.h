@@ -1,8 +1,8 @@
 // data/packing/duplicates.h: which pairs of a text are the same as an earlier one, in bounded memory.
 //
-// A pair is known by 64 bits of the SHA-256 of its sides without white space at their ends: among 1e9 different pairs,
-// two are mistaken for the same with a probability of 3 %. The hashes go to temporary files by their first byte, each
-// of which is then sorted by itself. Memory: a bit a pair, and a 256th of the hashes.
+// A pair is known by 64 bits of the SHA-256 of its sides without white space at their ends, and of its tags: among 1e9
+// different pairs, two are mistaken for the same with a probability of 3 %. The hashes go to temporary files by their
+// first byte, each of which is then sorted by itself. Memory: a bit a pair, and a 256th of the hashes.
 #pragma once
 
 #include <array>

@@ -13,9 +13,11 @@
 #include "data/packing/disk_shuffle.h"
 #include "data/packing/duplicates.h"
 #include "data/packing/pair_scan.h"
+#include "data/packing/pair_tags.h"
 #include "data/packing/train_tokenizer.h"
 #include "data/sha256.h"
 #include "data/shards/shard.h"
+#include "data/tags.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -37,6 +39,7 @@ void check_options(const PackOptions& o) {
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {}: too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
+  tag_names(o.reserve_tags, "--reserve-tags");
   check_filter_options(o.filter);
   if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
     fail(ErrorKind::usage,
@@ -58,6 +61,8 @@ void check_options(const PackOptions& o) {
          "--unigram-alpha: the tokenizer that is trained here is a BPE model; give --bpe-dropout instead, or the "
          "--tokenizer of a unigram model");
 }
+
+std::vector<std::string> reserved_tags(const PackOptions& o) { return tag_names(o.reserve_tags, "--reserve-tags"); }
 
 // One or two SentencePiece models in the working folder, given or trained.
 class Tokenizers {
@@ -109,7 +114,8 @@ class Tokenizers {
   static Model make(const PackOptions& options, const PackFolder& folder, const char* file, const std::string& given,
                     const std::vector<std::string>& lines) {
     const std::string model = given.empty() ? train_tokenizer(lines, {.vocab_size = options.vocab_size,
-                                                                      .character_coverage = options.character_coverage})
+                                                                      .character_coverage = options.character_coverage,
+                                                                      .tags = reserved_tags(options)})
                                             : read_file(given);
     write_file_atomically(folder.working(file), model);
     return {
@@ -118,6 +124,13 @@ class Tokenizers {
 
   std::optional<Model> source_, target_;
 };
+
+PairTags known_tags(const PackOptions& o) {
+  if (Tokenizers::needs_training(o)) return PairTags(o.text, reserved_tags(o), reserved_tags(o));
+  const bool joint = Tokenizers::is_joint(o);
+  return PairTags(o.text, tags_of(Tokenizer(joint ? o.tokenizer : o.source_tokenizer)),
+                  tags_of(Tokenizer(joint ? o.tokenizer : o.target_tokenizer)));
+}
 
 // Writes pairs, in order, to shards of `shard_pairs` each. A full shard is written on its own thread, so that
 // HDF5, SHA-256 and the disk do not delay the next one.
@@ -270,7 +283,9 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   const PairFilter filter(options.filter);
   std::optional<DuplicateFinder> finder;
   if (options.filter.drop_duplicates) finder.emplace(folder.working());
+  PairTags tags = known_tags(options);
   const auto look_at = [&](const TextPair& pair) {
+    tags.check(pair);
     if (finder) finder->add(pair);
     if (!train) return;
     const std::optional<Fault> fault = filter.of_text(pair);

@@ -21,6 +21,7 @@ struct PackOptions {
   std::string output;
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;
+  std::string reserve_tags;            // of the tokenizer to be trained: "<2de>,<2fr>" (data/tags.h)
   int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half from each side
   bool separate_vocabularies = false;
   std::string tokenizer;                           // an existing joint model

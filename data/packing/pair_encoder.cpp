@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/tags.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -81,8 +82,8 @@ class ChunkEncoder {
  private:
   std::optional<Fault> encode(const TextPair& text, int64_t number, PairIds& pair) const {
     if (const std::optional<Fault> fault = fault_of_text(text, number)) return fault;
-    pair = {.source = source_.encode(text.source),
-            .target = target_.encode(text.target),
+    pair = {.source = encode_with_tags(text.tag, text.source, source_),
+            .target = encode_with_tags(text.target_tag, text.target, target_),
             .weight = text.weight,
             .score = text.score};
     return filter_.of_tokens(pair);
@@ -96,13 +97,19 @@ class ChunkEncoder {
 
   bool fits(const PairIds& pair) const {
     const size_t limit = static_cast<size_t>(options_.filter.max_length);
-    return !pair.source.empty() && !pair.target.empty() && pair.source.size() <= limit && pair.target.size() <= limit;
+    const auto fits = [&](const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+      return ids.size() > num_leading_tags(ids, tokenizer) && ids.size() <= limit;
+    };
+    return fits(pair.source, source_) && fits(pair.target, target_);
   }
 
   void keep_variants(const TextPair& text, const TextPair& before, int64_t number, PairIds plain,
                      EncodedChunk& out) const {
     const bool was_cut = !fits(plain);
-    const TextPair* joined = number > 0 && !fault_of_text(before, number - 1) ? &before : nullptr;
+    const TextPair* joined = number > 0 && before.tag == text.tag && before.target_tag == text.target_tag &&
+                                     !fault_of_text(before, number - 1)
+                                 ? &before
+                                 : nullptr;
     keep(text, number, plain, out);
     const PairIds kept = std::move(out.pairs.back().second);
     out.pairs.pop_back();

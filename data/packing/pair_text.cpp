@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 5> kColumnNames = {"source", "target", "weight", "score",
-                                                          "-"};  // in the order of Column
+constexpr std::array<std::string_view, 7> kColumnNames = {"source", "target",     "weight", "score",
+                                                          "tag",    "target-tag", "-"};  // in the order of Column
 
 template <typename Visit>
 void for_each_part(std::string_view text, char separator, Visit visit) {
@@ -44,11 +44,12 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for_each_part(names, ',', [&](std::string_view name) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage,
-           fmt::format(
-               "--columns {}: '{}' is no column; name source and target, and weight and score if there are any, in the "
-               "file's order, and - for each other column before them",
-               names, name));
+      fail(
+          ErrorKind::usage,
+          fmt::format(
+              "--columns {}: '{}' is no column; name source and target, and weight, score, tag and target-tag if there "
+              "are any, in the file's order, and - for each other column before them",
+              names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is there twice", names, name));
@@ -76,6 +77,12 @@ std::vector<std::pair<const std::string*, std::vector<PairText::Column>>> PairTe
   };
   add(files.weights, Column::weight, "--weights");
   add(files.scores, Column::score, "--scores");
+  const auto refuse_both = [&](const std::string& tag, Column column, const char* option) {
+    if (!tag.empty() && std::find(columns.begin(), columns.end(), column) != columns.end())
+      fail(ErrorKind::usage, fmt::format("{}: --columns names a column of the same: leave one out", option));
+  };
+  refuse_both(files.tag, Column::tag, "--tag");
+  refuse_both(files.target_tag, Column::target_tag, "--target-tag");
   return inputs;
 }
 
@@ -89,11 +96,14 @@ PairColumns columns_of(const PairFiles& files) {
   return found;
 }
 
-PairText::PairText(const PairFiles& files) : column_names_(files.columns) {
+PairText::PairText(const PairFiles& files)
+    : column_names_(files.columns), tag_(files.tag), target_tag_(files.target_tag) {
   for (auto& [file, columns] : inputs_of(files)) inputs_.push_back({.text = TextReader(*file), .columns = columns});
 }
 
 bool PairText::next(TextPair& pair) {
+  pair.tag = tag_;
+  pair.target_tag = target_tag_;
   const bool more = read(inputs_[0], pair);
   for (size_t i = 1; i < inputs_.size(); ++i)
     if (read(inputs_[i], pair) != more) fail_uneven();
@@ -117,6 +127,8 @@ void PairText::take(Column column, std::string_view value, const TextReader& tex
   if (column == Column::target) pair.target = value;
   if (column == Column::weight) pair.weight = number_of(value, 0, "weight", text);
   if (column == Column::score) pair.score = number_of(value, std::numeric_limits<float>::lowest(), "score", text);
+  if (column == Column::tag) pair.tag = value;
+  if (column == Column::target_tag) pair.target_tag = value;
 }
 
 void PairText::split(const Input& input, TextPair& pair) const {

@@ -17,11 +17,13 @@ struct PairFiles {
   std::string tsv;                        // tab-separated values, the pair's columns in each line
   std::string columns = "source,target";  // names of the tsv's columns in their order; others are "-"
   std::string weights, scores;            // files with a number for each pair, unless the tsv has them
+  std::string tag, target_tag;            // in front of every source and target (data/tags.h), unless the tsv has them
 };
 
 struct TextPair {
   std::string source, target;
   float weight = 1, score = 0;
+  std::string tag, target_tag;  // names of tags with spaces between them, or none
 };
 
 PairColumns columns_of(const PairFiles& files);  // the numbers that its pairs have; throws the Errors of PairText
@@ -41,7 +43,7 @@ class PairText {
   std::string name() const;  // of its files, for messages
 
  private:
-  enum class Column : uint8_t { source, target, weight, score, none };
+  enum class Column : uint8_t { source, target, weight, score, tag, target_tag, none };
   struct Input {
     TextReader text;
     std::vector<Column> columns;  // of a line; one: the whole line, with its tabs
@@ -55,6 +57,7 @@ class PairText {
   [[noreturn]] void fail_uneven();
 
   std::string column_names_, line_;
+  std::string tag_, target_tag_;  // of every pair, unless there is a column
   std::vector<Input> inputs_;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "data/tags.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 
@@ -115,8 +116,13 @@ PairVariants::Side::Side(const Tokenizer& tokenizer, const std::string& model, b
   if (alpha == 0) sampler.reset();
 }
 
-std::vector<int32_t> PairVariants::Side::encode(const std::string& text, CountedRandom random) const {
-  return sampler ? sampler->sample(tokenizer.normalise(text), alpha, random) : tokenizer.encode(text);
+std::vector<int32_t> PairVariants::Side::encode(const std::string& tags, const std::string& text,
+                                                CountedRandom random) const {
+  if (!sampler) return encode_with_tags(tags, text, tokenizer);
+  std::vector<int32_t> ids = tag_ids(tags, tokenizer);
+  const std::vector<int32_t> sampled = sampler->sample(tokenizer.normalise(text), alpha, random);
+  ids.insert(ids.end(), sampled.begin(), sampled.end());
+  return ids;
 }
 
 PairVariants::PairVariants(const VariantOptions& options, uint64_t seed, const Tokenizer& source,
@@ -146,8 +152,10 @@ PairIds PairVariants::make(const TextPair& text, const PairIds& plain, const Tex
   if (target_cases_.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
 
   PairIds ids = plain;  // with weight and score
-  if (source_.sampler || source != text.source) ids.source = source_.encode(source, random(purpose_of("pack.source")));
-  if (target_.sampler || target != text.target) ids.target = target_.encode(target, random(purpose_of("pack.target")));
+  if (source_.sampler || source != text.source)
+    ids.source = source_.encode(text.tag, source, random(purpose_of("pack.source")));
+  if (target_.sampler || target != text.target)
+    ids.target = target_.encode(text.target_tag, target, random(purpose_of("pack.target")));
   return ids;
 }
 

@@ -57,7 +57,7 @@ class PairVariants {  // make() may be called by several threads
  private:
   struct Side {
     Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled, const VariantOptions& options);
-    std::vector<int32_t> encode(const std::string& text, CountedRandom random) const;
+    std::vector<int32_t> encode(const std::string& tags, const std::string& text, CountedRandom random) const;
 
     const Tokenizer& tokenizer;
     std::optional<SubwordSampler> sampler;

@@ -60,6 +60,8 @@ std::string train_tokenizer(const std::vector<std::string>& lines, const Tokeniz
   if (lines.empty())
     fail(ErrorKind::data, "no text to train a tokenizer on: every line is empty, or a filter drops it");
   LineIterator iterator(lines);
+  std::string tags;
+  for (const std::string& tag : training.tags) tags += (tags.empty() ? "" : ",") + tag;
   std::string model;
   const auto status =
       sentencepiece::SentencePieceTrainer::Train({{"model_type", "bpe"},
@@ -72,6 +74,7 @@ std::string train_tokenizer(const std::vector<std::string>& lines, const Tokeniz
                                                   {"bos_id", std::to_string(SpecialIds::bos)},
                                                   {"eos_id", std::to_string(SpecialIds::eos)},
                                                   {"pad_id", "-1"},
+                                                  {"control_symbols", tags},
                                                   {"minloglevel", "2"}},  // errors only
                                                  &iterator, &model);
   if (!status.ok()) fail_training(status.error_message(), training.vocab_size);

@@ -30,6 +30,7 @@ class LineSampler {
 struct TokenizerTraining {
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;  // share of the text's characters in the vocabulary; the rest are bytes
+  std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
 };
 
 // Returns the model file's bytes. If the lines do not suffice, a usage Error names --vocab-size and its

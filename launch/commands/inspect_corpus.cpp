@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "data/corpus.h"
+#include "data/tags.h"
 #include "launch/commands/inspect.h"
 #include "tensor/error.h"
 #include "trainer/inference/model_loader.h"
@@ -40,7 +41,8 @@ void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
     for (size_t i = 0; i < pairs.size(); ++i)
       fmt::print("\npair {}: {} and {} tokens{}\n  source  {}\n  target  {}\n", first + done + static_cast<int64_t>(i),
                  pairs[i].source.size(), pairs[i].target.size(), numbers_of(pairs[i], columns),
-                 tokenizers.source->decode(pairs[i].source), tokenizers.target->decode(pairs[i].target));
+                 decode_with_tags(pairs[i].source, *tokenizers.source),
+                 decode_with_tags(pairs[i].target, *tokenizers.target));
   }
   for (int64_t pair = first; variants > 0 && pair < first + count; ++pair)
     for (int64_t variant = 0; variant < variants; ++variant) {

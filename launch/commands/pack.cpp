@@ -77,15 +77,19 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("target", p.text.target, "its translation, line by line");
   options.add("tsv", p.text.tsv,
               "instead of both: a file whose lines have the columns of a pair, with tabs between them");
-  options.add("columns", p.text.columns,
-              "columns of --tsv, in order: source, target, weight, score, and - for one that is skipped");
+  options.add(
+      "columns", p.text.columns,
+      "columns of --tsv, in order: source, target, weight, score, tag, target-tag, and - for one that is skipped");
   options.add("weights", p.text.weights, "a file with the weight of each pair, a number a line; see docs/packing.md");
   options.add("scores", p.text.scores, "a file with a score of each pair");
+  options.add("tag", p.text.tag, "tags in front of every source, such as '<2de>' or '<2de> <web>'; see docs/tags.md");
+  options.add("target-tag", p.text.target_tag, "tags in front of every target");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train a tokenizer for each side, of --vocab-size each");
   add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
+  options.add("reserve-tags", p.reserve_tags, "tags that the tokenizer to be trained gets, such as '<2de>,<2fr>'");
   options.add("training-lines", p.training_lines,
               "lines sampled for training the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
@@ -112,7 +116,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   const bool ready = request.append || options.given("tokenizer") || options.given("source-tokenizer");
   if (options.given("max-foreign") && p.filter.source_script.empty() && p.filter.target_script.empty())
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
-  for (const char* key : {"vocab-size", "training-lines", "character-coverage"})
+  for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
     if (ready && options.given(key))
       fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but there is one already", key));
   if (request.append && request.overwrite)

@@ -1,0 +1,35 @@
+// data/packing/pair_tags.h: checks the tags of a text's pairs before any of it is encoded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/packing/pair_text.h"
+#include "data/tokenizer.h"
+
+namespace weft {
+
+class PairTags {
+ public:
+  // The tags that each side may have: those of its tokenizer, or those that will be reserved in it.
+  PairTags(const PairFiles& files, std::vector<std::string> source, std::vector<std::string> target);
+
+  // In the order of the text. A data Error with file and line for a tag that the tokenizer lacks; a usage Error if it
+  // is that of an option.
+  void check(const TextPair& pair);
+
+ private:
+  struct Side {
+    const char* option;
+    std::vector<std::string> known;
+    std::string last;  // that was checked
+  };
+  void check(const std::string& tags, Side& side) const;
+
+  std::string file_;  // of the columns
+  int64_t line_ = 0;
+  Side source_, target_;
+};
+
+}  // namespace weft
