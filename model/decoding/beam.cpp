@@ -14,14 +14,14 @@ double length_penalty(int64_t tokens, double alpha) {
   return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
 }
 
-Beam::Beam(const BeamOptions& options, int64_t max_tokens)
-    : options_(options), max_tokens_(max_tokens), open_{Open{}} {}
+Beam::Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced)
+    : options_(options), max_tokens_(max_tokens), forced_(forced), open_{Open{}} {}
 
 int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finished_.size()); }
 
 void Beam::finish(const Continuation& c) {
   Hypothesis h{.tokens = open_[static_cast<size_t>(c.parent)].tokens, .log_prob = c.log_prob};
-  h.score = h.log_prob / length_penalty(num_tokens_ + 1, options_.length_penalty);
+  h.score = h.log_prob / length_penalty(num_tokens_ + 1 - forced_, options_.length_penalty);
   const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // the first of equal scores stays
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
 }
@@ -67,7 +67,7 @@ bool Beam::done() const {
   const auto wanted = static_cast<size_t>(std::min(options_.nbest, options_.beam));
   if (finished_.size() < wanted) return false;
   const int64_t tokens = options_.length_penalty >= 0 ? max_tokens_ + 1 : num_tokens_ + 1;
-  const double reachable = open_.front().log_prob / length_penalty(tokens, options_.length_penalty);
+  const double reachable = open_.front().log_prob / length_penalty(tokens - forced_, options_.length_penalty);
   return finished_[wanted - 1].score >= reachable;
 }
 

@@ -5,7 +5,7 @@
 // exactly greedy decoding. In each step the best continuations by sum of log probabilities fill the open
 // places (ties: the better parent, then the lower id). Finished hypotheses are ranked by score = log
 // probability / penalty(tokens + 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n
-// includes eos.
+// includes eos. A forced prefix adds nothing to a hypothesis: its tokens have no log probability and are not in n.
 //
 // The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the
 // worst of the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or,
@@ -25,17 +25,18 @@ struct BeamOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;  // without bos and eos
-  double log_prob = 0;          // sum over tokens and eos, natural logarithm
-  double score = 0;             // log_prob / length_penalty(tokens + 1, alpha)
+  std::vector<int32_t> tokens;  // without bos and eos, with the forced prefix
+  double log_prob = 0;          // sum over the tokens after the prefix and eos, natural logarithm
+  double score = 0;             // log_prob / length_penalty(tokens after the prefix + 1, alpha)
 };
 
 double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // `max_tokens`: at this length only eos may follow.
-  Beam(const BeamOptions& options, int64_t max_tokens);
+  // `max_tokens`: at this length only eos may follow. `forced`: the first tokens, at most max_tokens, are the caller's:
+  // advance() then gets one continuation, with the log probability 0.
+  Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced = 0);
 
   struct Open {
     std::vector<int32_t> tokens;
@@ -47,6 +48,7 @@ class Beam {
   int64_t num_tokens() const { return num_tokens_; }            // of every open hypothesis
   bool must_end() const { return num_tokens_ == max_tokens_; }  // advance() then needs continuations by eos only
   int64_t max_tokens() const { return max_tokens_; }
+  bool is_forced() const { return num_tokens_ < forced_; }  // the next token
 
   struct Continuation {
     int64_t parent = 0;   // index in open()
@@ -67,7 +69,7 @@ class Beam {
   void finish(const Continuation& c);
 
   BeamOptions options_;
-  int64_t max_tokens_, num_tokens_ = 0;
+  int64_t max_tokens_, forced_, num_tokens_ = 0;
   std::vector<Open> open_;
   std::vector<Hypothesis> finished_;  // best first
 };

@@ -97,11 +97,13 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
       window_users_(static_cast<size_t>(kNumWindows), 0),
       busy_(static_cast<size_t>(search.num_groups_), false),
       results_(requests.size()) {
-  for (const BeamRequest& r : requests)
-    if (static_cast<int64_t>(r.source.size()) > search.longest_source() || r.max_tokens > search.longest_target())
+  for (const BeamRequest& r : requests) {
+    if (std::ssize(r.source) > search.longest_source() || r.max_tokens > search.longest_target())
       fail(ErrorKind::internal,
            fmt::format("a request of {} source tokens for up to {} target tokens: at most {} and {}", r.source.size(),
                        r.max_tokens, search.longest_source(), search.longest_target()));
+    require(std::ssize(r.prefix) <= r.max_tokens, ErrorKind::internal, "a prefix is at most max_tokens long");
+  }
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::stable_sort(waiting_.begin(), waiting_.end(),
                    [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
@@ -132,12 +134,12 @@ bool BeamSearch::Run::encode_window() {
   const int64_t index = window - window_users_.begin();
   const std::vector<SlotDecoder::Rows> rows = search_.decoder_.encode(sources, index);
   for (size_t i = 0; i < taken.size(); ++i) {
-    const int64_t max_tokens = requests_[taken[i]].max_tokens;
+    const BeamRequest& request = requests_[taken[i]];
     encoded_.push_back({.request = taken[i],
                         .window = index,
                         .source = rows[i],
-                        .beam = Beam(search_.options_, max_tokens),
-                        .num_groups = divide_up(max_tokens + 1, search_.rows_per_slot_)});
+                        .beam = Beam(search_.options_, request.max_tokens, std::ssize(request.prefix)),
+                        .num_groups = divide_up(request.max_tokens + 1, search_.rows_per_slot_)});
   }
   *window = static_cast<int64_t>(taken.size());
   return true;
@@ -180,6 +182,11 @@ void BeamSearch::Run::step() {
 void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& next) {
   std::vector<Beam::Continuation> all;
   const std::vector<Beam::Open>& open = job.beam.open();
+  if (job.beam.is_forced()) {
+    const std::vector<int32_t>& prefix = requests_[job.request].prefix;
+    job.beam.advance({{.parent = 0, .id = prefix[static_cast<size_t>(job.beam.num_tokens())], .log_prob = 0}});
+    return;
+  }
   for (size_t i = 0; i < open.size(); ++i) {
     const SlotDecoder::Next& n = next[static_cast<size_t>(slot_of(job, open[i].slot))];
     const auto parent = static_cast<int64_t>(i);

@@ -20,6 +20,7 @@ namespace weft {
 struct BeamRequest {
   std::vector<int32_t> source;  // tokens without eos, at most longest_source()
   int64_t max_tokens = 0;       // of a hypothesis, at most longest_target()
+  std::vector<int32_t> prefix;  // with which every hypothesis begins, at most max_tokens; any token but eos
 };
 
 class BeamSearch {

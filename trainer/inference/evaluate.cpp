@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "data/tags.h"
 #include "trainer/inference/pair_blocks.h"
 
 namespace weft {
@@ -40,6 +41,8 @@ HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& targ
   HeldOutSet set;
   for (PairIds& pair : pairs) {
     set.sources.push_back(std::move(pair.source));
+    const auto tags = static_cast<std::ptrdiff_t>(num_leading_tags(pair.target, target));
+    set.prefixes.emplace_back(pair.target.begin(), pair.target.begin() + tags);
     set.references.push_back(target.decode(pair.target));
   }
   return set;
@@ -51,8 +54,10 @@ std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSe
   std::vector<std::string> texts;
   for (int64_t begin = 0; begin < total; begin += at_once) {
     if (stop()) return std::nullopt;
-    const auto first = set.sources.begin() + begin;
-    for (NBest& nbest : translator.translate_tokens({first, first + std::min(at_once, total - begin)})) {
+    std::vector<TranslationInput> inputs;
+    for (auto i = static_cast<size_t>(begin); std::ssize(inputs) < std::min(at_once, total - begin); ++i)
+      inputs.push_back({.source = set.sources[i], .prefix = set.prefixes[i]});
+    for (NBest& nbest : translator.translate_inputs(std::move(inputs))) {
       texts.push_back(nbest.front().text);
       if (texts.size() <= kept.size()) kept[texts.size() - 1] = std::move(nbest.front());
     }
@@ -75,7 +80,9 @@ LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Bl
 
 int64_t longest_scored_tokens(const Transformer& model) { return pair_block_rows(model) - 1; }
 
-std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs) {
+std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs,
+                                   const std::vector<int64_t>& given) {
+  const auto num_given = [&](size_t pair) { return given.empty() ? 0 : given[pair]; };
   const Mesh& mesh = replica.mesh();
   Context& ctx = replica.context();
   const int64_t rows = pair_block_rows(replica.model());
@@ -88,15 +95,17 @@ std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<Pai
     Pass p{.ctx = ctx, .arena = arena, .tp = replica.tp()};
     const std::vector<float> nll =
         to_host<float>(ctx, replica.model().loss(p, load_batch(p, block), /*smoothing=*/0).nll);
-    for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
-      for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
-        log_probs[packed.first[b] + i] -= static_cast<double>(nll[static_cast<size_t>(row)]);
+    for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
+      const size_t pair = packed.first[b] + i;
+      for (int64_t row = block.target_offsets[i] + num_given(pair); row < block.target_offsets[i + 1]; ++row)
+        log_probs[pair] -= static_cast<double>(nll[static_cast<size_t>(row)]);
+    }
   }
   if (!pairs.empty())
     mesh.dp().all_reduce(Tensor(log_probs.data(), {static_cast<int64_t>(log_probs.size())}, DType::f64));
   std::vector<PairScore> scores;
   for (size_t i = 0; i < pairs.size(); ++i)
-    scores.push_back({.log_prob = log_probs[i], .tokens = static_cast<int64_t>(pairs[i].target.size()) + 1});
+    scores.push_back({.log_prob = log_probs[i], .tokens = std::ssize(pairs[i].target) - num_given(i) + 1});
   return scores;
 }
 

@@ -27,9 +27,11 @@ TranslationScore score_translations(const std::vector<std::string>& hypotheses,
 
 std::vector<std::string> best_texts(const std::vector<NBest>& translations);
 
-// Pairs of a packed corpus: sources as tokens, references as the text of their tokens.
+// Pairs of a packed corpus: sources as tokens, references as the text of their tokens. The tags of a target are no
+// text (data/tags.h): they are forced when the source is translated.
 struct HeldOutSet {
   std::vector<std::vector<int32_t>> sources;
+  std::vector<std::vector<int32_t>> prefixes;  // tags of the targets
   std::vector<std::string> references;
 };
 HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
@@ -49,13 +51,15 @@ struct LossSums {
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
                          const LossTotal& total, Communicator& dp);
 
-// The model's probability of each target, in order.
+// The model's probability of each target, in order, given its first tokens.
 struct PairScore {
   double log_prob = 0;  // natural logarithm, eos included
-  int64_t tokens = 0;   // target tokens and eos
+  int64_t tokens = 0;   // target tokens and eos, without those that are given
 };
 // A pair with a side longer than longest_scored_tokens(model) is an Error of kind data that names its number, from 0.
-std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs);
+// given: the number of first target tokens of each pair whose probability is not asked for; empty: none.
+std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs,
+                                   const std::vector<int64_t>& given = {});
 int64_t longest_scored_tokens(const Transformer& model);
 
 }  // namespace weft

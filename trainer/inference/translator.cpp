@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "data/tags.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -64,11 +65,11 @@ class Unpacker {
 };
 
 // Indices of this rank's sentences: every dp-th, ordered from longest to shortest.
-std::vector<size_t> share_of(const std::vector<std::vector<int32_t>>& sources, const Communicator& dp) {
-  std::vector<size_t> order(sources.size());
+std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const Communicator& dp) {
+  std::vector<size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
+                   [&](size_t a, size_t b) { return inputs[a].source.size() > inputs[b].source.size(); });
   std::vector<size_t> mine;
   for (auto i = static_cast<size_t>(dp.rank()); i < order.size(); i += static_cast<size_t>(dp.size()))
     mine.push_back(order[i]);
@@ -96,48 +97,60 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
       config_(config),
       search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
 
-int64_t Translator::max_tokens(int64_t source_tokens) const {
-  if (source_tokens == 0) return 0;  // an empty line's translation is empty
-  const double wanted =
-      config_.max_length_factor * static_cast<double>(source_tokens) + static_cast<double>(config_.max_length_extra);
+TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
+  if (source.encode(line.text).empty()) return {};
+  TranslationInput input{.source = encode_with_tags(line.tag, line.text, source),
+                         .prefix = encode_with_tags(line.target_tag, line.prefix, target)};
+  return input;
+}
+
+int64_t Translator::max_tokens(const TranslationInput& input) const {
+  if (input.source.empty()) return 0;  // an empty line's translation is empty
+  const auto source_tokens = static_cast<double>(input.source.size() - num_leading_tags(input.source, source_));
+  const double wanted = static_cast<double>(input.prefix.size()) + config_.max_length_factor * source_tokens +
+                        static_cast<double>(config_.max_length_extra);
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
-std::vector<int32_t> Translator::source_tokens(const std::string& line) const {
-  std::vector<int32_t> ids = source_.encode(line);
-  ids.resize(std::min(ids.size(), static_cast<size_t>(longest_source())));
-  return ids;
-}
-
 std::vector<NBest> Translator::translate(const std::vector<std::string>& lines, const Progress& progress) {
-  std::vector<std::vector<int32_t>> sources;
-  sources.reserve(lines.size());
-  for (const std::string& line : lines) sources.push_back(source_.encode(line));
-  return translate_tokens(std::move(sources), progress);
+  std::vector<TranslationInput> inputs;
+  inputs.reserve(lines.size());
+  for (const std::string& line : lines) inputs.push_back({.source = source_.encode(line), .prefix = {}});
+  return translate_inputs(std::move(inputs), progress);
 }
 
 std::vector<NBest> Translator::translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress) {
-  for (std::vector<int32_t>& source : sources) {
-    if (static_cast<int64_t>(source.size()) <= longest_source()) continue;
-    source.resize(static_cast<size_t>(longest_source()));
+  std::vector<TranslationInput> inputs;
+  inputs.reserve(sources.size());
+  for (std::vector<int32_t>& source : sources) inputs.push_back({.source = std::move(source), .prefix = {}});
+  return translate_inputs(std::move(inputs), progress);
+}
+
+std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
+  for (TranslationInput& input : inputs) {
+    if (std::ssize(input.prefix) > longest_prefix())
+      fail(ErrorKind::data, fmt::format("a target prefix of {} tokens: this model writes at most {}",
+                                        input.prefix.size(), longest_prefix()));
+    if (std::ssize(input.source) <= longest_source()) continue;
+    input.source.resize(static_cast<size_t>(longest_source()));
     ++num_cut_;
   }
-  const std::vector<size_t> mine = share_of(sources, mesh_.dp());
+  const std::vector<size_t> mine = share_of(inputs, mesh_.dp());
   std::vector<BeamRequest> requests;
   for (const size_t i : mine)
-    requests.push_back({.source = sources[i], .max_tokens = max_tokens(static_cast<int64_t>(sources[i].size()))});
-  const auto total = static_cast<int64_t>(sources.size());
+    requests.push_back({.source = inputs[i].source, .max_tokens = max_tokens(inputs[i]), .prefix = inputs[i].prefix});
+  const auto total = static_cast<int64_t>(inputs.size());
   const std::vector<std::vector<Hypothesis>> found = search_.search(requests, [&](int64_t done) {
     if (progress) progress(std::min(done * mesh_.dp().size(), total));
   });
 
   Packer packer;
   for (size_t i = 0; i < mine.size(); ++i) packer.add(static_cast<int64_t>(mine[i]), found[i]);
-  std::vector<std::vector<Hypothesis>> all(sources.size());
+  std::vector<std::vector<Hypothesis>> all(inputs.size());
   for (const std::string& bytes : mesh_.dp().all_gather_strings(packer.bytes()))
     for (Unpacker unpacker(bytes); unpacker.more();) unpacker.next(all);
 
-  std::vector<NBest> translations(sources.size());
+  std::vector<NBest> translations(inputs.size());
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Hypothesis& h : all[i])
       translations[i].push_back(

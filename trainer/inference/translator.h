@@ -4,6 +4,9 @@
 // than longest_source() tokens is cut and counted. The translation of an empty line is empty; its score is
 // the model's log probability of ending at once. A translation depends on its sentence alone, not on batch
 // size, order or dp.
+//
+// A forced prefix is the beginning of the translation, which the model goes on from: tags (data/tags.h), which are not
+// in its text, or text. Its tokens do not count in log probability, score and the limit of length.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +24,22 @@ struct Translation {
   std::string text;
   double score = 0;             // log_prob / length penalty; n-best lists are ordered by it
   double log_prob = 0;          // natural logarithm, eos included
-  std::vector<int32_t> tokens;  // of the text, without eos
+  std::vector<int32_t> tokens;  // of prefix and text, without eos
 };
 using NBest = std::vector<Translation>;  // best first, at least one
+
+struct TaggedLine {
+  std::string text;
+  std::string tag, target_tag;  // names of tags, with spaces between them
+  std::string prefix;           // text that the translation begins with
+};
+
+struct TranslationInput {
+  std::vector<int32_t> source;  // tokens with tags, without eos; none: the translation is empty
+  std::vector<int32_t> prefix;  // forced
+};
+// A usage Error for a tag that a tokenizer lacks. A line without text has no tags and no prefix.
+TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
 
 BeamOptions beam_options(const DecodeConfig& config);  // an invalid value is an Error of kind usage
 
@@ -36,14 +52,19 @@ class Translator {
   using Progress = std::function<void(int64_t sentences_done)>;  // in this call, estimated over all ranks
   std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});
   std::vector<NBest> translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
+  // A prefix above longest_prefix() tokens is a data Error.
+  std::vector<NBest> translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress = {});
 
-  std::vector<int32_t> source_tokens(const std::string& line) const;  // cut if too long
+  TranslationInput encode(const TaggedLine& line) const { return encode_line(line, source_, target_); }
+  const Tokenizer& source_tokenizer() const { return source_; }
+  const Tokenizer& target_tokenizer() const { return target_; }
   int64_t longest_source() const { return search_.longest_source(); }
+  int64_t longest_prefix() const { return search_.longest_target(); }
   int64_t num_cut() const { return num_cut_; }  // sentences that were too long, since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }
 
  private:
-  int64_t max_tokens(int64_t source_tokens) const;
+  int64_t max_tokens(const TranslationInput& input) const;
 
   const Mesh& mesh_;
   const Tokenizer &source_, &target_;

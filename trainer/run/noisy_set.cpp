@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "data/corpus.h"
+#include "data/tags.h"
 #include "tensor/error.h"
 #include "trainer/inference/pair_blocks.h"
 
@@ -26,7 +27,9 @@ NoisySet read_noisy_set(const std::string& folder, TextNoise noise, const Tokeni
                                         "batch.rows, or pack the set with shorter pairs",
                                         folder, i, pairs[i].target.size(), shape.rows));
     std::vector<int32_t>& ids = pairs[i].source;
-    ids = source.encode(with_noise(noise, source.decode(ids), {.seed = kNoiseSeed, .pair = i, .visit = 0}));
+    ids = with_changed_text(ids, source, [&](const std::string& text) {
+      return with_noise(noise, text, {.seed = kNoiseSeed, .pair = i, .visit = 0});
+    });
     if (std::ssize(ids) > set.longest) ids.resize(static_cast<size_t>(set.longest)), ++set.num_cut;
   }
   PairBlocks packed = pack_in_order(pairs, shape.source_rows, shape.rows);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "data/tags.h"
 #include "trainer/inference/pair_blocks.h"
 
 namespace weft {
@@ -54,7 +55,8 @@ bool Samples::arena_has_room() {
 std::vector<SampleText> Samples::texts(const std::vector<Translation>& translations, const std::string& set) const {
   std::vector<SampleText> all;
   for (size_t i = 0; i < count_; ++i)
-    all.push_back({set, tokenizers_->source->decode(set_->sources[i]), set_->references[i], translations[i].text});
+    all.push_back(
+        {set, decode_with_tags(set_->sources[i], *tokenizers_->source), set_->references[i], translations[i].text});
   return all;
 }
 

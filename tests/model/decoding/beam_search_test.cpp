@@ -208,6 +208,47 @@ TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
   }
 }
 
+TEST_F(BeamSearchTest, GoesOnFromAForcedPrefix) {
+  SmallModel m(*alone_);
+  std::vector<BeamRequest> requests = random_requests(6, 23);
+  for (size_t i = 0; i < requests.size(); ++i) requests[i].prefix.assign(i, static_cast<int32_t>(3 + i));
+  requests[5].max_tokens = 5;  // no token after the prefix
+  const Results found = m.search(requests, {.beam = 3, .length_penalty = 1.0, .nbest = 3});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Tokens& prefix = requests[i].prefix;
+    ASSERT_EQ(found[i].size(), i == 5 ? 1u : 3u);
+    for (const Hypothesis& h : found[i]) {
+      ASSERT_GE(h.tokens.size(), prefix.size());
+      EXPECT_EQ(Tokens(h.tokens.begin(), h.tokens.begin() + std::ssize(prefix)), prefix);
+      const std::vector<double> rows = m.rows(requests[i].source, {h.tokens})[0];
+      EXPECT_NEAR(h.log_prob, std::accumulate(rows.begin() + std::ssize(prefix), rows.end(), 0.0), 1e-3);
+      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(std::ssize(h.tokens) - std::ssize(prefix) + 1, 1.0));
+    }
+  }
+}
+
+TEST_F(BeamSearchTest, APrefixDoesNotDependOnTheBatch) {
+  SmallModel m(*alone_);
+  std::vector<BeamRequest> requests = random_requests(all_or_few(30, 5), 23, 8);
+  for (size_t i = 0; i < requests.size(); ++i) requests[i].prefix.assign(i % 4, 9);
+  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3, .nbest = 3}, 1);
+  Results one_by_one;
+  for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
+  expect_same_bits(m.search(requests, {.beam = 3, .nbest = 3}), one_by_one);
+}
+
+TEST_F(BeamSearchTest, ItsOwnBeginningForcedLeadsToTheSameEnd) {
+  SmallModel m(*alone_);
+  std::vector<BeamRequest> requests = random_requests(all_or_few(20, 4), 23);
+  const Results free = m.search(requests, {.beam = 1});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Tokens& tokens = free[i][0].tokens;
+    requests[i].prefix.assign(tokens.begin(), tokens.begin() + std::ssize(tokens) / 2);
+  }
+  const Results forced = m.search(requests, {.beam = 1});
+  for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(forced[i][0].tokens, free[i][0].tokens);
+}
+
 TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
   SmallModel m(*alone_);
   const std::vector<BeamRequest> requests = random_requests(all_or_few(40, 12), 23);

@@ -35,6 +35,23 @@ TEST(Beam, OfOneTakesTheBestPieceUntilItIsTheEnd) {
   EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.5 / std::pow(7.0 / 6.0, 0.6));
 }
 
+TEST(Beam, AForcedPrefixAddsNothingToTheScore) {
+  Beam beam({.beam = 2, .length_penalty = 1, .nbest = 2}, /*max_tokens=*/3, /*forced=*/2);
+  for (const int32_t id : {7, 8}) {
+    EXPECT_TRUE(beam.is_forced());
+    beam.advance({{0, id, 0.0}});
+  }
+  EXPECT_FALSE(beam.is_forced());
+  beam.advance({{0, kEnd, -1.0}, {0, 5, -2.0}});
+  EXPECT_TRUE(beam.must_end());
+  beam.advance({{0, kEnd, -2.1}});
+  ASSERT_EQ(beam.best().size(), 2u);
+  EXPECT_EQ(beam.best()[0].tokens, (Tokens{7, 8}));
+  EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.0);
+  EXPECT_EQ(beam.best()[1].tokens, (Tokens{7, 8, 5}));
+  EXPECT_DOUBLE_EQ(beam.best()[1].score, -2.1 / (7.0 / 6.0));
+}
+
 TEST(Beam, BreaksTiesByTheBetterParentThenTheLowerId) {
   Beam beam({.beam = 2, .length_penalty = 0}, 10);
   beam.advance({{0, 9, -1.0}, {0, 8, -1.0}, {0, 7, -1.0}});

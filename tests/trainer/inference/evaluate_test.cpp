@@ -54,6 +54,21 @@ TEST(ScorePairs, GivesEachPairItsOwnProbabilityInOrder) {
   }
 }
 
+TEST(ScorePairs, LeavesOutTheProbabilityOfTokensThatAreGiven) {
+  const std::vector<PairIds> pairs = random_pairs(9, 12);
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(kVocabulary), mesh);
+    std::vector<int64_t> given, none(pairs.size(), 0);
+    for (const PairIds& pair : pairs) given.push_back(std::ssize(pair.target));  // all but eos
+    const std::vector<PairScore> whole = score_pairs(m.replica, pairs), ends = score_pairs(m.replica, pairs, given);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      EXPECT_EQ(ends[i].tokens, 1);
+      EXPECT_GT(ends[i].log_prob, whole[i].log_prob);
+      EXPECT_EQ(score_pairs(m.replica, pairs, none)[i].log_prob, whole[i].log_prob);
+    }
+  });
+}
+
 TEST(ScorePairs, GivesTheSameOnEveryGrid) {
   const std::vector<PairIds> pairs = random_pairs(40, 30);
   const std::vector<PairScore> alone = score_on_grid(pairs, 1, 1);
@@ -134,6 +149,25 @@ TEST(HeldOut, IsTheCorpusInItsOrder) {
   EXPECT_EQ(all.sources[3], tokenizer.encode(lines[3]));
   EXPECT_EQ(read_held_out(folder / "corpus", tokenizer, 7).references.size(), 7u);
   EXPECT_EQ(read_held_out(folder / "corpus", tokenizer, 99).references.size(), 20u);
+}
+
+TEST(HeldOut, ATargetsTagsAreForcedAndNotInItsText) {
+  const testing::TemporaryFolder folder;
+  const std::vector<std::string> lines = testing::sample_lines(20);
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  write_file_atomically(folder / "source", text);
+  write_file_atomically(folder / "target", text);
+  write_file_atomically(folder / "tags.model",
+                        train_tokenizer(testing::sample_lines(400), {.vocab_size = 312, .tags = {"<2de>", "<web>"}}));
+  pack({.text = {.source = folder / "source", .target = folder / "target", .target_tag = "<web> <2de>"},
+        .output = folder / "corpus",
+        .tokenizer = folder / "tags.model",
+        .shuffle = false},
+       [](const char*, int64_t, int64_t) {});
+  const HeldOutSet set = read_held_out(folder / "corpus", Tokenizer(folder / "tags.model"), -1);
+  EXPECT_EQ(set.references, lines);
+  for (const std::vector<int32_t>& prefix : set.prefixes) EXPECT_EQ(prefix, (std::vector<int32_t>{4, 3}));
 }
 
 }  // namespace

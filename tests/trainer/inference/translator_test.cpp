@@ -108,6 +108,68 @@ TEST_F(TranslatorTest, ScoresAnEmptyLineAsTheModelDoes) {
   });
 }
 
+TEST_F(TranslatorTest, BeginsWithAForcedPrefixOnEveryGrid) {
+  const std::vector<std::string> lines = sample_lines(5);
+  const auto translate_with_prefix = [&](int dp, int tp) {
+    std::vector<NBest> found;
+    on_grid(dp, tp, [&](const Mesh& mesh) {
+      RandomModel m(small_model_config(tokenizer_->size()), mesh);
+      Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
+      std::vector<TranslationInput> inputs;
+      for (const std::string& line : lines)
+        inputs.push_back(translator.encode({.text = line, .tag = "", .target_tag = "", .prefix = "small green"}));
+      inputs.push_back(translator.encode({.text = " ", .tag = "", .target_tag = "", .prefix = "small green"}));
+      const std::vector<NBest> mine = translator.translate_inputs(inputs);
+      if (mesh.world().is_main_rank()) found = mine;
+    });
+    return found;
+  };
+  const std::vector<NBest> alone = translate_with_prefix(1, 1);
+  for (size_t i = 0; i < lines.size(); ++i)
+    EXPECT_TRUE(alone[i][0].text.starts_with("small green")) << alone[i][0].text;
+  EXPECT_EQ(alone.back()[0].text, "");
+  expect_equal(translate_with_prefix(3, 1), alone);
+  const std::vector<NBest> split = translate_with_prefix(1, 2);
+  for (size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(split[i][0].text, alone[i][0].text);
+}
+
+TEST_F(TranslatorTest, TagsAreTokensButNotText) {
+  const std::string path = *folder_ / "tags.model";
+  write_file_atomically(path, train_tokenizer(sample_lines(400), {.vocab_size = 312, .tags = {"<2de>", "<web>"}}));
+  const Tokenizer tagged(path);
+  const TaggedLine line{.text = "the house", .tag = "<web> <2de>", .target_tag = "<2de>", .prefix = "of"};
+  const TranslationInput input = encode_line(line, tagged, tagged);
+  std::vector<int32_t> source{4, 3}, prefix{3};
+  for (const int32_t id : tagged.encode("the house")) source.push_back(id);
+  for (const int32_t id : tagged.encode("of")) prefix.push_back(id);
+  EXPECT_EQ(input.source, source);
+  EXPECT_EQ(input.prefix, prefix);
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tagged.size()), mesh);
+    Translator translator(m.replica, tagged, tagged, decode());
+    const Translation found = translator.translate_inputs({input})[0].front();
+    EXPECT_EQ(found.tokens.front(), 3);
+    EXPECT_EQ(found.text.find("<2de>"), std::string::npos);
+    const PairScore given =
+        score_pairs(m.replica, {{.source = source, .target = found.tokens}}, {std::ssize(prefix)})[0];
+    EXPECT_NEAR(found.log_prob, given.log_prob, 1e-4);
+  });
+  testing::expect_error(
+      [&] { encode_line({.text = "of", .tag = "<2fr>", .target_tag = "", .prefix = ""}, tagged, tagged); },
+      ErrorKind::usage, {"'<2fr>' is no tag", "<2de>, <web>"});
+}
+
+TEST_F(TranslatorTest, RefusesAPrefixThatTheModelCannotWrite) {
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tokenizer_->size()), mesh, /*max_positions=*/20);
+    Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
+    const std::vector<int32_t> fits(19, 270), too_long(20, 270);
+    EXPECT_EQ(translator.translate_inputs({{.source = {270}, .prefix = fits}})[0][0].tokens, fits);
+    testing::expect_error([&] { translator.translate_inputs({{.source = {270}, .prefix = too_long}}); },
+                          ErrorKind::data, {"a target prefix of 20 tokens", "at most 19"});
+  });
+}
+
 TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
   const int32_t newline = 3 + '\n';
   ASSERT_EQ(tokenizer_->piece(newline), "<0x0A>");
