@@ -12,6 +12,7 @@
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
 #include "launch/options/options.h"
+#include "launch/options/tag_options.h"
 #include "launch/reports/scored_lines.h"
 #include "tensor/error.h"
 #include "trainer/inference/evaluate.h"
@@ -25,6 +26,7 @@ struct EvaluateRequest {
   std::string output;
   std::vector<std::string> sources, references, names;
   DecodeConfig decode;
+  TagRequest tags;
   int64_t samples = 0;
   bool json = false;
 };
@@ -45,6 +47,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
   options.add("output", r.output, "folder for the translations, NAME.txt for each set");
   options.add("samples", r.samples, "translations of each set to show beside source and reference");
   options.add("json", r.json, "print one JSON object instead of text");
+  r.tags.add_to(options);
   add_decode_options(options, r.decode);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
@@ -194,11 +197,14 @@ int run_evaluate(const CommandContext& context) {
   const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
+  request.tags.check(translator);
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
                     ProgressOutput::standard(request.model.quiet || !is_main_rank));
     const int64_t num_cut_before = translator.num_cut();
-    set.translations = best_texts(translator.translate(set.sources, [&](int64_t done) { bar.update(done); }));
+    std::vector<TranslationInput> inputs;
+    for (const std::string& line : set.sources) inputs.push_back(translator.encode(request.tags.line(line)));
+    set.translations = best_texts(translator.translate_inputs(inputs, [&](int64_t done) { bar.update(done); }));
     set.num_cut = translator.num_cut() - num_cut_before;
     set.score = score_translations(set.translations, set.references);
   }

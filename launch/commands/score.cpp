@@ -1,7 +1,7 @@
 // launch/commands/score.cpp: `weft score`: a model's log probability of each pair of two files, in order.
 //
-// A line of the table has the natural logarithm of the target's probability given the source, the number of
-// target tokens (eos included), and their quotient.
+// A line of the table has the natural logarithm of the target's probability given the source and the tags, the number
+// of target tokens (eos included, tags not), and their quotient.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,7 @@
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/options.h"
+#include "launch/options/tag_options.h"
 #include "tensor/error.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/report/progress.h"
@@ -23,6 +24,7 @@ constexpr size_t kChunkPairs = 10'000;
 struct ScoreRequest {
   ModelRequest model;
   std::string source, target;
+  TagRequest tags;
   bool json = false;
 };
 
@@ -31,6 +33,7 @@ bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   r.model.add_to(options);
   options.add("source", r.source, "source sentences, one a line, plain or packed (gzip, zstd, xz)");
   options.add("target", r.target, "translation of each source sentence");
+  r.tags.add_to(options);
   options.add("json", r.json, "one JSON object a line instead of a table");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
@@ -62,11 +65,22 @@ class PairReader {
   TextReader source_, target_;
 };
 
-std::vector<PairIds> encode(LoadedModel& model, const std::vector<std::string>& lines) {
+struct EncodedPairs {
   std::vector<PairIds> pairs;
-  for (size_t i = 0; i < lines.size(); i += 2)
-    pairs.push_back({model.source_tokenizer().encode(lines[i]), model.target_tokenizer().encode(lines[i + 1])});
-  return pairs;
+  std::vector<int64_t> given;  // target tags of each
+};
+
+EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, const TagRequest& tags) {
+  EncodedPairs all;
+  for (size_t i = 0; i < lines.size(); i += 2) {
+    TranslationInput input = encode_line(tags.line(lines[i]), model.source_tokenizer(), model.target_tokenizer());
+    std::vector<int32_t> target = input.prefix;
+    const std::vector<int32_t> text = model.target_tokenizer().encode(lines[i + 1]);
+    target.insert(target.end(), text.begin(), text.end());
+    all.given.push_back(std::ssize(input.prefix));
+    all.pairs.push_back({.source = std::move(input.source), .target = std::move(target)});
+  }
+  return all;
 }
 
 // Checks both files before anything is printed: either every pair is scored, or none.
@@ -77,7 +91,7 @@ void check_pairs(LoadedModel& model, const ScoreRequest& r) {
   std::string first;
   int64_t num_read = 0, num_long = 0;
   for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next()) {
-    for (const PairIds& pair : encode(model, lines)) {
+    for (const PairIds& pair : encode(model, lines, r.tags).pairs) {
       ++num_read;
       const bool is_source = std::ssize(pair.source) > longest;
       if (!is_source && std::ssize(pair.target) <= longest) continue;
@@ -133,8 +147,8 @@ int run_score(const CommandContext& context) {
       return reader->next();
     });
     if (lines.empty()) return 0;
-    const std::vector<PairIds> pairs = encode(model, lines);
-    const std::vector<PairScore> scores = score_pairs(model.replica(), pairs);
+    const auto [pairs, given] = encode(model, lines, request.tags);
+    const std::vector<PairScore> scores = score_pairs(model.replica(), pairs, given);
     if (is_main_rank) write(scores, done, request.json);
     done += static_cast<int64_t>(pairs.size());
     bar.update(done, "pairs");

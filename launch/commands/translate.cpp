@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -19,7 +20,9 @@
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
 #include "launch/options/options.h"
+#include "launch/options/tag_options.h"
 #include "launch/reports/alignment_files.h"
+#include "launch/tagged_lines.h"
 #include "tensor/error.h"
 #include "trainer/inference/translator.h"
 #include "trainer/report/progress.h"
@@ -34,7 +37,10 @@ struct TranslateRequest {
   DecodeConfig decode;
   int64_t batch = 0;
   bool scores = false;
+  TagRequest tags;
+  std::string target_prefix, columns;
   AlignmentRequest alignment;
+  TaggedLines lines() const { return TaggedLines(tags, target_prefix, columns); }
 };
 
 bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
@@ -43,6 +49,12 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
   add_decode_options(options, r.decode);
   options.add("nbest", r.decode.nbest, "above 1: that many lines for each sentence, `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
+  r.tags.add_to(options);
+  options.add("target-prefix", r.target_prefix, "text with which every translation begins");
+  options.add(
+      "columns", r.columns,
+      "columns of a line, with tabs between them, in order: source, tag, target-tag, prefix, and - for one that "
+      "is skipped");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
@@ -53,11 +65,13 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
   return true;
 }
 
-std::vector<std::string> read_chunk(int64_t lines_before) {
+std::vector<std::string> read_chunk(int64_t lines_before, const TaggedLines& format, const Translator& translator) {
   const size_t limit = isatty(STDIN_FILENO) ? 1 : kChunkLines;
   std::vector<std::string> lines;
   for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
-    require_text(line, "standard input", lines_before + std::ssize(lines) + 1);
+    const int64_t number = lines_before + std::ssize(lines) + 1;
+    require_text(line, "standard input", number);
+    format.check(line, number, translator);
     lines.push_back(line);
   }
   if (std::cin.bad() || std::ferror(stdin)) fail(ErrorKind::io, "standard input cannot be read to its end");
@@ -86,11 +100,13 @@ class AlignmentKeeper {
                                              request.describe(model.config().model)));
     });
   }
-  void add(const Translator& translator, const std::vector<std::string>& lines,
-           const std::vector<NBest>& translations) {
+  void add(const Translator& translator, std::vector<TranslationInput> inputs, const std::vector<NBest>& translations) {
     std::vector<PairIds> pairs;
-    for (size_t i = 0; i < lines.size(); ++i)
-      pairs.push_back({translator.source_tokens(lines[i]), translations[i].front().tokens});
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      std::vector<int32_t>& source = inputs[i].source;
+      source.resize(std::min(source.size(), static_cast<size_t>(translator.longest_source())));
+      pairs.push_back({.source = std::move(source), .target = translations[i].front().tokens});
+    }
     aligner_.align(pairs, [&](const Alignment& alignment) {
       for (const auto& file : files_) file->add(alignment);
     });
@@ -126,21 +142,25 @@ class SearchSpeed {
 
 void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
+  const TaggedLines format = r.lines();
   SearchSpeed speed;
   ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   int64_t done = 0;
   for (;;) {
-    const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done); });
+    const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done, format, translator); });
     if (lines.empty()) break;
     const SearchSpeed::Clock::time_point begin = SearchSpeed::Clock::now();
+    std::vector<TranslationInput> inputs;
+    for (size_t i = 0; i < lines.size(); ++i)
+      inputs.push_back(translator.encode(format.parse(lines[i], done + static_cast<int64_t>(i) + 1)));
     const std::vector<NBest> translations =
-        translator.translate(lines, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
+        translator.translate_inputs(inputs, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
     speed.add(begin, translations);
     if (is_main_rank) {
       for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
       if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
     }
-    if (keeper) keeper->add(translator, lines, translations);
+    if (keeper) keeper->add(translator, std::move(inputs), translations);
     done += static_cast<int64_t>(lines.size());
     bar.update(done, "sentences");
   }
@@ -163,11 +183,13 @@ int run_translate(const CommandContext& context) {
   request.decode.nbest = 1;      // the command line decides, not the checkpoint
   parse(context.args, request);  // second pass: the checkpoint's settings are now the defaults
   check_decode_options(request.decode);
+  request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);
+  request.tags.check(translator);
   std::optional<AlignmentKeeper> keeper;
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
   translate_all(world, translator, keeper ? &*keeper : nullptr, request);

@@ -1,0 +1,79 @@
+// launch/tagged_lines.cpp: splits lines at their tabs.
+#include "launch/tagged_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "data/tags.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+using Member = std::string TaggedLine::*;
+constexpr std::array<std::pair<const char*, Member>, 5> kColumns = {{{"source", &TaggedLine::text},
+                                                                     {"tag", &TaggedLine::tag},
+                                                                     {"target-tag", &TaggedLine::target_tag},
+                                                                     {"prefix", &TaggedLine::prefix},
+                                                                     {"-", nullptr}}};
+
+std::vector<std::string> parts_of(const std::string& text, char separator, size_t most = std::string::npos) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size() && parts.size() < most;) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns)
+    : all_{.text = "", .tag = tags.tag, .target_tag = tags.target_tag, .prefix = target_prefix}, names_(columns) {
+  if (columns.empty()) return;
+  for (const std::string& name : parts_of(columns, ',')) {
+    const auto* found = std::ranges::find(kColumns, name, [](const auto& column) { return std::string(column.first); });
+    const auto refuse = [&](const char* why) {
+      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' {}", columns, printable(name), why));
+    };
+    if (found == kColumns.end())
+      refuse(
+          "is no column; name source, and tag, target-tag and prefix if there are any, in the lines' order, and - "
+          "for each other column before them");
+    const Member member = found->second;
+    if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is there twice");
+    if (member && !(all_.*member).empty()) refuse("is given by an option for all lines, too: leave one out");
+    columns_.push_back(member);
+  }
+  if (std::ranges::find(columns_, &TaggedLine::text) == columns_.end())
+    fail(ErrorKind::usage, fmt::format("--columns {}: 'source' is missing", columns));
+}
+
+TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
+  TaggedLine parsed = all_;
+  if (columns_.empty()) {
+    parsed.text = line;
+    return parsed;
+  }
+  std::vector<std::string> values = parts_of(line, '\t', columns_.size());
+  if (values.size() < columns_.size())
+    fail(ErrorKind::data,
+         fmt::format("standard input, line {}: {} where --columns {} wants {}, with a tab between them", number,
+                     values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
+                     columns_.size()));
+  for (size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i]) parsed.*columns_[i] = std::move(values[i]);
+  return parsed;
+}
+
+void TaggedLines::check(const std::string& line, int64_t number, const Translator& translator) const {
+  if (columns_.empty()) return;
+  const TaggedLine parsed = parse(line, number);
+  const std::string where = fmt::format("standard input, line {}", number);
+  check_tags(parsed.tag, translator.source_tokenizer(), where, ErrorKind::data);
+  check_tags(parsed.target_tag, translator.target_tokenizer(), where, ErrorKind::data);
+}
+
+}  // namespace weft
