@@ -16,6 +16,8 @@
 
 namespace weft {
 
+inline constexpr const char* kSeparator = "<sep>";  // a tag between the sentences of a document
+
 // The names in "<2de>,<2fr>". A usage Error names `option` for one that cannot be a tag: it needs a letter and a mark,
 // so that no piece of text is the same, and has no white space, comma or quote; or for one that is there twice.
 std::vector<std::string> tag_names(const std::string& list, const char* option);

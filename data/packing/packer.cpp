@@ -36,6 +36,9 @@ void check_options(const PackOptions& o) {
   at_least("--shard-pairs", o.shard_pairs, 1);
   at_least("--training-lines", o.training_lines, 2);
   at_least("--threads", o.threads, 1);
+  at_least("--documents", o.documents, 0);
+  if (o.documents == 0 && has_documents(o.text))
+    fail(ErrorKind::usage, "--columns: 'document' is for joining sentences: give --documents, or name it -");
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {}: too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
@@ -62,7 +65,16 @@ void check_options(const PackOptions& o) {
          "--tokenizer of a unigram model");
 }
 
-std::vector<std::string> reserved_tags(const PackOptions& o) { return tag_names(o.reserve_tags, "--reserve-tags"); }
+std::vector<std::string> reserved_tags(const PackOptions& o) {
+  std::vector<std::string> names = tag_names(o.reserve_tags, "--reserve-tags");
+  if (o.documents > 0 && std::find(names.begin(), names.end(), kSeparator) == names.end()) names.push_back(kSeparator);
+  return names;
+}
+
+void check_separator(const PackOptions& o) {  // of given tokenizers
+  for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
+    if (o.documents > 0 && !model->empty()) check_tags(kSeparator, Tokenizer(*model), "--documents");
+}
 
 // One or two SentencePiece models in the working folder, given or trained.
 class Tokenizers {
@@ -203,6 +215,7 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
                              .duplicates = std::move(duplicates),
                              .variants = variants.get(),
                              .show_dropped = options.show_dropped,
+                             .documents = options.documents,
                              .threads = options.threads};
   const auto encoded = [&](int64_t lines) { progress("encoding", lines, num_lines); };
   if (!options.shuffle)
@@ -220,7 +233,7 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
   int64_t done = 0;
   shuffle.drain([&](const PairIds& pair) {
     shards.add(pair);
-    if (++done % 4096 == 0 || done == counts.kept * texts) progress("shuffling", done, counts.kept * texts);
+    if (++done % 4096 == 0 || done == counts.packed) progress("shuffling", done, counts.packed);
   });
   return counts;
 }
@@ -283,6 +296,9 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   const PairFilter filter(options.filter);
   std::optional<DuplicateFinder> finder;
   if (options.filter.drop_duplicates) finder.emplace(folder.working());
+  check_separator(options);
+  if (options.documents > 0 && options.variants.count > 0)
+    fail(ErrorKind::usage, "--documents joins pairs, and --variants gives each of them several texts: leave one out");
   PairTags tags = known_tags(options);
   const auto look_at = [&](const TextPair& pair) {
     tags.check(pair);

@@ -28,6 +28,7 @@ struct PackOptions {
   std::string source_tokenizer, target_tokenizer;  // existing models, one for each side
   FilterOptions filter;
   VariantOptions variants;
+  int64_t documents = 0;     // tokens of a side up to which consecutive sentences are joined; 0: they are not
   int64_t show_dropped = 0;  // pairs of each fault that the summary has
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/packing/document_joiner.h"
 #include "data/tags.h"
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -22,8 +24,14 @@ struct Chunk {
   TextPair before;  // the pair before the first one; empty at the beginning of the text
 };
 
+struct EncodedPair {
+  int64_t number = 0;
+  bool begins_document = false;
+  PairIds ids;
+};
+
 struct EncodedChunk {
-  std::vector<std::pair<int64_t, PairIds>> pairs;
+  std::vector<EncodedPair> pairs;
   EncodeCounts counts;
 };
 
@@ -48,6 +56,8 @@ int64_t count_words(const std::string& line) {
   return words;
 }
 
+bool is_border(const TextPair& pair) { return trim(pair.source).empty() && trim(pair.target).empty(); }
+
 void count(const std::string& line, const std::vector<int32_t>& ids, const Tokenizer& tokenizer, SideCounts& counts) {
   counts.words += count_words(line);
   counts.tokens += static_cast<int64_t>(ids.size());
@@ -69,6 +79,10 @@ class ChunkEncoder {
       const int64_t number = chunk.first + static_cast<int64_t>(i);
       PairIds pair;
       ++out.counts.read;
+      if (options_.documents > 0 && is_border(chunk.pairs[i])) {
+        ++out.counts.borders;
+        continue;
+      }
       if (const std::optional<Fault> fault = encode(chunk.pairs[i], number, pair))
         out.counts.dropped.add(*fault, number, chunk.pairs[i]);
       else if (options_.variants == nullptr)
@@ -111,7 +125,7 @@ class ChunkEncoder {
                                  ? &before
                                  : nullptr;
     keep(text, number, plain, out);
-    const PairIds kept = std::move(out.pairs.back().second);
+    const PairIds kept = std::move(out.pairs.back().ids);
     out.pairs.pop_back();
     for (int64_t v = 0; v < options_.variants->count(); ++v) {
       PairIds variant = was_cut ? kept : options_.variants->make(text, plain, joined, number, v);
@@ -119,7 +133,7 @@ class ChunkEncoder {
         variant = kept;
         ++out.counts.plain_variants;
       }
-      out.pairs.emplace_back(number, std::move(variant));
+      out.pairs.push_back({.number = number, .ids = std::move(variant)});
     }
   }
 
@@ -131,7 +145,7 @@ class ChunkEncoder {
     out.counts.cut += pair.source.size() > limit || pair.target.size() > limit;
     if (pair.source.size() > limit) pair.source.resize(limit);
     if (pair.target.size() > limit) pair.target.resize(limit);
-    out.pairs.emplace_back(number, std::move(pair));
+    out.pairs.push_back({.number = number, .begins_document = text.begins_document, .ids = std::move(pair)});
   }
 
   const EncodeOptions& options_;
@@ -153,6 +167,8 @@ void EncodeCounts::add(EncodeCounts&& later) {
   kept += later.kept;
   cut += later.cut;
   plain_variants += later.plain_variants;
+  borders += later.borders;
+  packed += later.packed;
   dropped.add(std::move(later.dropped));
   add_side(source, later.source);
   add_side(target, later.target);
@@ -165,11 +181,22 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
   const ChunkEncoder encoder(options, source, target);
   EncodeCounts counts;
   counts.dropped = Drops(options.show_dropped);
+  const auto hand_over = [&](int64_t number, const PairIds& pair) {
+    ++counts.packed;
+    sink(number, pair);
+  };
+  std::optional<DocumentJoiner> joiner;
+  if (options.documents > 0) joiner.emplace(options.documents, source, target, hand_over);
   std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
   const auto take_oldest = [&] {
     EncodedChunk chunk = in_flight.front().get();
     in_flight.pop_front();
-    for (const auto& [number, pair] : chunk.pairs) sink(number, pair);
+    for (const EncodedPair& pair : chunk.pairs) {
+      if (joiner)
+        joiner->add(pair.number, pair.begins_document, pair.ids);
+      else
+        hand_over(pair.number, pair.ids);
+    }
     counts.add(std::move(chunk.counts));
     done(counts.read);
   };
@@ -185,6 +212,7 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
         std::async(std::launch::async, [&encoder, chunk = std::move(chunk)] { return encoder.encode(chunk); }));
   }
   while (!in_flight.empty()) take_oldest();
+  if (joiner) joiner->finish();
   return counts;
 }
 

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 7> kColumnNames = {"source", "target",     "weight", "score",
-                                                          "tag",    "target-tag", "-"};  // in the order of Column
+constexpr std::array<std::string_view, 8> kColumnNames = {"source",     "target",   "weight", "score", "tag",
+                                                          "target-tag", "document", "-"};  // in the order of Column
 
 template <typename Visit>
 void for_each_part(std::string_view text, char separator, Visit visit) {
@@ -44,12 +44,10 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for_each_part(names, ',', [&](std::string_view name) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(
-          ErrorKind::usage,
-          fmt::format(
-              "--columns {}: '{}' is no column; name source and target, and weight, score, tag and target-tag if there "
-              "are any, in the file's order, and - for each other column before them",
-              names, name));
+      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is no column; name source and target, and weight, score, "
+                                         "tag, target-tag and document if there "
+                                         "are any, in the file's order, and - for each other column before them",
+                                         names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is there twice", names, name));
@@ -96,12 +94,19 @@ PairColumns columns_of(const PairFiles& files) {
   return found;
 }
 
+bool has_documents(const PairFiles& files) {
+  for (const auto& [file, columns] : PairText::inputs_of(files))
+    if (std::find(columns.begin(), columns.end(), PairText::Column::document) != columns.end()) return true;
+  return false;
+}
+
 PairText::PairText(const PairFiles& files)
     : column_names_(files.columns), tag_(files.tag), target_tag_(files.target_tag) {
   for (auto& [file, columns] : inputs_of(files)) inputs_.push_back({.text = TextReader(*file), .columns = columns});
 }
 
 bool PairText::next(TextPair& pair) {
+  pair.begins_document = false;
   pair.tag = tag_;
   pair.target_tag = target_tag_;
   const bool more = read(inputs_[0], pair);
@@ -129,9 +134,13 @@ void PairText::take(Column column, std::string_view value, const TextReader& tex
   if (column == Column::score) pair.score = number_of(value, std::numeric_limits<float>::lowest(), "score", text);
   if (column == Column::tag) pair.tag = value;
   if (column == Column::target_tag) pair.target_tag = value;
+  if (column == Column::document && value != document_) {
+    pair.begins_document = true;
+    document_ = value;
+  }
 }
 
-void PairText::split(const Input& input, TextPair& pair) const {
+void PairText::split(const Input& input, TextPair& pair) {
   size_t column = 0;
   for_each_part(line_, '\t', [&](std::string_view value) {
     if (column == input.columns.size()) return;

@@ -23,9 +23,11 @@ struct PairFiles {
 struct TextPair {
   std::string source, target;
   float weight = 1, score = 0;
-  std::string tag, target_tag;  // names of tags with spaces between them, or none
+  std::string tag, target_tag;   // names of tags with spaces between them, or none
+  bool begins_document = false;  // the column of documents has another value than the line before
 };
 
+bool has_documents(const PairFiles& files);      // a column of them; the same Errors
 PairColumns columns_of(const PairFiles& files);  // the numbers that its pairs have; throws the Errors of PairText
 
 class PairText {
@@ -43,20 +45,22 @@ class PairText {
   std::string name() const;  // of its files, for messages
 
  private:
-  enum class Column : uint8_t { source, target, weight, score, tag, target_tag, none };
+  enum class Column : uint8_t { source, target, weight, score, tag, target_tag, document, none };
   struct Input {
     TextReader text;
     std::vector<Column> columns;  // of a line; one: the whole line, with its tabs
   };
   friend PairColumns columns_of(const PairFiles& files);
+  friend bool has_documents(const PairFiles& files);
   static std::vector<Column> parse_columns(const std::string& names);
   static std::vector<std::pair<const std::string*, std::vector<Column>>> inputs_of(const PairFiles& files);
   bool read(Input& input, TextPair& pair);
-  void split(const Input& input, TextPair& pair) const;
-  static void take(Column column, std::string_view value, const TextReader& text, TextPair& pair);
+  void split(const Input& input, TextPair& pair);
+  void take(Column column, std::string_view value, const TextReader& text, TextPair& pair);
   [[noreturn]] void fail_uneven();
 
   std::string column_names_, line_;
+  std::string document_;          // of the last line
   std::string tag_, target_tag_;  // of every pair, unless there is a column
   std::vector<Input> inputs_;
 };

@@ -77,13 +77,16 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("target", p.text.target, "its translation, line by line");
   options.add("tsv", p.text.tsv,
               "instead of both: a file whose lines have the columns of a pair, with tabs between them");
-  options.add(
-      "columns", p.text.columns,
-      "columns of --tsv, in order: source, target, weight, score, tag, target-tag, and - for one that is skipped");
+  options.add("columns", p.text.columns,
+              "columns of --tsv, in order: source, target, weight, score, tag, target-tag, document, and - for one "
+              "that is skipped");
   options.add("weights", p.text.weights, "a file with the weight of each pair, a number a line; see docs/packing.md");
   options.add("scores", p.text.scores, "a file with a score of each pair");
   options.add("tag", p.text.tag, "tags in front of every source, such as '<2de>' or '<2de> <web>'; see docs/tags.md");
   options.add("target-tag", p.text.target_tag, "tags in front of every target");
+  options.add("documents", p.documents,
+              "join consecutive sentences of a document up to this many tokens a side; empty lines, or the column "
+              "document, end one; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,

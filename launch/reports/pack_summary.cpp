@@ -51,7 +51,9 @@ void print_pack_summary(const PackSummary& summary, const PackOptions& options, 
     else if (is_active(fault, options.filter))
       row("dropped, " + description(fault, options.filter), with_commas(c.dropped.count(fault)));
   }
+  if (options.documents > 0) row("empty lines between documents", with_commas(c.borders));
   row("pairs kept", with_commas(c.kept));
+  if (options.documents > 0) row("joined to", with_commas(c.packed));
   print_variants(summary);
   fmt::print("\n");
   row("", "source", "target");

@@ -1,0 +1,37 @@
+// data/packing/document_joiner.h: joins consecutive pairs of a document, so that a model sees their context
+// (Tiedemann & Scherrer 2017, "Neural Machine Translation with Extended Context").
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "data/shards/shard.h"
+#include "data/tokenizer.h"
+
+namespace weft {
+
+class DocumentJoiner {
+ public:
+  using Sink = std::function<void(int64_t number, const PairIds&)>;
+
+  // longest: tokens of a side of joined pairs, tags and separators (kSeparator) included. A longer pair stays alone.
+  DocumentJoiner(int64_t longest, const Tokenizer& source, const Tokenizer& target, Sink sink);
+
+  // Pairs in their order; a gap in the numbers ends a document, and so do other tags. The sink gets joined pairs with
+  // the number of their first one, its tags, and the mean of the weights and scores.
+  void add(int64_t number, bool begins_document, const PairIds& pair);
+  void finish();
+
+ private:
+  bool fits(const PairIds& pair) const;
+
+  int64_t longest_;
+  const Tokenizer &source_, &target_;
+  int32_t source_separator_, target_separator_;
+  Sink sink_;
+  PairIds joined_;
+  int64_t first_ = 0, last_ = 0;  // numbers
+  int64_t count_ = 0;             // pairs in joined_
+};
+
+}  // namespace weft
