@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "launch/options/tag_options.h"
 #include "launch/reports/scored_lines.h"
 #include "tensor/error.h"
+#include "trainer/inference/document_translator.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/report/progress.h"
 
@@ -27,6 +29,7 @@ struct EvaluateRequest {
   std::vector<std::string> sources, references, names;
   DecodeConfig decode;
   TagRequest tags;
+  int64_t documents = 0;
   int64_t samples = 0;
   bool json = false;
 };
@@ -48,6 +51,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
   options.add("samples", r.samples, "translations of each set to show beside source and reference");
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
+  options.add("documents", r.documents, "translate consecutive lines together, up to this many source tokens");
   add_decode_options(options, r.decode);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
@@ -55,6 +59,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
     fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs a "
                                        "source and a reference, and all of them a name or none",
                                        r.sources.size(), r.references.size(), r.names.size()));
+  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
   if (r.samples < 0) fail(ErrorKind::usage, fmt::format("samples = {}: give 0 or more", r.samples));
   return true;
 }
@@ -198,13 +203,18 @@ int run_evaluate(const CommandContext& context) {
   LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   request.tags.check(translator);
+  std::optional<DocumentTranslator> documents;
+  if (request.documents > 0) documents.emplace(translator, request.documents);
   for (TestSet& set : sets) {
     ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
                     ProgressOutput::standard(request.model.quiet || !is_main_rank));
     const int64_t num_cut_before = translator.num_cut();
     std::vector<TranslationInput> inputs;
     for (const std::string& line : set.sources) inputs.push_back(translator.encode(request.tags.line(line)));
-    set.translations = best_texts(translator.translate_inputs(inputs, [&](int64_t done) { bar.update(done); }));
+    const auto progress = [&](int64_t done) { bar.update(done); };
+    const std::vector<NBest> found =
+        documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
+    set.translations = best_texts(found);
     set.num_cut = translator.num_cut() - num_cut_before;
     set.score = score_translations(set.translations, set.references);
   }

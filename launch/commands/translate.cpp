@@ -24,6 +24,7 @@
 #include "launch/reports/alignment_files.h"
 #include "launch/tagged_lines.h"
 #include "tensor/error.h"
+#include "trainer/inference/document_translator.h"
 #include "trainer/inference/translator.h"
 #include "trainer/report/progress.h"
 
@@ -39,9 +40,18 @@ struct TranslateRequest {
   bool scores = false;
   TagRequest tags;
   std::string target_prefix, columns;
+  int64_t documents = 0;
   AlignmentRequest alignment;
   TaggedLines lines() const { return TaggedLines(tags, target_prefix, columns); }
 };
+
+void check_documents(const TranslateRequest& r) {
+  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
+  if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
+    fail(ErrorKind::usage, "--documents has one text for each line: leave out --nbest, --scores and alignments");
+  if (r.documents > 0 && !r.target_prefix.empty())
+    fail(ErrorKind::usage, "--documents joins lines, and --target-prefix begins each: give one of them");
+}
 
 bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
   Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
@@ -55,12 +65,16 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
       "columns", r.columns,
       "columns of a line, with tabs between them, in order: source, tag, target-tag, prefix, and - for one that "
       "is skipped");
+  options.add("documents", r.documents,
+              "translate consecutive lines together, up to this many source tokens; empty lines end a document; see "
+              "docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
+  check_documents(r);
   if (r.batch < 0) fail(ErrorKind::usage, fmt::format("batch = {}: give 0 or more", r.batch));
   return true;
 }
@@ -140,29 +154,41 @@ class SearchSpeed {
   int64_t sentences_ = 0, tokens_ = 0;
 };
 
-void translate_all(Communicator& world, Translator& translator, AlignmentKeeper* keeper, const TranslateRequest& r) {
+std::vector<TranslationInput> encode(const Translator& translator, const TaggedLines& format,
+                                     const std::vector<std::string>& lines, int64_t lines_before) {
+  std::vector<TranslationInput> inputs;
+  for (size_t i = 0; i < lines.size(); ++i)
+    inputs.push_back(translator.encode(format.parse(lines[i], lines_before + static_cast<int64_t>(i) + 1)));
+  return inputs;
+}
+
+void translate_all(Communicator& world, Translator& translator, DocumentTranslator* documents, AlignmentKeeper* keeper,
+                   const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
   const TaggedLines format = r.lines();
   SearchSpeed speed;
   ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
-  int64_t done = 0;
-  for (;;) {
-    const std::vector<std::string> lines = lines_of_rank0(world, [&] { return read_chunk(done, format, translator); });
-    if (lines.empty()) break;
+  std::vector<std::string> lines;  // read, and not yet translated
+  for (int64_t done = 0;;) {
+    const std::vector<std::string> read =
+        lines_of_rank0(world, [&] { return read_chunk(done + std::ssize(lines), format, translator); });
+    lines.insert(lines.end(), read.begin(), read.end());
     const SearchSpeed::Clock::time_point begin = SearchSpeed::Clock::now();
-    std::vector<TranslationInput> inputs;
-    for (size_t i = 0; i < lines.size(); ++i)
-      inputs.push_back(translator.encode(format.parse(lines[i], done + static_cast<int64_t>(i) + 1)));
+    std::vector<TranslationInput> inputs = encode(translator, format, lines, done);
+    if (documents && !read.empty()) inputs.resize(documents->num_complete(inputs));  // the others wait for more lines
+    const auto progress = [&](int64_t sentences) { bar.update(done + sentences, "sentences"); };
     const std::vector<NBest> translations =
-        translator.translate_inputs(inputs, [&](int64_t sentences) { bar.update(done + sentences, "sentences"); });
+        documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
     speed.add(begin, translations);
     if (is_main_rank) {
-      for (size_t i = 0; i < lines.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
+      for (size_t i = 0; i < translations.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
       if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
     }
-    if (keeper) keeper->add(translator, std::move(inputs), translations);
-    done += static_cast<int64_t>(lines.size());
+    if (keeper && !inputs.empty()) keeper->add(translator, std::move(inputs), translations);
+    done += std::ssize(translations);
+    lines.erase(lines.begin(), lines.begin() + std::ssize(translations));
     bar.update(done, "sentences");
+    if (read.empty()) break;
   }
   if (keeper) keeper->finish();
   if (is_main_rank && !r.model.quiet) speed.print();
@@ -192,7 +218,14 @@ int run_translate(const CommandContext& context) {
   request.tags.check(translator);
   std::optional<AlignmentKeeper> keeper;
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
-  translate_all(world, translator, keeper ? &*keeper : nullptr, request);
+  std::optional<DocumentTranslator> documents;
+  if (request.documents > 0) documents.emplace(translator, request.documents);
+  translate_all(world, translator, documents ? &*documents : nullptr, keeper ? &*keeper : nullptr, request);
+  if (world.is_main_rank() && documents && documents->num_again() > 0)
+    fmt::print(stderr,
+               "weft: lines translated together: {}; of these, translated again one by one, because the "
+               "separators were too few or too many: {}\n",
+               documents->num_joined(), documents->num_again());
   if (world.is_main_rank() && translator.num_cut() > 0)
     fmt::print(stderr, "weft: lines longer than {} tokens, which were cut: {}\n", translator.longest_source(),
                translator.num_cut());

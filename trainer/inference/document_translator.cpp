@@ -1,0 +1,110 @@
+// trainer/inference/document_translator.cpp: windows of lines, and their translations split at separators.
+#include "trainer/inference/document_translator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/tags.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+int32_t separator_of(const Tokenizer& tokenizer) {
+  check_tags(kSeparator, tokenizer, "--documents");
+  return tag_ids(kSeparator, tokenizer)[0];
+}
+
+}  // namespace
+
+DocumentTranslator::DocumentTranslator(Translator& translator, int64_t longest)
+    : translator_(translator),
+      longest_(longest),
+      source_separator_(separator_of(translator.source_tokenizer())),
+      target_separator_(separator_of(translator.target_tokenizer())) {
+  if (longest < 1 || longest > translator.longest_source())
+    fail(ErrorKind::usage,
+         fmt::format("--documents {}: this model reads 1 to {} tokens at once", longest, translator.longest_source()));
+}
+
+bool DocumentTranslator::fits(const TranslationInput& joined, const TranslationInput& line) const {
+  const Tokenizer& tokenizer = translator_.source_tokenizer();
+  const size_t tags = num_leading_tags(line.source, tokenizer);
+  const bool has_text_prefix = num_leading_tags(line.prefix, translator_.target_tokenizer()) < line.prefix.size();
+  return !has_text_prefix && joined.prefix == line.prefix && tags == num_leading_tags(joined.source, tokenizer) &&
+         std::equal(line.source.begin(), line.source.begin() + static_cast<std::ptrdiff_t>(tags),
+                    joined.source.begin()) &&
+         std::ssize(joined.source) + 1 + std::ssize(line.source) - static_cast<int64_t>(tags) <= longest_;
+}
+
+std::vector<DocumentTranslator::Window> DocumentTranslator::windows_of(
+    const std::vector<TranslationInput>& lines) const {
+  std::vector<Window> windows;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<int32_t>& source = lines[i].source;
+    const bool goes_on = !windows.empty() && !windows.back().input.source.empty() && !source.empty();
+    if (!goes_on || !fits(windows.back().input, lines[i])) {
+      windows.push_back({.begin = i, .count = 1, .input = lines[i]});
+      continue;
+    }
+    Window& window = windows.back();
+    const auto tags = static_cast<std::ptrdiff_t>(num_leading_tags(source, translator_.source_tokenizer()));
+    window.input.source.push_back(source_separator_);
+    window.input.source.insert(window.input.source.end(), source.begin() + tags, source.end());
+    ++window.count;
+  }
+  return windows;
+}
+
+size_t DocumentTranslator::num_complete(const std::vector<TranslationInput>& lines) const {
+  if (lines.empty() || lines.back().source.empty()) return lines.size();
+  return windows_of(lines).back().begin;
+}
+
+std::vector<std::vector<int32_t>> DocumentTranslator::split(const std::vector<int32_t>& tokens) const {
+  std::vector<std::vector<int32_t>> parts(1);
+  for (const int32_t id : tokens) {
+    if (id == target_separator_)
+      parts.emplace_back();
+    else
+      parts.back().push_back(id);
+  }
+  return parts;
+}
+
+std::vector<NBest> DocumentTranslator::translate(const std::vector<TranslationInput>& lines,
+                                                 const Translator::Progress& progress) {
+  std::vector<Window> windows = windows_of(lines);
+  std::vector<TranslationInput> inputs;
+  inputs.reserve(windows.size());
+  for (Window& window : windows) inputs.push_back(std::move(window.input));
+  const std::vector<NBest> found = translator_.translate_inputs(std::move(inputs));
+
+  std::vector<NBest> all(lines.size());
+  std::vector<size_t> again;
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const auto [begin, count, unused] = windows[w];
+    if (count == 1) {
+      all[begin] = found[w];
+      continue;
+    }
+    num_joined_ += static_cast<int64_t>(count);
+    std::vector<std::vector<int32_t>> parts = split(found[w].front().tokens);
+    for (size_t i = 0; i < count; ++i) {
+      if (parts.size() != count)
+        again.push_back(begin + i);
+      else
+        all[begin + i] = {{.text = translator_.target_tokenizer().decode(parts[i]), .tokens = std::move(parts[i])}};
+    }
+  }
+  num_again_ += std::ssize(again);
+  std::vector<TranslationInput> alone;
+  alone.reserve(again.size());
+  for (const size_t i : again) alone.push_back(lines[i]);
+  std::vector<NBest> second = translator_.translate_inputs(std::move(alone));
+  for (size_t i = 0; i < again.size(); ++i) all[again[i]] = std::move(second[i]);
+  if (progress) progress(std::ssize(lines));
+  return all;
+}
+
+}  // namespace weft
