@@ -51,7 +51,8 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
   options.add("samples", r.samples, "translations of each set to show beside source and reference");
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
-  options.add("documents", r.documents, "translate consecutive lines together, up to this many source tokens");
+  options.add("documents", r.documents,
+              "translate consecutive lines together, up to this many source tokens; 0 = line by line");
   add_decode_options(options, r.decode);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);

@@ -86,7 +86,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.add("target-tag", p.text.target_tag, "tags in front of every target");
   options.add("documents", p.documents,
               "join consecutive sentences of a document up to this many tokens a side; empty lines, or the column "
-              "document, end one; see docs/documents.md");
+              "document, end one; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,

@@ -65,9 +65,11 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
       "columns", r.columns,
       "columns of a line, with tabs between them, in order: source, tag, target-tag, prefix, and - for one that "
       "is skipped");
-  options.add("documents", r.documents,
-              "translate consecutive lines together, up to this many source tokens; empty lines end a document; see "
-              "docs/documents.md");
+  options.add(
+      "documents", r.documents,
+      "translate consecutive lines together, up to this many source tokens; empty lines end a document; 0 = line "
+      "by line; see "
+      "docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
