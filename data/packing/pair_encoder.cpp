@@ -127,8 +127,9 @@ class ChunkEncoder {
     keep(text, number, plain, out);
     const PairIds kept = std::move(out.pairs.back().ids);
     out.pairs.pop_back();
+    const PairVariants::PlainPair prepared = options_.variants->prepare(text, plain);
     for (int64_t v = 0; v < options_.variants->count(); ++v) {
-      PairIds variant = was_cut ? kept : options_.variants->make(text, plain, joined, number, v);
+      PairIds variant = was_cut ? kept : options_.variants->make(prepared, joined, number, v);
       if (!fits(variant)) {
         variant = kept;
         ++out.counts.plain_variants;

@@ -117,10 +117,11 @@ PairVariants::Side::Side(const Tokenizer& tokenizer, const std::string& model, b
 }
 
 std::vector<int32_t> PairVariants::Side::encode(const std::string& tags, const std::string& text,
-                                                CountedRandom random) const {
+                                                const std::string* normalised, CountedRandom random) const {
   if (!sampler) return encode_with_tags(tags, text, tokenizer);
   std::vector<int32_t> ids = tag_ids(tags, tokenizer);
-  const std::vector<int32_t> sampled = sampler->sample(tokenizer.normalise(text), alpha, random);
+  const std::vector<int32_t> sampled =
+      sampler->sample(normalised != nullptr ? *normalised : tokenizer.normalise(text), alpha, random);
   ids.insert(ids.end(), sampled.begin(), sampled.end());
   return ids;
 }
@@ -135,14 +136,20 @@ PairVariants::PairVariants(const VariantOptions& options, uint64_t seed, const T
       source_(source, source_model, samples_source(options), options),
       target_(target, target_model, samples_target(options), options) {}
 
-PairIds PairVariants::make(const TextPair& text, const PairIds& plain, const TextPair* before, int64_t number,
-                           int64_t variant) const {
+PairVariants::PlainPair PairVariants::prepare(const TextPair& text, const PairIds& ids) const {
+  return {.text = text,
+          .ids = ids,
+          .source = source_.sampler ? source_.tokenizer.normalise(text.source) : "",
+          .target = target_.sampler ? target_.tokenizer.normalise(text.target) : ""};
+}
+
+PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64_t number, int64_t variant) const {
   const auto pair = static_cast<uint64_t>(number);
   const auto index = static_cast<uint32_t>(variant);
   const NoisePlace place{.seed = seed_, .pair = pair, .visit = index};
   const auto random = [&](uint32_t purpose) { return CountedRandom(seed_, pair, index, purpose); };
 
-  std::string source = text.source, target = text.target;
+  std::string source = plain.text.source, target = plain.text.target;
   if (before != nullptr && random(purpose_of("pack.concatenate")).uniform() < concatenate_) {
     source = before->source + " " + source;
     target = before->target + " " + target;
@@ -151,11 +158,15 @@ PairIds PairVariants::make(const TextPair& text, const PairIds& plain, const Tex
   source = with_noise(chosen, source, place);
   if (target_cases_.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
 
-  PairIds ids = plain;  // with weight and score
-  if (source_.sampler || source != text.source)
-    ids.source = source_.encode(text.tag, source, random(purpose_of("pack.source")));
-  if (target_.sampler || target != text.target)
-    ids.target = target_.encode(text.target_tag, target, random(purpose_of("pack.target")));
+  PairIds ids = plain.ids;  // with weight and score
+  const TextPair& text = plain.text;
+  const bool same_source = source == text.source, same_target = target == text.target;
+  if (source_.sampler || !same_source)
+    ids.source =
+        source_.encode(text.tag, source, same_source ? &plain.source : nullptr, random(purpose_of("pack.source")));
+  if (target_.sampler || !same_target)
+    ids.target = target_.encode(text.target_tag, target, same_target ? &plain.target : nullptr,
+                                random(purpose_of("pack.target")));
   return ids;
 }
 

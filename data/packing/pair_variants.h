@@ -43,21 +43,29 @@ Variants variants_of(const VariantOptions& options);  // as the manifest has the
 // Back from the manifest of `folder`. A usage Error if it does not say how its variants were made.
 VariantOptions variant_options_of(const Variants& variants, const std::string& folder);
 
-class PairVariants {  // make() may be called by several threads
+class PairVariants {  // its functions may be called by several threads
  public:
+  struct PlainPair {  // without noise; refers to what it was made of
+    const TextPair& text;
+    const PairIds& ids;
+    std::string source, target;  // normalised, if their segmentation is sampled
+  };
+
   // Keeps references to the tokenizers; the models are their files.
   PairVariants(const VariantOptions& options, uint64_t seed, const Tokenizer& source, const std::string& source_model,
                const Tokenizer& target, const std::string& target_model);
 
   int64_t count() const { return count_; }
+  PlainPair prepare(const TextPair& text, const PairIds& ids) const;
   // A side may be empty, or longer than the plain pair's. `before`: the pair before in the text, if it may be joined.
-  PairIds make(const TextPair& text, const PairIds& plain, const TextPair* before, int64_t number,
-               int64_t variant) const;
+  PairIds make(const PlainPair& plain, const TextPair* before, int64_t number, int64_t variant) const;
 
  private:
   struct Side {
     Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled, const VariantOptions& options);
-    std::vector<int32_t> encode(const std::string& tags, const std::string& text, CountedRandom random) const;
+    // `normalised`: the text, if that is known.
+    std::vector<int32_t> encode(const std::string& tags, const std::string& text, const std::string* normalised,
+                                CountedRandom random) const;
 
     const Tokenizer& tokenizer;
     std::optional<SubwordSampler> sampler;

@@ -3,6 +3,7 @@
 // Candidates, pairs of adjacent symbols whose joined text is a piece, are taken by rank from a queue. One that is left
 // out does not come again; later merges beside it make new ones.
 #include <queue>
+#include <unordered_map>
 
 #include "data/subword/subword_sampler.h"
 #include "data/text/unicode.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -86,6 +87,33 @@ constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // of a pi
 
 }  // namespace
 
+namespace {
+
+template <typename T>
+uint64_t load(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;  // the golden ratio's fraction
+  return hash ^ hash >> 32;
+}
+
+// Of the text's bytes, eight at a time; the last words may overlap.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = text.size();
+  const char* next = text.data();
+  size_t left = text.size();
+  for (; left > 8; next += 8, left -= 8) hash = mixed(hash, load<uint64_t>(next));
+  if (left >= 4) return mixed(hash, load<uint32_t>(next) | load<uint32_t>(next + left - 4) << 32);
+  if (left == 0) return hash;
+  return mixed(hash, load<uint8_t>(next) | load<uint8_t>(next + left / 2) << 8 | load<uint8_t>(next + left - 1) << 16);
+}
+
+}  // namespace
+
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
   bool is_broken = false;
   uint64_t kind = unigram;
@@ -114,13 +142,14 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
   kind_ = static_cast<Kind>(kind);
 
   lowest_score_ = std::numeric_limits<float>::max(), highest_score_ = std::numeric_limits<float>::lowest();
+  slots_.resize(std::bit_ceil(4 * pieces_.size()));
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const auto id = static_cast<int32_t>(i);
     if (piece.type == Piece::unknown) unknown_ = id;
     if (piece.type == Piece::byte && first_byte_ < 0) first_byte_ = id;  // 256 of them, in order
     if (piece.type == Piece::unknown || piece.type == Piece::control || piece.type == Piece::byte) continue;
-    index_.emplace(piece.text, id);
+    add_to_index(id);
     longest_ = std::max(longest_, piece.text.size());
     if (piece.type == Piece::user_defined) longest_user_defined_ = std::max(longest_user_defined_, piece.text.size());
     if (piece.type != Piece::normal) continue;
@@ -128,10 +157,23 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
   }
 }
 
-int32_t PieceTable::find(std::string_view text) const {
-  const auto found = index_.find(text);
-  return found == index_.end() ? -1 : found->second;
+// Where it is, or the empty slot where it belongs.
+size_t PieceTable::slot_of(std::string_view text) const {
+  const uint64_t hash = hash_of(text);
+  const auto tag = static_cast<uint32_t>(hash >> 32);
+  for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+    const Slot& slot = slots_[at];
+    if (slot.id < 0 || (slot.tag == tag && (*this)[slot.id].text == text)) return at;
+  }
 }
+
+void PieceTable::add_to_index(int32_t id) {
+  const std::string& text = (*this)[id].text;
+  Slot& slot = slots_[slot_of(text)];
+  if (slot.id < 0) slot = {static_cast<uint32_t>(hash_of(text) >> 32), id};  // of equal ones the first
+}
+
+int32_t PieceTable::find(std::string_view text) const { return text.size() > longest_ ? -1 : slots_[slot_of(text)].id; }
 
 size_t PieceTable::user_defined_prefix(std::string_view text) const {
   for (size_t size = std::min(longest_user_defined_, text.size()); size > 0; --size) {

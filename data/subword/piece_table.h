@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace weft {
@@ -28,9 +27,6 @@ class PieceTable {
 
   // `model`: the bytes of the file `name`. A word or character model is a data Error: it has one segmentation.
   PieceTable(std::string_view model, const std::string& name);
-  PieceTable(const PieceTable&) = delete;  // the index refers to the pieces
-  PieceTable& operator=(const PieceTable&) = delete;
-
   Kind kind() const { return kind_; }
   bool has_bytes() const { return first_byte_ >= 0; }
   const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
@@ -46,9 +42,18 @@ class PieceTable {
   float highest_score() const { return highest_score_; }
 
  private:
+  size_t slot_of(std::string_view text) const;
+  void add_to_index(int32_t id);
+
   Kind kind_ = unigram;
   std::vector<Piece> pieces_;
-  std::unordered_map<std::string_view, int32_t> index_;
+  // A hash table with open addressing, four times as large as needed: most texts that are looked up are no pieces, and
+  // are told by one slot.
+  struct Slot {
+    uint32_t tag = 0;  // the upper half of the hash
+    int32_t id = -1;
+  };
+  std::vector<Slot> slots_;
   int32_t unknown_ = 0, first_byte_ = -1;
   size_t longest_ = 0, longest_user_defined_ = 0;
   float lowest_score_ = 0, highest_score_ = 0;
