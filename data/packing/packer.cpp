@@ -300,14 +300,19 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   if (options.documents > 0 && options.variants.count > 0)
     fail(ErrorKind::usage, "--documents joins pairs, and --variants gives each of them several texts: leave one out");
   PairTags tags = known_tags(options);
-  const auto look_at = [&](const TextPair& pair) {
+  const LetterCases cases(options.variants, options.seed);
+  const auto sample = [&](const TextPair& pair) {
+    source_lines.add(pair.source);
+    target_lines.add(pair.target);
+  };
+  const auto look_at = [&, number = int64_t{-1}](const TextPair& pair) mutable {
+    ++number;
     tags.check(pair);
     if (finder) finder->add(pair);
     if (!train) return;
     const std::optional<Fault> fault = filter.of_text(pair);
     if (fault && *fault != Fault::empty) return;  // an empty line is no example anyway; the other side is one
-    source_lines.add(pair.source);
-    target_lines.add(pair.target);
+    cases.any() ? sample(cases.of(pair, number)) : sample(pair);
   };
   const int64_t num_lines =
       scan_pairs(options.text, look_at, [&](int64_t done, int64_t total) { progress("checking", done, total); });

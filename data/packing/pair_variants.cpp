@@ -170,4 +170,20 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   return ids;
 }
 
+LetterCases::LetterCases(const VariantOptions& options, uint64_t seed)
+    : seed_(seed),
+      rates_(parse_noise_rates("--noise", options.noise)),
+      target_(parse_letter_cases("--noise-target", options.noise_target, rates_)) {
+  for (const TextNoise other : {TextNoise::typos, TextNoise::punctuation, TextNoise::words})
+    rates_.of[static_cast<size_t>(other)] = 0;
+}
+
+TextPair LetterCases::of(TextPair pair, int64_t number) const {
+  const NoisePlace place{.seed = seed_, .pair = static_cast<uint64_t>(number), .visit = 0};
+  const TextNoise letter_case = choose_noise(rates_, place).letter_case;
+  pair.source = with_noise(letter_case, pair.source, place);
+  if (target_.contains(letter_case)) pair.target = with_noise(letter_case, pair.target, place);
+  return pair;
+}
+
 }  // namespace weft

@@ -80,4 +80,18 @@ class PairVariants {  // its functions may be called by several threads
   Side source_, target_;
 };
 
+// Pairs in the letter cases of their first variant, without other noise: what a tokenizer is trained on, so that text
+// in capitals does not fall into single letters.
+class LetterCases {
+ public:
+  LetterCases(const VariantOptions& options, uint64_t seed);
+  TextPair of(TextPair pair, int64_t number) const;
+  bool any() const { return rates_.any(); }
+
+ private:
+  uint64_t seed_;
+  NoiseRates rates_;  // of letter cases only
+  std::set<TextNoise> target_;
+};
+
 }  // namespace weft

@@ -186,6 +186,21 @@ TEST_F(PackerVariantsTest, ThatAreTooLongOrEmptyAreThePlainPair) {
   EXPECT_LE(summary.counts.plain_variants, same);
 }
 
+TEST_F(PackerVariantsTest, TeachATokenizerTheirLetterCases) {
+  const std::string capitals = "KALO MIREN TUSA";
+  const auto tokens_of_capitals = [&](const std::string& noise) {
+    PackOptions o = varied("packed", {.count = 1, .bpe_dropout = 0.1, .noise = noise});
+    o.tokenizer.clear();
+    o.vocab_size = 400;
+    o.existing = ExistingCorpus::replace;
+    pack(o, no_progress);
+    return Tokenizer(folder_ / "packed/tokenizer.model").encode(capitals).size();
+  };
+  pack(varied("packed", kAll), no_progress);
+  EXPECT_GE(tokens_of_capitals("typos=0.5"), capitals.size() - 2);
+  EXPECT_LE(tokens_of_capitals("upper=0.5"), capitals.size() / 2);
+}
+
 TEST_F(PackerVariantsTest, StayWithTheWeightsOfTheirPairs) {
   std::vector<std::string> weights;
   for (int64_t i = 0; i < kPairs; ++i) weights.push_back(std::to_string(i));
