@@ -150,6 +150,7 @@ struct Loader::Impl {
   const std::vector<VariantTurns> turns;  // of each
   const BatchConfig config;
   const BlockRange own;
+  int64_t pairs_of_epoch = 0;  // of all corpora that have the least score; counted for the plan
   StepPlan plan;
 
   std::mutex mutex;
@@ -181,6 +182,7 @@ std::vector<MixSource> Loader::Impl::sources() {
          .lengths =
              lengths_of(corpora[i], part.min_score, [turns = turns[i]](int64_t visit) { return turns.at(visit); }),
          .name = corpora.size() == 1 ? "the corpus" : mix.folder(part)});
+    pairs_of_epoch += sources.back().num_passing;
   }
   return sources;
 }
@@ -188,7 +190,7 @@ std::vector<MixSource> Loader::Impl::sources() {
 // Steps that together take about this rank's share of a window of pairs: sorted, these are close together in the
 // window's pages. A corpus smaller than a window is planned at most one epoch ahead.
 std::vector<CursoredStep> Loader::Impl::plan_window() {
-  const int64_t enough = share_of_window(pairs_of(corpora), config, own.count);
+  const int64_t enough = share_of_window(pairs_of_epoch, config, own.count);
   std::vector<CursoredStep> window;
   int64_t num_pairs = 0;
   do {
