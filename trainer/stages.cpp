@@ -54,9 +54,9 @@ std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora)
   std::vector<WeightedFolder> folders;
   for (const Mix::Part& part : stage.parts)
     folders.push_back({corpora[static_cast<size_t>(part.corpus)].folder, part.weight, part.min_score});
+  const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders));
   const std::string scores = min_scores_text(folders);
-  return printable(fmt::format("{}{}{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders),
-                               scores.empty() ? "" : " with min_score = ", scores));
+  return printable(mix) + (scores.empty() ? "" : " with min_score = " + printable(scores));
 }
 
 // The number of each folder of a stage. A corpus is known by its manifest; new ones are appended.
