@@ -59,9 +59,10 @@ void add_variant_options(Options& options, VariantOptions& variants) {
   options.add("unigram-alpha", variants.unigram_alpha,
               "variants: segmentations of a unigram model have their probability to this power, such as 0.1; 0 = none");
   options.add("subword-sides", variants.subword_sides, "sides whose segmentation is sampled");
-  options.add("noise", variants.noise,
-              "variants: shares of pairs whose source is changed, such as "
-              "upper=0.05,title=0.05,lower=0.05,typos=0.1,punctuation=0.05,words=0.05");
+  options.add(
+      "noise", variants.noise,
+      "variants: shares of pairs whose source is changed, such as upper=0.05,typos=0.1; of upper, title, lower, "
+      "typos, punctuation and words");
   options.add("noise-target", variants.noise_target,
               "kinds of letter case that change the target, too, such as upper,title");
   options.add("concatenate", variants.concatenate,
