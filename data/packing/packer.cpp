@@ -260,6 +260,9 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
           .max_length = options.filter.max_length,
           .over_long = options.filter.over_long == OverLong::cut ? "cut" : "drop",
           .shard_pairs = options.shard_pairs,
+          .tag = text.tag,
+          .target_tag = text.target_tag,
+          .documents = options.documents,
           .dropped = dropped_by_filters(counts.dropped, options.filter)};
 }
 

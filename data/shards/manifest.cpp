@@ -137,6 +137,9 @@ OrderedJson json_of(const Creation& creation) {
       {"source_file", creation.source_file}, {"target_file", creation.target_file}, {"seed", creation.seed},
       {"shuffled", creation.shuffled},       {"max_length", creation.max_length},   {"over_long", creation.over_long},
       {"shard_pairs", creation.shard_pairs}};
+  if (!creation.tag.empty()) json["tag"] = creation.tag;
+  if (!creation.target_tag.empty()) json["target_tag"] = creation.target_tag;
+  if (creation.documents > 0) json["documents"] = creation.documents;
   for (const auto& [reason, pairs] : creation.dropped) json["dropped"][reason] = pairs;
   return json;
 }

@@ -27,6 +27,8 @@ struct Creation {  // how a corpus was made: for people, not read back
   int64_t max_length = 0;
   std::string over_long;
   int64_t shard_pairs = 0;
+  std::string tag, target_tag;                           // of every pair
+  int64_t documents = 0;                                 // tokens up to which sentences were joined
   std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
 };
 

@@ -53,6 +53,7 @@ TEST_F(PackerDocumentsTest, JoinSentencesUpToTheirTokensOnEachSide) {
   EXPECT_EQ(summary.counts.packed, 2);
   EXPECT_EQ(summary.manifest.num_pairs, 2);
   EXPECT_EQ(summary.manifest.longest_target, 5);
+  EXPECT_TRUE(holds(read_file(folder_ / "packed/manifest.json"), "\"documents\": 5"));
 }
 
 TEST_F(PackerDocumentsTest, EndAtEmptyLines) {
@@ -115,6 +116,13 @@ TEST_F(PackerDocumentsTest, NeedATokenizerWithTheSeparator) {
   PackOptions o = documents(50);
   o.tokenizer = small_tokenizer();
   expect_refused(o, ErrorKind::usage, {"--documents: '<sep>' is no tag of the tokenizer", "--reserve-tags"});
+}
+
+TEST_F(PackerDocumentsTest, HaveNoVariants) {
+  write({"ka"}, {"ka"});
+  PackOptions o = documents(50);
+  o.variants = {.count = 2, .bpe_dropout = 0.1};
+  expect_refused(o, ErrorKind::usage, {"--documents", "--variants", "leave one out"});
 }
 
 TEST_F(PackerDocumentsTest, RefuseAColumnThatNothingReads) {
