@@ -98,9 +98,11 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
       search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
 
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
-  if (source.encode(line.text).empty()) return {};
-  TranslationInput input{.source = encode_with_tags(line.tag, line.text, source),
+  const std::vector<int32_t> text = source.encode(line.text);
+  if (text.empty()) return {};
+  TranslationInput input{.source = tag_ids(line.tag, source),
                          .prefix = encode_with_tags(line.target_tag, line.prefix, target)};
+  input.source.insert(input.source.end(), text.begin(), text.end());
   return input;
 }
 
