@@ -48,18 +48,19 @@ void check_variant_options(const VariantOptions& o) {
     fail(ErrorKind::usage, fmt::format("--unigram-alpha {}: give more than 0, and at most 100", o.unigram_alpha));
   const NoiseRates rates = parse_noise_rates("--noise", o.noise);
   parse_letter_cases("--noise-target", o.noise_target, rates);
+  const MarkRates marks = parse_mark_rates("--insert", o.insert);
   if (o.subword_sides != SubwordSides::both && !samples(o))
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
-  const bool varies = samples(o) || rates.any() || o.concatenate > 0;
+  const bool varies = samples(o) || rates.any() || marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
     fail(ErrorKind::usage,
-         fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, --noise or "
+         fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, --noise, --insert or "
                      "--concatenate",
                      o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,
-         "--bpe-dropout, --unigram-alpha, --noise and --concatenate vary the variants of a pair: say how many with "
-         "--variants");
+         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: say how "
+         "many with --variants");
 }
 
 void check_variant_models(const VariantOptions& o, const std::string& source_model, const std::string& target_model) {
@@ -86,6 +87,7 @@ Variants variants_of(const VariantOptions& o) {
   if (!o.noise.empty()) add("noise", o.noise);
   if (!o.noise_target.empty()) add("noise-target", o.noise_target);
   if (o.concatenate > 0) add("concatenate", fmt::format("{}", o.concatenate));
+  if (!o.insert.empty()) add("insert", o.insert);
   return variants;
 }
 
@@ -96,7 +98,8 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
                    .unigram_alpha = made_number(variants, "unigram-alpha"),
                    .noise = made_text(variants, "noise"),
                    .noise_target = made_text(variants, "noise-target"),
-                   .concatenate = made_number(variants, "concatenate")};
+                   .concatenate = made_number(variants, "concatenate"),
+                   .insert = made_text(variants, "insert")};
   for (const auto& [name, sides] : enum_names(SubwordSides()))
     if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
   if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
@@ -133,6 +136,7 @@ PairVariants::PairVariants(const VariantOptions& options, uint64_t seed, const T
       rates_(parse_noise_rates("--noise", options.noise)),
       target_cases_(parse_letter_cases("--noise-target", options.noise_target, rates_)),
       concatenate_(options.concatenate),
+      marks_(parse_mark_rates("--insert", options.insert)),
       source_(source, source_model, samples_source(options), options),
       target_(target, target_model, samples_target(options), options) {}
 
@@ -157,6 +161,7 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   const ChosenNoise chosen = choose_noise(rates_, place);
   source = with_noise(chosen, source, place);
   if (target_cases_.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
+  insert_marks(marks_, place, source, target);  // last: noise must not change what is to be copied
 
   PairIds ids = plain.ids;  // with weight and score
   const TextPair& text = plain.text;

@@ -1,4 +1,5 @@
-// data/packing/pair_variants.h: variants of a pair for training: noise, and sampled segmentations.
+// data/packing/pair_variants.h: variants of a pair for training: noise, marks to copy, and sampled
+// segmentations.
 //
 // Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants are drawn alike: none is the
 // plain pair by rule, so that the rates hold in every epoch and any variant may serve for all pairs of an epoch.
@@ -13,6 +14,7 @@
 #include "data/shards/manifest.h"
 #include "data/shards/shard.h"
 #include "data/subword/subword_sampler.h"
+#include "data/text/inline_marks.h"
 #include "data/text/noise_rates.h"
 #include "data/tokenizer.h"
 #include "tensor/enum_names.h"
@@ -31,6 +33,7 @@ struct VariantOptions {
   SubwordSides subword_sides = SubwordSides::both;
   std::string noise, noise_target;  // as parse_noise_rates() and parse_letter_cases() take them
   double concatenate = 0;           // share of variants that begin with the pair before, on both sides
+  std::string insert;               // emoji and markup for both sides, as parse_mark_rates() takes them
   bool operator==(const VariantOptions&) const = default;
 };
 
@@ -77,6 +80,7 @@ class PairVariants {  // its functions may be called by several threads
   NoiseRates rates_;
   std::set<TextNoise> target_cases_;
   double concatenate_;
+  MarkRates marks_;
   Side source_, target_;
 };
 

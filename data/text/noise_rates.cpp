@@ -2,10 +2,9 @@
 #include "data/text/noise_rates.h"
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
 #include <optional>
 
+#include "data/text/rates.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 
@@ -20,23 +19,6 @@ std::optional<TextNoise> noise_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string names_of_noises() {
-  std::string names;
-  for (const auto& [text, noise] : enum_names(TextNoise()))
-    if (noise != TextNoise::none) names += (names.empty() ? "" : ", ") + std::string(text);
-  return names;
-}
-
-void for_each_item(std::string_view text, const std::function<void(std::string_view)>& visit) {
-  while (!text.empty()) {
-    const size_t end = text.find(',');
-    visit(text.substr(0, end));
-    text = end == std::string_view::npos ? "" : text.substr(end + 1);
-  }
-}
-
-bool drawn(double rate, uint32_t bits) { return bits < static_cast<uint64_t>(rate * 0x1p32); }
-
 }  // namespace
 
 bool NoiseRates::any() const {
@@ -44,26 +26,18 @@ bool NoiseRates::any() const {
 }
 
 NoiseRates parse_noise_rates(const std::string& option, const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, noise] : enum_names(TextNoise()))
+    if (noise != TextNoise::none) names.push_back(name);
+  const std::vector<double> given = parse_rates(option, text, names, "noise");
   NoiseRates rates;
-  const auto bad = [&](const std::string& what) {
-    fail(ErrorKind::usage, fmt::format("{} {}: {}", option, text, what));
-  };
-  for_each_item(text, [&](std::string_view item) {
-    const size_t equals = item.find('=');
-    const std::string name(item.substr(0, equals));
-    const std::optional<TextNoise> noise = noise_named(name);
-    if (!noise) bad(fmt::format("'{}' is no noise; these are: {}", name, names_of_noises()));
-    if (equals == std::string_view::npos) bad(fmt::format("'{}' has no rate; write {}=0.05, say", name, name));
-    double& rate = rates.of[static_cast<size_t>(*noise)];
-    if (rate != 0) bad(fmt::format("'{}' is there twice", name));
-    const std::string_view number = item.substr(equals + 1);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rate);
-    if (error != std::errc() || end != number.data() + number.size() || !(rate > 0 && rate <= 1))
-      bad(fmt::format("'{}' is no rate: give a number above 0, and at most 1", number));
-  });
+  for (size_t i = 0; i < names.size(); ++i) rates.of[static_cast<size_t>(*noise_named(names[i]))] = given[i];
   double sum = 0;
   for (const TextNoise noise : kLetterCases) sum += rates[noise];
-  if (sum > 1) bad("the rates of upper, title and lower must add up to 1 at most: a text has one letter case");
+  if (sum > 1)
+    fail(ErrorKind::usage,
+         fmt::format("{} {}: the rates of upper, title and lower must add up to 1 at most: a text has one letter case",
+                     option, text));
   return rates;
 }
 

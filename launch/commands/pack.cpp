@@ -65,6 +65,9 @@ void add_variant_options(Options& options, VariantOptions& variants) {
       "typos, punctuation and words");
   options.add("noise-target", variants.noise_target,
               "kinds of letter case that change the target, too, such as upper,title");
+  options.add("insert", variants.insert,
+              "variants: shares of pairs that get an emoji or inline markup on both sides alike, such as "
+              "emoji=0.05,markup=0.05; a model learns to copy them");
   options.add("concatenate", variants.concatenate,
               "variants: share of pairs that begin with the pair before in the text, on both sides");
 }

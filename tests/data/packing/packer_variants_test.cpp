@@ -40,7 +40,8 @@ const VariantOptions kAll{.count = kVariants,
                           .bpe_dropout = 0.2,
                           .noise = "upper=0.1,title=0.1,typos=0.3,punctuation=0.2,words=0.3",
                           .noise_target = "upper",
-                          .concatenate = 0.2};
+                          .concatenate = 0.2,
+                          .insert = "emoji=0.1,markup=0.1"};
 
 TEST_F(PackerVariantsTest, AreTheSameForAnyNumberOfThreads) {
   PackOptions o = varied("one", kAll);
@@ -131,6 +132,23 @@ TEST_F(PackerVariantsTest, HaveNoiseInTheSourceAndWhereAskedInTheTarget) {
     ASSERT_EQ(text_of(both[i].target), is_upper ? upper_case(target[i]) : target[i]);
   }
   EXPECT_NEAR(num_upper, kPairs / 2, kPairs / 15);
+}
+
+TEST_F(PackerVariantsTest, HaveMarksToCopyThatNoiseLeavesAlone) {
+  pack(varied("packed", {.count = 1, .noise = "upper=1", .insert = "markup=1"}), no_progress);
+  const std::vector<std::string> source = sentences(kPairs, 5);
+  const std::vector<PairIds> pairs = variant_of("packed", 0);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    std::string text = text_of(pairs[i].source), target = text_of(pairs[i].target);
+    const size_t begin = text.find('<'), end = text.find('>');
+    ASSERT_LT(begin, end);
+    const std::string mark = text.substr(begin, end + 1 - begin);
+    ASSERT_NE(target.find(mark), std::string::npos) << text << " | " << target;
+    if (text.find("</") == std::string::npos) continue;
+    text.erase(begin, mark.size());
+    text.erase(text.find("</"), text.find('>') + 1 - text.find("</"));
+    ASSERT_EQ(text, upper_case(source[i]));
+  }
 }
 
 TEST_F(PackerVariantsTest, BeginWithThePairBefore) {
@@ -239,8 +257,10 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.count = -1}, "--variants -1: give 1 to 1000, or 0 for none");
   refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: give 1 to 1000");
   refused({.count = 2}, "--variants 2: all would be the same; give --bpe-dropout");
-  refused({.bpe_dropout = 0.1}, "say how many with --variants");
-  refused({.concatenate = 0.1}, "say how many with --variants");
+  refused({.bpe_dropout = 0.1}, "how many with --variants");
+  refused({.concatenate = 0.1}, "how many with --variants");
+  refused({.insert = "emoji=0.1"}, "how many with --variants");
+  refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is no mark");
   refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: give a probability from 0 to below 1");
   refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: give a probability");
   refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: give more than 0");

@@ -1,0 +1,151 @@
+// data/text/inline_marks.cpp: lists the places that both sides have, and draws one.
+#include "data/text/inline_marks.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "data/text/rates.h"
+#include "data/text/unicode.h"
+#include "tensor/error.h"
+#include "tensor/random.h"
+
+namespace weft {
+namespace {
+
+struct Range {
+  size_t begin = 0, end = 0;
+};
+struct CommonPlace {  // of the same text, or of all, in both sides
+  Range source, target;
+};
+
+bool is_name(std::string_view word) {
+  if (lower_case(word) != word) return true;
+  for (size_t i = 0; i < word.size();) {
+    const CodePoint c = code_point_at(word, i);
+    if (is_number(c.value)) return true;
+    i += static_cast<size_t>(c.num_bytes);
+  }
+  return false;
+}
+
+// Without marks of punctuation and symbols at both ends, so that neither "(Linux)," nor "<b>" matters.
+std::string_view bare(std::string_view word) {
+  size_t begin = word.size(), end = word.size();
+  for (size_t i = 0; i < word.size();) {
+    const CodePoint c = code_point_at(word, i);
+    const size_t next = i + static_cast<size_t>(c.num_bytes);
+    if (!is_punctuation(c.value) && !is_symbol(c.value)) {
+      begin = std::min(begin, i);
+      end = next;
+    }
+    i = next;
+  }
+  return begin < word.size() ? word.substr(begin, end - begin) : std::string_view();
+}
+
+// Where each name of a text is; an empty range if it is there more than once.
+std::map<std::string_view, Range> names_of(std::string_view text) {
+  std::map<std::string_view, Range> names;
+  for (const std::string_view word : split_words(text)) {
+    const std::string_view name = bare(word);
+    if (name.empty() || !is_name(name)) continue;
+    const auto begin = static_cast<size_t>(name.data() - text.data());
+    const auto [found, is_new] = names.try_emplace(name, Range{begin, begin + name.size()});
+    if (!is_new) found->second = {};
+  }
+  return names;
+}
+
+std::vector<CommonPlace> common_names(std::string_view source, std::string_view target) {
+  std::vector<CommonPlace> places;
+  const std::map<std::string_view, Range> targets = names_of(target);
+  for (const auto& [name, range] : names_of(source)) {
+    const auto found = targets.find(name);
+    if (found == targets.end() || range.end == 0 || found->second.end == 0) continue;
+    places.push_back({range, found->second});
+  }
+  return places;
+}
+
+// An emoji of the code points that have been pictures since Unicode 8 (emoji-data.txt, Emoji_Presentation).
+std::string emoji_of(uint32_t bits) {
+  constexpr struct {
+    char32_t first, last;
+  } kRanges[] = {{0x1F400, 0x1F43E}, {0x1F442, 0x1F4FC}, {0x1F600, 0x1F64F}, {0x1F680, 0x1F6C5}};
+  uint32_t count = 0;
+  for (const auto& range : kRanges) count += static_cast<uint32_t>(range.last - range.first + 1);
+  uint32_t index = bits % count;
+  std::string text;
+  for (const auto& range : kRanges) {
+    const auto size = static_cast<uint32_t>(range.last - range.first + 1);
+    if (index < size) {
+      append_utf8(text, range.first + index);
+      break;
+    }
+    index -= size;
+  }
+  return text;
+}
+
+std::string with_around(std::string_view text, const Range& range, std::string_view before, std::string_view after) {
+  return std::string(text.substr(0, range.begin))
+      .append(before)
+      .append(text.substr(range.begin, range.end - range.begin))
+      .append(after)
+      .append(text.substr(range.end));
+}
+
+// Puts `mark` in front of both sides, after them, or after a word that they share.
+void insert_between_words(const std::string& mark, uint32_t bits, std::string& source, std::string& target) {
+  const std::vector<CommonPlace> names = common_names(source, target);
+  const size_t place = bits % (names.size() + 2);
+  const CommonPlace here = place < names.size()    ? names[place]
+                           : place == names.size() ? CommonPlace{{0, 0}, {0, 0}}
+                                                   : CommonPlace{{0, source.size()}, {0, target.size()}};
+  const std::string before = place == names.size() ? mark + " " : "", after = before.empty() ? " " + mark : "";
+  source = with_around(source, here.source, before, after);
+  target = with_around(target, here.target, before, after);
+}
+
+// Encloses both sides, or a word that they share.
+void enclose(const std::string& open, const std::string& close, uint32_t bits, std::string& source,
+             std::string& target) {
+  const std::vector<CommonPlace> names = common_names(source, target);
+  const size_t place = bits % (names.size() + 1);
+  const CommonPlace here = place < names.size() ? names[place] : CommonPlace{{0, source.size()}, {0, target.size()}};
+  source = with_around(source, here.source, open, close);
+  target = with_around(target, here.target, open, close);
+}
+
+void insert_markup(const PhiloxBits& bits, std::string& source, std::string& target) {
+  constexpr std::string_view kElements[] = {"b", "i", "u", "em", "strong", "code", "span", "a", "g"};
+  constexpr std::string_view kEmpty[] = {"br", "x", "ph"};
+  const uint32_t kind = bits.v[1] % (std::size(kElements) + std::size(kEmpty)), id = bits.v[3] % 20;
+  const std::string attribute = id < 10 ? fmt::format(" id=\"{}\"", id) : "";  // of every second one
+  if (kind < std::size(kElements))
+    enclose(fmt::format("<{}{}>", kElements[kind], attribute), fmt::format("</{}>", kElements[kind]), bits.v[2], source,
+            target);
+  else
+    insert_between_words(fmt::format("<{}{}/>", kEmpty[kind - std::size(kElements)], attribute), bits.v[2], source,
+                         target);
+}
+
+}  // namespace
+
+MarkRates parse_mark_rates(const std::string& option, const std::string& text) {
+  const std::vector<double> rates = parse_rates(option, text, {"emoji", "markup"}, "mark");
+  return {.emoji = rates[0], .markup = rates[1]};
+}
+
+void insert_marks(const MarkRates& rates, const NoisePlace& place, std::string& source, std::string& target) {
+  const auto bits_of = [&](const char* kind) { return philox(place.seed, place.pair, place.visit, purpose_of(kind)); };
+  if (rates.markup > 0)
+    if (const PhiloxBits bits = bits_of("markup"); drawn(rates.markup, bits.v[0])) insert_markup(bits, source, target);
+  if (rates.emoji > 0)
+    if (const PhiloxBits bits = bits_of("emoji"); drawn(rates.emoji, bits.v[0]))
+      insert_between_words(emoji_of(bits.v[1]), bits.v[2], source, target);
+}
+
+}  // namespace weft
