@@ -56,13 +56,13 @@ void ModelRequest::add_to(Options& options) {
 
 DType ModelRequest::compute(const Mesh& mesh) const {
   const HalfInstructions instructions = half_instructions(mesh.device(), mesh.world());
-  const Precision chosen = choose_precision(precision, instructions, /*before=*/"").precision;
-  const bool slow =
-      (chosen == Precision::bf16 && !instructions.bf16) || (chosen == Precision::f16 && !instructions.f16);
-  if (slow && !quiet && mesh.world().is_main_rank())
-    fmt::print(stderr, "weft: no instructions for {} on every rank: products convert to f32, which is faster here\n",
-               name_of(storage_of(chosen)));
-  return storage_of(chosen);
+  const DType storage = storage_of(choose_precision(precision, instructions, /*before=*/"").precision);
+  const bool slow = (storage == DType::bf16 && !instructions.bf16) || (storage == DType::f16 && !instructions.f16);
+  if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
+    fmt::print(
+        stderr, "weft: computing in {}{}\n", name_of(storage),
+        slow ? ", without instructions for it on every rank: products convert to f32 first, and f32 is faster" : "");
+  return storage;
 }
 
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world) {

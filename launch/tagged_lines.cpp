@@ -74,6 +74,11 @@ void TaggedLines::check(const std::string& line, int64_t number, const Translato
   const std::string where = fmt::format("standard input, line {}", number);
   check_tags(parsed.tag, translator.source_tokenizer(), where, ErrorKind::data);
   check_tags(parsed.target_tag, translator.target_tokenizer(), where, ErrorKind::data);
+  if (parsed.prefix.empty()) return;
+  const int64_t length = std::ssize(translator.encode(parsed).prefix);
+  if (length > translator.longest_prefix())
+    fail(ErrorKind::data, fmt::format("{}: a target prefix of {} tokens; this model writes at most {}", where, length,
+                                      translator.longest_prefix()));
 }
 
 }  // namespace weft

@@ -100,7 +100,13 @@ class ChunkEncoder {
             .target = encode_with_tags(text.target_tag, text.target, target_),
             .weight = text.weight,
             .score = text.score};
+    if (!has_text(pair.source, source_) || !has_text(pair.target, target_)) return Fault::empty;
     return filter_.of_tokens(pair);
+  }
+
+  // More than tags: normalisation may leave nothing of a side that has characters.
+  static bool has_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
+    return ids.size() > num_leading_tags(ids, tokenizer);
   }
 
   std::optional<Fault> fault_of_text(const TextPair& text, int64_t number) const {
@@ -112,7 +118,7 @@ class ChunkEncoder {
   bool fits(const PairIds& pair) const {
     const size_t limit = static_cast<size_t>(options_.filter.max_length);
     const auto fits = [&](const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
-      return ids.size() > num_leading_tags(ids, tokenizer) && ids.size() <= limit;
+      return has_text(ids, tokenizer) && ids.size() <= limit;
     };
     return fits(pair.source, source_) && fits(pair.target, target_);
   }

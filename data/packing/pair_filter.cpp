@@ -87,7 +87,6 @@ std::optional<Fault> PairFilter::of_text(const TextPair& pair) const {
 std::optional<Fault> PairFilter::of_tokens(const PairIds& pair) const {
   const int64_t shorter = std::ssize(pair.source.size() < pair.target.size() ? pair.source : pair.target);
   const int64_t longer = std::ssize(pair.source.size() < pair.target.size() ? pair.target : pair.source);
-  if (shorter == 0) return Fault::empty;
   if (shorter < options_.min_length) return Fault::too_short;
   if (longer > options_.max_length && options_.over_long == OverLong::drop) return Fault::too_long;
   if (options_.max_ratio > 0 && static_cast<double>(longer) > options_.max_ratio * static_cast<double>(shorter))

@@ -162,8 +162,8 @@ void PairText::fail_uneven() {
   });
   require(other != inputs_.end(), ErrorKind::internal, "the files have the same number of lines");
   fail(ErrorKind::data,
-       fmt::format("{} has {} lines and {} has {}: line i of one must translate line i of the other",
-                   inputs_[0].text.path(), inputs_[0].text.num_lines(), other->text.path(), other->text.num_lines()));
+       fmt::format("{} has {} lines and {} has {}: line i of each belongs to pair i", inputs_[0].text.path(),
+                   inputs_[0].text.num_lines(), other->text.path(), other->text.num_lines()));
 }
 
 int64_t PairText::num_pairs() const { return inputs_[0].text.num_lines(); }

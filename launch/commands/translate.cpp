@@ -164,8 +164,8 @@ std::vector<TranslationInput> encode(const Translator& translator, const TaggedL
   return inputs;
 }
 
-void translate_all(Communicator& world, Translator& translator, DocumentTranslator* documents, AlignmentKeeper* keeper,
-                   const TranslateRequest& r) {
+SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentTranslator* documents,
+                          AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
   const TaggedLines format = r.lines();
   SearchSpeed speed;
@@ -193,7 +193,7 @@ void translate_all(Communicator& world, Translator& translator, DocumentTranslat
     if (read.empty()) break;
   }
   if (keeper) keeper->finish();
-  if (is_main_rank && !r.model.quiet) speed.print();
+  return speed;
 }
 
 }  // namespace
@@ -222,7 +222,9 @@ int run_translate(const CommandContext& context) {
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
   std::optional<DocumentTranslator> documents;
   if (request.documents > 0) documents.emplace(translator, request.documents);
-  translate_all(world, translator, documents ? &*documents : nullptr, keeper ? &*keeper : nullptr, request);
+  const SearchSpeed speed =
+      translate_all(world, translator, documents ? &*documents : nullptr, keeper ? &*keeper : nullptr, request);
+  if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
     fmt::print(stderr,
                "weft: lines translated together: {}; of these, translated again one by one, because the "

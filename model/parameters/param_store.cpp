@@ -104,19 +104,21 @@ size_t ParamStore::copies_bytes() const {
 
 // Otherwise the kernel would kill the process while it zeroes the memory, without a message.
 void ParamStore::require_memory() const {
-  const size_t bytes = 2 * static_cast<size_t>(numel()) * sizeof(float), limit = memory_limit();
+  const bool has_grads = use_ == ParamUse::training;
+  const size_t bytes = (has_grads ? 2 : 1) * static_cast<size_t>(numel()) * sizeof(float) + copies_bytes();
+  const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
     fail(ErrorKind::usage,
-         fmt::format("{} parameters need {:.1f} GiB with their gradients, but this machine or its control group allows "
-                     "{:.1f}: use a smaller model (model.width), or more machines and a higher parallel.tp",
-                     numel(), gib(bytes), gib(limit)));
+         fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows {:.1f}: use a "
+                     "smaller model (model.width), or more machines and a higher parallel.tp",
+                     numel(), gib(bytes), has_grads ? " with their gradients" : "", gib(limit)));
 }
 
 void ParamStore::lay_out(int shards) {
   require(!laid_out_, ErrorKind::internal, "parameters are laid out once");
   laid_out_ = true;
-  divided_ = shards > 1 && mixed();
+  divided_ = shards > 1 && mixed() && use_ == ParamUse::training;
   matrix_numel_ = round_up(matrix_numel_, shards * kAlignment);
   int64_t end = matrix_numel_;
   for (const bool sums_rows : {false, true}) {
@@ -134,11 +136,11 @@ void ParamStore::allocate(int shards) {
   lay_out(shards);
   const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
   values_ = Buffer(floats(divided_ ? vector_numel_ : numel()), device_);
-  grads_ = Buffer(floats(numel()), device_);
+  if (use_ == ParamUse::training) grads_ = Buffer(floats(numel()), device_);
   if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel()) * size_of(compute_), device_);
   for (Param& p : params_) {
     const Shape shape = p.value.shape;
-    p.grad = grads_.tensor(shape, DType::f32, floats(p.offset));
+    if (use_ == ParamUse::training) p.grad = grads_.tensor(shape, DType::f32, floats(p.offset));
     p.value = value_buffer().of(p).with_shape(shape);
     p.compute = mixed() ? rounded_.tensor(shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
   }

@@ -88,7 +88,8 @@ struct ParamBuffer {
   Hole absent;
 };
 
-enum class ParamUse : uint8_t { training, inference };  // inference: also weights packed for GEMMs of few rows
+// inference: no gradients, nothing divided; also weights packed for GEMMs of few rows
+enum class ParamUse : uint8_t { training, inference };
 
 class ParamStore {
  public:
@@ -99,7 +100,7 @@ class ParamStore {
 
   const Param* declare(ParamSpec spec);  // before lay_out(); an Error for a duplicate name or an indivisible split
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
-  void require_memory() const;                       // an Error if the host cannot hold values and gradients
+  void require_memory() const;                       // an Error if the host cannot hold values, gradients and copies
   // Fixes the offsets, once, after all declarations. The matrices are padded so that each of `shards` ranks can own an
   // equal part.
   void lay_out(int shards = 1);

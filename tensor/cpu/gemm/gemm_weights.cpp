@@ -1,7 +1,7 @@
-// tensor/cpu/gemm/gemm_weights.cpp: packs weights into panels, and multiplies eight rows by a panel at a time.
+// tensor/cpu/gemm/gemm_weights.cpp: packs weights into panels, and multiplies a few rows by a panel at a time.
 #include "tensor/cpu/gemm/gemm_weights.h"
 
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
 
 #include <immintrin.h>
 
@@ -17,13 +17,17 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kPanelVecs = 3, kPanelCols = kPanelVecs * kLanes;
-constexpr int64_t kRowsAtOnce = 8;   // 24 sums, three vectors of the panel, and one factor at a time
-constexpr int64_t kRowsOfTask = 64;  // while a panel is in a near cache
+constexpr int64_t kRowsAtOnce = kBlockRows;  // 24 or 12 sums, three vectors of the panel, and one factor at a time
+constexpr int64_t kRowsOfTask = 64;          // while a panel is in a near cache
 
+#if defined(__AVX512BW__)
 bool multiplies_halves() {
   static const bool has_it = __builtin_cpu_supports("avx512bf16") && !has_gemm_tiles();
   return has_it;
 }
+#else
+bool multiplies_halves() { return false; }
+#endif
 
 int64_t panels(int64_t n) { return (n + kPanelCols - 1) / kPanelCols; }
 
@@ -56,6 +60,7 @@ inline void multiply_panel(int64_t k, const float* a, int64_t stride, const floa
   small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, sums, kVecs * kLanes, kLanes, false);
 }
 
+#if defined(__AVX512BW__)
 template <int kRows, int kVecs>
 __attribute__((target("avx512bf16"))) inline void multiply_panel(int64_t k, const BFloat16* a, int64_t stride,
                                                                  const BFloat16* panel, float* to) {
@@ -76,6 +81,7 @@ __attribute__((target("avx512bf16"))) inline void multiply_panel(int64_t k, cons
   for (int i = 0; i < kRows; ++i)
     for (int v = 0; v < kVecs; ++v) _mm512_storeu_ps(to + (i * kVecs + v) * kLanes, sums[i][v]);
 }
+#endif
 
 template <int kVecs, typename T, int kRows = kRowsAtOnce>
 void multiply_rows(int64_t rows, int64_t k, const T* a, int64_t stride, const T* panel, float* sums) {
@@ -130,7 +136,7 @@ void multiply(const ops::Gemm& a) {
 
 int64_t inference_numel(DType storage, int64_t k, int64_t n) {
   const bool has_product = storage == DType::f32 || (storage == DType::bf16 && multiplies_halves() && k % 2 == 0);
-  return has_product && !uses_gemm_blocks() ? k * round_up_to_lanes(n) : 0;
+  return has_product ? k * round_up_to_lanes(n) : 0;
 }
 
 void pack_for_inference(const ops::Weight& weight) {
@@ -145,7 +151,9 @@ bool uses_packed_weight(const ops::Gemm& a) {
 
 void multiply_by_weight(const ops::Gemm& a) {
   if (a.a.dtype == DType::f32) return multiply<float, float>(a);
+#if defined(__AVX512BW__)
   a.c.dtype == DType::f32 ? multiply<BFloat16, float>(a) : multiply<BFloat16, BFloat16>(a);
+#endif
 }
 
 }  // namespace weft::cpu

@@ -52,6 +52,19 @@ TEST_F(PackerTagsTest, OfOptionsStandBeforeEveryPair) {
   EXPECT_EQ(shown("packed", true)[7], "<2fr> <2de> " + sentences(500, 6)[7]);
 }
 
+TEST_F(PackerTagsTest, AreNoTextOfASideThatHasNone) {
+  PackOptions o = options();
+  o.tokenizer = tagged_model();
+  write({"kalo", "\u200b", "miren"}, {"ren", "tusa", "\u200b"});  // normalisation removes this character
+  o.shuffle = false;
+  for (const auto& [tag, target_tag] : {std::pair{"", ""}, {"<2de>", ""}, {"<2de>", "<2fr> <2de>"}}) {
+    o.text.tag = tag;
+    o.text.target_tag = target_tag;
+    o.existing = ExistingCorpus::replace;
+    EXPECT_EQ(pack(o, no_progress).counts.dropped.count(Fault::empty), 2) << tag << target_tag;
+  }
+}
+
 TEST_F(PackerTagsTest, OfColumnsStandBeforeTheirPair) {
   pack(with_columns({"<2de>\tkalo\t\tren", "\tkalo\t<2fr>\tren"}, "tag,source,target-tag,target"), no_progress);
   EXPECT_EQ(shown("packed", false), (std::vector<std::string>{"<2de> kalo", "kalo"}));

@@ -167,6 +167,19 @@ TEST(ParamStore, RefusesMoreThanTheMachinesMemoryWithTheNumbers) {
                         {"1099511627776 parameters need 8192.0 GiB with their gradients, but"});
 }
 
+TEST(ParamStore, HasNoGradientsForInference) {
+  ParamStore store(0, 1, DType::bf16, Device::cpu, ParamUse::inference);
+  store.declare({.name = "w", .shape = {1 << 20, 1 << 20}, .matrix = true});
+  testing::expect_error([&] { store.require_memory(); }, ErrorKind::usage,
+                        {"1099511627776 parameters need 6144.0 GiB, but this machine"});
+  ParamStore small(0, 1, DType::bf16, Device::cpu, ParamUse::inference);
+  const Param* w = small.declare({.name = "w", .shape = {4, 32}, .matrix = true});
+  small.allocate(/*shards=*/2);
+  EXPECT_TRUE(w->grad.data == nullptr);
+  EXPECT_FALSE(small.divided()) << "values are loaded whole";
+  EXPECT_EQ(small.values().numel(), small.numel());
+}
+
 TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {
   EXPECT_NE(refusal(ErrorKind::internal, 1, {.name = "taken", .shape = {2}}).find("twice"), std::string::npos);
   refusal(ErrorKind::internal, 1, {.name = "w", .shape = {2}, .tp_dim = 1});
