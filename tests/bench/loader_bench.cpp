@@ -1,11 +1,11 @@
 // tests/bench/loader_bench.cpp: speed of the Loader alone, for tests/bench/packing.
 //
-//   loader_bench PACKED ROWS BLOCKS EPOCHS [MIN_SCORE]
+//   loader_bench MIX ROWS BLOCKS EPOCHS [MIN_SCORE]
 //   loader_bench PACKED ROWS
 //
-// The first form prints one JSON object with the wait for the first step and, for each epoch, target tokens, seconds
-// and the seconds of CPU that the process used. The first epoch also opens shards and checks their SHA-256. With
-// MIN_SCORE: of the pairs that have it.
+// The first form prints one JSON object with the wait for the first step and, for each epoch of the first corpus,
+// target tokens, seconds and the seconds of CPU that the process used. The first epoch also opens shards and checks
+// their SHA-256. MIX is a folder, or folders with weights (data/mix.h). With MIN_SCORE: of the pairs that have it.
 //
 // The second prints a table: the wait of one rank for its first step, and the CPU time that a further step costs it, on
 // grids of 1 to 1,024 data-parallel ranks with a block each; beside it, that of a run of version 0.1, whose ranks plan
@@ -70,8 +70,8 @@ void print_ranks(const std::string& packed, int64_t rows) {
 
 int main(int argc, char** argv) try {
   if (argc == 3) return print_ranks(argv[1], std::atoi(argv[2])), 0;
-  if (argc != 5 && argc != 6) throw std::runtime_error("usage: loader_bench PACKED ROWS [BLOCKS EPOCHS [MIN_SCORE]]");
-  std::vector<weft::WeightedFolder> mix = {{argv[1]}};
+  if (argc != 5 && argc != 6) throw std::runtime_error("usage: loader_bench MIX ROWS [BLOCKS EPOCHS [MIN_SCORE]]");
+  std::vector<weft::WeightedFolder> mix = weft::parse_mix("MIX", argv[1]);
   if (argc == 6) weft::set_min_scores("MIN_SCORE", argv[5], mix);
   double begin = wall_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
   weft::Loader loader(weft::Mix::of_folders(mix), {.rows = std::atoi(argv[2]), .blocks = std::atoi(argv[3])},

@@ -56,14 +56,18 @@ def markdown_report(results):
     text += (f"\n{OURS} to {BEFORE}, by rounds: **{speed['median']:.2f}** ({speed['lowest']:.2f}-{speed['highest']:.2f}) in speed, "
              f"{cpu['median']:.2f} ({cpu['lowest']:.2f}-{cpu['highest']:.2f}) by CPU time.\n\n")
     header, rows = ["loader", "target tokens/s", "CPU ns a token"], []
-    for name in ("first epoch", "later epochs"):
-        rows.append([name, f"{l[name]['target_tokens_per_second']:.0f}", f"{l[name]['cpu_nanoseconds_per_token']:.0f}"])
-        if t:
-            rows[-1] += [f"{l[name]['times_training']:.0f}", f"{100 * l[name]['share_of_a_core_in_training']:.2f} %"]
+    for what, found in l.items():
+        for name in ("first epoch", "later epochs"):
+            of = found[name]
+            rows.append([f"{what}, {name}", f"{of['target_tokens_per_second']:.0f}", f"{of['cpu_nanoseconds_per_token']:.0f}"])
+            if t:
+                rows[-1] += [f"{of['times_training']:.0f}", f"{100 * of['share_of_a_core_in_training']:.2f} %"]
     if t:
         header += ["times training", "of a core while training"]
-    text += markdown(header, rows)
-    text += f"\nThe first step is there after {l['first_step_seconds']:.3f} s; the loader's process had {l['peak_mib']:.0f} MiB at most.\n"
+    text += markdown(header, rows) + "\n"
+    for what, found in l.items():
+        text += (f"{what.capitalize()}: the first step is there after {found['first_step_seconds']:.3f} s; "
+                 f"the loader's process had {found['peak_mib']:.0f} MiB at most.\n")
     if t:
         text += f"Training: the small model (256, 3+3), {t['precision']}, {t['tokens_per_second']:.0f} target tokens/s.\n"
     return text
