@@ -1,6 +1,7 @@
 // tests/trainer/health/straggler_test.cpp: which working times make a rank a straggler.
 #include "trainer/health/straggler.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>

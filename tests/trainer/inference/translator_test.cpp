@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tensor/error.h"
+#include "tests/support/errors.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/evaluate.h"
 
