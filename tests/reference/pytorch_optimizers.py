@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/reference/pytorch_optimizers.h5: what torch.optim.Muon and schedulefree.AdamWScheduleFree compute.
+"""Writes tests/reference/pytorch_optimizers.h5: what torch.optim.Muon and schedulefree.AdamWScheduleFree compute, and
+the rates of transformers.get_wsd_schedule.
 
-Usage: pip install torch numpy h5py schedulefree; tests/reference/pytorch_optimizers.py
-(the committed file: torch 2.15.0, schedulefree 1.4.1)
+Usage: pip install torch numpy h5py schedulefree transformers; tests/reference/pytorch_optimizers.py
+(the committed file: torch 2.15.0, schedulefree 1.4.1, transformers 5.23.0)
 
 Initial values and gradients are f32 values; the expected ones are computed from them in f64. Muon's iteration, which
 PyTorch computes in bf16, is in f64, too, in the groups muon_*, and as PyTorch has it in bf16_*. The output is
@@ -15,9 +16,9 @@ import h5py
 import numpy as np
 import schedulefree
 import torch
+import transformers
 
-STEPS, LR = 4, np.float32(0.02).item()
-SHAPES = {"wide": (6, 16), "tall": (24, 8), "first": (8, 8), "second": (8, 8)}
+MATRICES = {"wide": (6, 16), "tall": (24, 8), "first": (8, 8), "second": (8, 8)}
 
 
 def rounded(array):
@@ -33,52 +34,67 @@ def iteration_in_double():
         torch.bfloat16 = kept
 
 
-def run(group, shapes, make, values_at_end):
-    """Stores initial values, gradients and values after each step of one optimizer."""
+def run(group, shapes, steps, make):
+    """Stores initial values, gradients and final values of one optimizer. Returns it with its parameters by name."""
     random = np.random.default_rng(7)
     params = {name: torch.nn.Parameter(rounded(random.normal(size=shape))) for name, shape in shapes.items()}
-    gradients = {name: rounded(random.normal(size=(STEPS, *shape))) for name, shape in shapes.items()}
-    optimizer = make(list(params.values()))
+    gradients = {name: rounded(random.normal(size=(steps, *shape))) for name, shape in shapes.items()}
+    optimizer = make(params)
     for name in shapes:
         group[f"{name}/initial"] = params[name].detach().numpy().astype(np.float32)
         group[f"{name}/gradients"] = gradients[name].numpy().astype(np.float32)
-    after = {name: [] for name in shapes}
-    for step in range(STEPS):
+    for step in range(steps):
         for name, param in params.items():
             param.grad = gradients[name][step].clone()
         optimizer.step()
-        for name, param in params.items():
-            after[name].append(param.detach().numpy().copy())
-    for name in shapes:
-        group[f"{name}/after"] = np.stack(after[name])
-    values_at_end(group, optimizer, params)
+    for name, param in params.items():
+        group[f"{name}/after"] = param.detach().numpy().copy()
+    return optimizer, params
 
 
 def muon(file, name, adjust, momentum, decay):
+    steps, lr = 4, np.float32(0.02).item()
     group = file.create_group(name)
-    group.attrs.update(lr=LR, momentum=momentum, weight_decay=decay, steps=float(STEPS), adjust=adjust)
-    run(group, SHAPES, lambda params: torch.optim.Muon(params, lr=LR, momentum=momentum, weight_decay=decay,
-                                                       adjust_lr_fn=adjust), lambda *_: None)
+    group.attrs.update(lr=lr, momentum=momentum, weight_decay=decay, steps=float(steps), adjust=adjust)
+    run(group, MATRICES, steps, lambda params: torch.optim.Muon(
+        list(params.values()), lr=lr, momentum=momentum, weight_decay=decay, adjust_lr_fn=adjust))
 
 
-def schedule_free(file, name, warmup, decay):
-    beta1, beta2, eps = (np.float32(x).item() for x in (0.9, 0.98, 1e-8))
+def schedule_free(file, name, lr, warmup, decay):
+    """Matrices, which decay, and a vector, which does not."""
+    steps = 6
+    lr, beta1, beta2, eps, decay = (np.float32(x).item() for x in (lr, 0.9, 0.98, 1e-8, decay))
     group = file.create_group(name)
-    group.attrs.update(lr=LR, beta1=beta1, beta2=beta2, eps=eps, weight_decay=decay, warmup=float(warmup),
-                       steps=float(STEPS))
-
-    def evaluated(group, optimizer, params):
-        optimizer.eval()  # the parameters become x
-        for key, param in params.items():
-            group[f"{key}/evaluated"] = param.detach().numpy().copy()
+    group.attrs.update(lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=decay, warmup=float(warmup),
+                       steps=float(steps))
 
     def make(params):
-        optimizer = schedulefree.AdamWScheduleFree(params, lr=LR, betas=(beta1, beta2), eps=eps, weight_decay=decay,
-                                                   warmup_steps=warmup, foreach=False)
+        groups = [{"params": [p for name, p in params.items() if name in MATRICES], "weight_decay": decay},
+                  {"params": [params["vector"]], "weight_decay": 0.0}]
+        optimizer = schedulefree.AdamWScheduleFree(groups, lr=lr, betas=(beta1, beta2), eps=eps, warmup_steps=warmup,
+                                                   foreach=False)
         optimizer.train()
         return optimizer
 
-    run(group, {"vector": (40,)}, make, evaluated)
+    optimizer, params = run(group, {**MATRICES, "vector": (40,)}, steps, make)
+    optimizer.eval()  # the parameters become x
+    for name, param in params.items():
+        group[f"{name}/evaluated"] = param.detach().numpy().copy()
+
+
+def wsd(file, name, decay_type, warmup, decay, total, lowest):
+    """Rates after 1, 2, ... steps of the schedule, of a highest rate of 1."""
+    group = file.create_group(name)
+    group.attrs.update(warmup=float(warmup), decay=float(decay), total=float(total), lowest=lowest, shape=decay_type)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = transformers.get_wsd_schedule(optimizer, num_warmup_steps=warmup, num_decay_steps=decay,
+                                             num_training_steps=total, decay_type=decay_type, min_lr_ratio=lowest)
+    rates = []
+    for _ in range(total + 3):
+        optimizer.step()
+        schedule.step()
+        rates.append(schedule.get_last_lr()[0])
+    group["rates"] = np.array(rates)
 
 
 def main():
@@ -89,8 +105,12 @@ def main():
             muon(file, "muon_match_rms_adamw", "match_rms_adamw", momentum, decay)
             muon(file, "muon_original", "original", momentum, 0.0)
         muon(file, "bf16_match_rms_adamw", "match_rms_adamw", momentum, decay)
-        schedule_free(file, "schedule_free", 0, decay)
-        schedule_free(file, "schedule_free_warmup", 4, 0.0)
+        schedule_free(file, "schedule_free", 0.02, 0, 0.1)
+        schedule_free(file, "schedule_free_warmup", 0.003, 4, 0.1)
+        schedule_free(file, "schedule_free_fast", 0.2, 3, 0.0)
+        wsd(file, "wsd_linear", "linear", 5, 8, 20, 0.0)
+        wsd(file, "wsd_1-sqrt", "1-sqrt", 4, 5, 25, 0.0)
+        wsd(file, "wsd_lowest", "1-sqrt", 3, 12, 24, 0.1)
 
 
 if __name__ == "__main__":
