@@ -143,7 +143,8 @@ TEST(MixPlan, CountsTheTokensOfTheVariantsThatItGives) {
 // In any window of 1,000 pairs each corpus is within one block of its share.
 TEST(MixPlan, GivesEachCorpusItsExactShareOfAnyThousandPairs) {
   constexpr int64_t kWindow = 1000;
-  for (uint64_t seed = 0; seed < 24; ++seed) {
+  double most = 0;  // of a block's pairs
+  for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));
     const MixCase c = random_case(seed);
     double weights = 0;
@@ -162,10 +163,12 @@ TEST(MixPlan, GivesEachCorpusItsExactShareOfAnyThousandPairs) {
       for (size_t k = 0; i + 1 >= kWindow && k < given.size(); ++k) {
         const double share = kWindow * static_cast<double>(c.mix[k].weight) / weights;
         const double apart = std::abs(static_cast<double>(given[k]) - share);
+        most = std::max(most, apart / block);
         ASSERT_LE(apart, block) << "corpus " << k << " of weight " << c.mix[k].weight << ", pairs up to " << i;
       }
     }
   }
+  EXPECT_LE(most, 0.6) << "it was 0.53 (docs/results.md)";
 }
 
 // Given and pending pairs together are the visits so far: each pair once in each visit of each corpus.
