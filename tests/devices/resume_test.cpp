@@ -19,11 +19,12 @@ class ResumeAcrossDevices : public ::testing::TestWithParam<Move> {
     return text;
   }
   // Six steps on one device, six on the other, on a grid of tp ranks.
-  static Trained moved(const Move& move, int tp, Precision precision) {
+  static Trained moved(const Move& move, int tp, Precision precision, OptimizerKind optimizer = OptimizerKind::adam) {
     const TemporaryFolder folder;
-    const Trained before =
-        train(corpus(), {.tp = tp, .steps = 6, .to = folder.path(), .precision = precision, .device = move.from});
-    Part rest{.tp = tp, .steps = 0, .from = folder / "step-00000006", .precision = precision, .device = move.to};
+    Part rest{
+        .tp = tp, .steps = 6, .to = folder.path(), .precision = precision, .device = move.from, .optimizer = optimizer};
+    const Trained before = train(corpus(), rest);
+    rest.from = folder / "step-00000006", rest.to = "", rest.steps = 0, rest.device = move.to;
     EXPECT_EQ(train(corpus(), rest).params, before.params) << "the same numbers, before another step";
     rest.steps = 6;
     Trained result = train(corpus(), rest);
@@ -38,6 +39,14 @@ TEST_P(ResumeAcrossDevices, ResumesAsIfItHadStayed) {
     const Trained stayed = train(corpus(), {.steps = 12, .device = Device::cpu});
     EXPECT_LT(stayed.losses.back(), stayed.losses.front());
     expect_equal_to_rounding(moved(GetParam(), tp, Precision::f32), stayed);
+  }
+}
+
+TEST_P(ResumeAcrossDevices, ResumesWithEveryOptimizer) {
+  for (const OptimizerKind kind : {OptimizerKind::muon, OptimizerKind::schedule_free}) {
+    SCOPED_TRACE(name_of_enum(kind));
+    const Trained stayed = train(corpus(), {.steps = 12, .device = Device::cpu, .optimizer = kind});
+    expect_equal_to_rounding(moved(GetParam(), /*tp=*/1, Precision::f32, kind), stayed);
   }
 }
 

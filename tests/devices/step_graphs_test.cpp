@@ -12,19 +12,25 @@ struct Variant {
   Precision precision;
   int64_t blocks;
   bool recompute;
+  OptimizerKind optimizer = OptimizerKind::adam;
 };
 constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
                                  {"bf16", Precision::bf16, 2, false},
                                  {"f16", Precision::f16, 2, false},
                                  {"one_block", Precision::bf16, 1, false},
-                                 {"recompute", Precision::bf16, 1, true}};
+                                 {"recompute", Precision::bf16, 1, true},
+                                 {"muon", Precision::bf16, 1, false, OptimizerKind::muon},
+                                 {"schedule_free", Precision::bf16, 1, false, OptimizerKind::schedule_free}};
 
 Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda_graph) {
   RunConfig config = run_config(corpus);
   config.train.precision = variant.precision;
   config.train.recompute = variant.recompute;
   config.train.cuda_graph = cuda_graph;
-  config.train.ema = 0.9;
+  config.optimizer.kind = variant.optimizer;
+  const bool is_free = variant.optimizer == OptimizerKind::schedule_free;  // its mean takes the average's place
+  config.train.ema = is_free ? 0 : 0.9;
+  if (is_free) config.schedule.kind = ScheduleKind::constant;
   config.batch.blocks = variant.blocks;
   const auto world = make_single_communicator();
   config = resolve(config, 1);

@@ -46,6 +46,7 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   double clip_norm = 1;
   bool sequence = false;
   OptimizerKind optimizer = OptimizerKind::adam;
+  bool decays = false;  // the rate, from step 3 to step 12
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -65,6 +66,10 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     config.optimizer.clip_norm = part.clip_norm;
     config.optimizer.kind = part.optimizer;
     if (part.optimizer == OptimizerKind::schedule_free) config.schedule.kind = ScheduleKind::constant;
+    if (part.decays) {
+      config.schedule.kind = ScheduleKind::wsd;
+      config.schedule.warmup = 2, config.schedule.decay_steps = 12, config.schedule.decay_share = 0.75;
+    }
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
