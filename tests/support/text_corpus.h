@@ -12,11 +12,14 @@
 
 namespace weft::testing {
 
+struct TextNumbers {  // of the i-th pair; not given: without
+  std::function<double(int)> weight, score;
+  int64_t variants = 0;  // of each pair, with other segmentations
+};
+
 class TextCorpus {
  public:
-  struct Numbers {  // of the i-th pair; not given: without
-    std::function<double(int)> weight, score;
-  };
+  using Numbers = TextNumbers;
 
   // `like`: the folder of a packed corpus whose tokenizer is used.
   explicit TextCorpus(int num_pairs, int vocabulary = 290, uint64_t seed = 1, const std::string& like = "",
@@ -41,7 +44,8 @@ class TextCorpus {
     pack({.text = {.source = file("text.en"), .target = file("text.de"), .weights = weights, .scores = scores},
           .output = folder(),
           .vocab_size = vocabulary,
-          .tokenizer = like.empty() ? "" : like + "/tokenizer.model"},
+          .tokenizer = like.empty() ? "" : like + "/tokenizer.model",
+          .variants = {.count = numbers.variants, .bpe_dropout = numbers.variants > 0 ? 0.2 : 0}},
          [](const char*, int64_t, int64_t) {});
   }
   std::string folder() const { return file("packed"); }

@@ -1,5 +1,6 @@
-// tests/trainer/run/resumed_run_test.cpp: runs that are stopped after random steps and resumed, on the same grid or
-// on others, train as one that nobody stopped: with epochs' ends, validations, patience, in every precision.
+// tests/trainer/run/resumed_run_test.cpp: runs that are stopped after random steps and resumed, on the same grid or on
+// others, train as one that nobody stopped: with epochs' ends, stages, validations, patience, in every precision, by
+// every optimizer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,42 +66,61 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
     RunConfig c;
     c.model.width = 16, c.model.heads = 4, c.model.feed_forward = 16;
     c.model.encoder_layers = c.model.decoder_layers = 1;
-    c.data.train = c.data.valid = sixty_pairs.folder();
+    c.data.valid = sixty_pairs.folder();
     c.batch.rows = 64, c.batch.blocks = 4, c.batch.page = 2, c.batch.window = 4;
-    c.schedule.lr = one_of({1e-3, 1e-2}), c.schedule.warmup = 5;
+    c.schedule.lr = one_of({1e-3, 1e-2}), c.schedule.warmup = all_or_few(5, 2);
     c.train.precision = one_of({Precision::f32, Precision::bf16, Precision::f16});
     c.train.steps = all_or_few(24, 6);
     c.train.validate_every = one_of<int64_t>({2, 3, 5}), c.train.save_every = one_of<int64_t>({0, 2, 7});
     c.train.patience = one_of<int64_t>({0, 2}), c.train.keep_last = 1;
     c.train.keep_best = "loss", c.train.validate_bleu = 0;
-    c.train.ema = one_of({0.0, 0.9}), c.parallel.zero = one_of<int64_t>({0, 1});
+    use_optimizer(c);
     if (below(2) == 0) {
       c.data.valid = fmt::format("dev={},again={}", sixty_pairs.folder(), sixty_pairs.folder());
       c.train.keep_best = "0.5*dev.loss+0.5*again.loss";
     }
     use_test_device(c);
-    use_stages(c, sixty_pairs);
+    use_corpora(c, sixty_pairs);
     return c;
   }
 
-  // One corpus, a mix, or stages of corpora of very different size.
-  void use_stages(RunConfig& c, const TextCorpus& large) {
-    static const TextCorpus small(/*num_pairs=*/9, 290, /*seed=*/2, large.folder()),
-        tiny(/*num_pairs=*/2, 290, /*seed=*/3, large.folder());
-    const int kind = (GetParam() + 2) % 3;
+  void use_optimizer(RunConfig& c) {
+    c.optimizer.kind = one_of({OptimizerKind::adam, OptimizerKind::muon, OptimizerKind::schedule_free});
+    const bool is_free = c.optimizer.kind == OptimizerKind::schedule_free;
+    c.schedule.kind = is_free ? ScheduleKind::constant : one_of({ScheduleKind::inverse_sqrt, ScheduleKind::wsd});
+    if (!is_free) c.train.ema = one_of({0.0, 0.9});
+    if (c.optimizer.kind == OptimizerKind::adam) c.parallel.zero = one_of<int64_t>({0, 1});
+  }
+
+  // One corpus, a mix, or stages of corpora of very different size, with or without weights, scores and variants.
+  void use_corpora(RunConfig& c, const TextCorpus& plain) {
+    static const TextCorpus rich(
+        60, 290, /*seed=*/4, plain.folder(),
+        {.weight = [](int i) { return 0.5 * (i % 4); }, .score = [](int i) { return i % 5; }, .variants = 3});
+    static const TextCorpus small(/*num_pairs=*/9, 290, /*seed=*/2, plain.folder(),
+                                  {.weight = {}, .score = {}, .variants = 2}),
+        tiny(/*num_pairs=*/2, 290, /*seed=*/3, plain.folder());
+    const bool is_rich = below(3) > 0;
+    const TextCorpus& large = is_rich ? rich : plain;
+    const auto least = [&](int score) { return is_rich ? fmt::format("{}:{}", large.folder(), score) : ""; };
     const auto mix = [&](const char* weights) {
       return fmt::format("{}:{},{}:{},{}:{}", large.folder(), weights[0], small.folder(), weights[1], tiny.folder(),
                          weights[2]);
     };
-    if (kind == 1) c.data.train = mix("631");
-    if (kind != 2) return;
-    c.data.train = "";
+    const int kind = (GetParam() + 2) % 3;
+    if (kind < 2) {
+      c.data.train = kind == 0 ? large.folder() : mix("631");
+      if (below(2) == 0) c.data.min_score = least(2);
+      return;
+    }
     c.stages = {{.name = "begin", .mix = large.folder() + ":3," + small.folder() + ":1", .steps = 2},
-                {.name = "tokens", .mix = mix("111"), .tokens = one_of<int64_t>({1, 700, 2000})},
+                {.name = "tokens", .mix = mix("111"), .min_score = least(3), .tokens = one_of<int64_t>({1, 700, 2000})},
                 {.name = "epochs", .mix = small.folder() + "," + tiny.folder(), .epochs = tiny.folder() + ":5"},
-                {.name = "end", .mix = mix("139")}};
-    c.stages[1].has_schedule = c.stages[3].has_schedule = below(2) == 1;
-    c.stages[3].schedule.warmup = 3;
+                {.name = "end", .mix = mix("139"), .min_score = least(1)}};
+    for (const size_t i : {size_t{1}, size_t{3}}) {
+      c.stages[i].has_schedule = below(2) == 1;
+      c.stages[i].schedule.kind = c.schedule.kind, c.stages[i].schedule.warmup = 3;
+    }
   }
 
   static void start(RunConfig c, const Grid& grid) {
@@ -148,6 +168,15 @@ std::string final_model(const RunConfig& c) {
   return read_file(folder + "/model.safetensors") + (c.train.ema > 0 ? read_file(average) : "");
 }
 
+// Of the same kind, and near if they are numbers.
+void expect_near(const nlohmann::json& got, const nlohmann::json& want, double band, const nlohmann::json& record) {
+  if (!want.is_number() || !got.is_number()) {
+    EXPECT_EQ(got, want) << record;
+    return;
+  }
+  EXPECT_NEAR(got.get<double>(), want.get<double>(), band * want.get<double>()) << record;
+}
+
 TEST_P(ResumedRun, OnItsGridIsBitEqualToOneThatWasNotStopped) {
   RunConfig whole = random_config();
   whole.train.output = folder_ / "whole";
@@ -171,15 +200,21 @@ TEST_P(ResumedRun, OnOtherGridsEqualsItUpToRounding) {
   const std::vector<nlohmann::json> want = log_of(whole), got = log_of(stopped);
   ASSERT_EQ(got.size(), want.size());
   const double band = whole.train.precision == Precision::f32 ? 1e-5 : 2e-3;
-  for (size_t i = 0; i < want.size(); ++i)
-    for (const char* field : {"step", "epoch", "loss", "target_tokens", "lr", "valid_loss", "again.loss"}) {
-      ASSERT_EQ(got[i].contains(field), want[i].contains(field)) << got[i];
-      const double value = want[i].value(field, 0.0);
-      EXPECT_NEAR(got[i].value(field, 0.0), value, band * value) << field << " in " << got[i];
-    }
+  for (size_t i = 0; i < want.size(); ++i) {
+    for (const char* field : {"step", "stage", "epoch", "epochs", "target_tokens"})  // of the data
+      EXPECT_EQ(got[i].value(field, nlohmann::json()), want[i].value(field, nlohmann::json())) << got[i];
+    for (const char* field : {"loss", "nll", "lr", "valid_loss", "again.loss"})
+      expect_near(got[i].value(field, nlohmann::json()), want[i].value(field, nlohmann::json()), band, got[i]);
+    const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json of_got = got[i].value("corpus_nll", none), of_want = want[i].value("corpus_nll", none);
+    ASSERT_EQ(of_got.size(), of_want.size()) << got[i];
+    for (const auto& [folder, nll] : of_want.items()) expect_near(of_got.at(folder), nll, band, got[i]);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ResumedRun, ::testing::Range(0, all_or_few(4, 1)));
+// These seeds draw every optimizer, wsd, an average, every precision, one corpus, a mix and stages.
+constexpr int kFirstSeed = 417;
+INSTANTIATE_TEST_SUITE_P(Seeds, ResumedRun, ::testing::Range(kFirstSeed, kFirstSeed + all_or_few(4, 1)));
 
 }  // namespace
 }  // namespace weft::testing
