@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "launch/options/nearest.h"
 #include "tensor/error.h"
 
@@ -18,12 +20,14 @@ constexpr Command kCommands[] = {
     {"evaluate", "translate held-out sets and score them", run_evaluate, true},
     {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
+    {"inspect model", "show a model's layers, parameters, operations and memory", run_inspect_model, false},
+    {"inspect positions", "draw the positional encoding of a model", run_inspect_positions, false},
     {"watch", "a live view of a run: progress, curves, validations", run_watch, false},
     {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},
     {"average", "make a checkpoint of the mean of several checkpoints' weights", run_average, false},
-    {"export", "write a checkpoint's weights to a file for PyTorch", run_export, false},
+    {"export", "write a model for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
     {"import", "make a checkpoint of weights from PyTorch", run_import, false},
 };
 
@@ -43,6 +47,13 @@ const Command& find_command(const std::string& name) {
                    nearest.empty() ? "`weft help` lists them" : fmt::format("did you mean '{}'?", nearest)));
 }
 
+FoundCommand find_command(const std::vector<std::string>& args) {
+  const std::string two_words = args.size() > 1 ? args[0] + " " + args[1] : "";
+  const auto it = std::ranges::find_if(kCommands, [&](const Command& command) { return two_words == command.name; });
+  if (it != std::end(kCommands)) return {*it, {.args = {args.begin() + 2, args.end()}}};
+  return {find_command(args.at(0)), {.args = {args.begin() + 1, args.end()}}};
+}
+
 namespace {
 
 constexpr char kOnSeveralRanks[] =
@@ -54,7 +65,7 @@ std::string program_manual() {
   std::string text = manual_name("weft", "trains and uses translation Transformers on CPUs and GPUs") +
                      ".SH SYNOPSIS\nweft COMMAND [options]\n.SH COMMANDS\n";
   for (const Command& command : kCommands)
-    text += fmt::format(".TP\n.BR weft\\-{} (1)\n{}\n", command.name, command.summary);
+    text += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(manual_page_of(command.name)), roff(command.summary));
   return text + ".SH DESCRIPTION\n.nf\n" + kOnSeveralRanks + ".fi\n";
 }
 
@@ -63,9 +74,12 @@ std::string program_manual() {
 std::string program_help(HelpFormat format) {
   if (format == HelpFormat::man) return program_manual();
   std::string text = format == HelpFormat::words ? "" : "usage: weft COMMAND [options]\n\n";
-  for (const Command& command : kCommands)
-    text += format == HelpFormat::words ? fmt::format("{}\t\t{}\n", command.name, command.summary)
-                                        : fmt::format("  {:<10} {}\n", command.name, command.summary);
+  for (const Command& command : kCommands) {
+    if (format == HelpFormat::words)
+      text += fmt::format("{}\t\t{}\n", command.name, command.summary);
+    else if (std::string_view(command.name).find(' ') == std::string_view::npos)
+      text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  }
   return format == HelpFormat::words ? text : text + "\n" + kOnSeveralRanks;
 }
 

@@ -1,6 +1,7 @@
 // launch/commands.h: the table of subcommands: name, one line of help, function, whether it runs on several
-// ranks. Help and usage errors use it.
+// ranks. Help, man pages, completion and usage errors use it.
 //
+// A name may have two words, such as `inspect model`: `weft help` leaves such ones to the help of the first word.
 // A command parses its options first (launch/options/options.h). With --help it prints help and returns 0;
 // `world` is then not set.
 #pragma once
@@ -16,7 +17,7 @@ namespace weft {
 class Communicator;
 
 struct CommandContext {
-  std::vector<std::string> args;  // after the subcommand's name
+  std::vector<std::string> args;  // after the name
   Communicator* world = nullptr;  // set if the command is distributed
 };
 
@@ -29,6 +30,11 @@ struct Command {
 
 std::span<const Command> commands();
 const Command& find_command(const std::string& name);  // an Error of kind usage with the nearest name
+struct FoundCommand {
+  const Command& command;
+  CommandContext context;  // with the arguments after the name
+};
+FoundCommand find_command(const std::vector<std::string>& args);  // at least one
 std::string program_help(HelpFormat format = HelpFormat::text);
 
 int run_pack(const CommandContext&);
@@ -39,6 +45,8 @@ int run_score(const CommandContext&);
 int run_evaluate(const CommandContext&);
 int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);
+int run_inspect_model(const CommandContext&);
+int run_inspect_positions(const CommandContext&);
 int run_watch(const CommandContext&);
 int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);

@@ -54,7 +54,11 @@ void keep_closed_streams_closed() {
 
 int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, std::unique_ptr<Communicator>& world) {
   if (args.empty() || args[0] == "help" || args[0].starts_with("--help") || args[0] == "-h") {
-    if (args.size() > 1 && args[0] == "help") return run({args[1], "--help"}, mpi, world);
+    if (args.size() > 1 && args[0] == "help") {
+      std::vector<std::string> asked(args.begin() + 1, args.end());
+      asked.emplace_back("--help");
+      return run(asked, mpi, world);
+    }
     fmt::print("{}", program_help(asked_help(args).value_or(HelpFormat::text)));
     return 0;
   }
@@ -62,11 +66,10 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
     fmt::print("weft {}\n", kVersion);
     return 0;
   }
-  const Command& command = find_command(args[0]);
+  auto [command, context] = find_command(args);
   require_cpu_features();
-  CommandContext context{{args.begin() + 1, args.end()}};
   const std::optional<HelpFormat> help = asked_help(context.args);
-  if (help == HelpFormat::man) fmt::print("{}", manual_name(std::string("weft-") + command.name, command.summary));
+  if (help == HelpFormat::man) fmt::print("{}", manual_name(manual_page_of(command.name), command.summary));
   if (!help) {
     if (command.distributed) {
       world = join_ranks(mpi);

@@ -1,5 +1,5 @@
 // launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it; `weft
-// inspect model` and `positions` have their own options.
+// inspect model` and `weft inspect positions` are commands of their own (./model is a file of that name).
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -123,11 +123,6 @@ FoundConfig find_config(const std::string& path) {
 }
 
 int run_inspect(const CommandContext& context) {
-  if (!context.args.empty()) {  // write ./model or ./positions for a file or folder of that name
-    const std::vector<std::string> rest(context.args.begin() + 1, context.args.end());
-    if (context.args[0] == "model") return run_inspect_model(rest);
-    if (context.args[0] == "positions") return run_inspect_positions(rest);
-  }
   InspectRequest request;
   Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
   if (!parse(context.args, request, options)) return 0;

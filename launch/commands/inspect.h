@@ -30,10 +30,6 @@ struct ModelView {
 // memory. Allocates nothing.
 void inspect_model(const std::string& path, const ModelView& view);
 
-// Arguments after `weft inspect model` and `weft inspect positions`.
-int run_inspect_model(const std::vector<std::string>& args);
-int run_inspect_positions(const std::vector<std::string>& args);
-
 // The configuration at a path: of a .cfg file, or of a checkpoint's or run's folder.
 struct FoundConfig {
   RunConfig config;

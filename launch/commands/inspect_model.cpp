@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/shards/manifest.h"
+#include "launch/commands.h"
 #include "launch/commands/inspect.h"
 #include "launch/options/options.h"
 #include "model/flops.h"
@@ -161,7 +162,7 @@ void inspect_model(const std::string& path, const ModelView& view) {
   print_memory(config, params);
 }
 
-int run_inspect_model(const std::vector<std::string>& args) {
+int run_inspect_model(const CommandContext& context) {
   Options options("inspect model PATH [options]");
   std::vector<std::string> paths;
   ModelView view;
@@ -171,7 +172,7 @@ int run_inspect_model(const std::vector<std::string>& args) {
   options.add("length", view.length, "tokens of a sentence, eos included; attention's operations depend on it");
   options.add("vocabulary", view.vocabulary,
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
-  if (!options.parse(args)) return 0;
+  if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
   if (view.tp < 1 || view.tp > kMostRanks)
     fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMostRanks));

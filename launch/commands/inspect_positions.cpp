@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/atomic_file.h"
+#include "launch/commands.h"
 #include "launch/commands/inspect.h"
 #include "launch/options/options.h"
 #include "model/layers/positions.h"
@@ -134,14 +135,14 @@ std::string draw(const PositionsRequest& r, std::vector<float> values) {
 
 }  // namespace
 
-int run_inspect_positions(const std::vector<std::string>& args) {
+int run_inspect_positions(const CommandContext& context) {
   PositionsRequest request;
-  if (!parse(args, request, /*found=*/false)) return 0;
+  if (!parse(context.args, request, /*found=*/false)) return 0;
   FoundConfig found;
   if (!request.paths.empty()) {
     found = find_config(request.paths.front());
     request.model = found.config.model;
-    parse(args, request, /*found=*/true);  // second pass: the path's settings are now the defaults
+    parse(context.args, request, /*found=*/true);  // second pass: the path's settings are now the defaults
   }
   if (!request.output.empty()) prepare_output(request.output);
   std::vector<float> values =

@@ -32,6 +32,8 @@ std::string help_page(const HelpText& help);
 std::string describe_fields(const std::vector<Field>& fields);
 
 // A man page (man(7)) is manual_name(), then the manual_body() of the command.
+std::string roff(const std::string& text);               // as man pages spell it
+std::string manual_page_of(const std::string& command);  // weft-train, weft-inspect-model
 std::string manual_name(const std::string& page, const std::string& summary);
 std::string manual_body(const HelpText& help);
 

@@ -7,7 +7,22 @@
 namespace weft {
 namespace {
 
-// Text in roff: a backslash and a minus sign have names, and a line must not begin as a request does.
+// A description has lines of its own, such as examples.
+std::string as_it_stands(const std::string& text) {
+  return ".nf\n" + roff(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
+}
+
+std::string option(const Field& field) {
+  std::string text = fmt::format(".TP\n.B {}\n{}.", roff("--" + field.key), roff(field.sentence));
+  if (!field.choices.empty() && !field.is_flag)
+    text += roff(fmt::format(" One of {}.", fmt::join(field.choices, ", ")));
+  if (const std::string value = field.get(); !value.empty()) text += roff(" Default: " + value + ".");
+  return text + "\n";
+}
+
+}  // namespace
+
+// A backslash and a minus sign have names, and a line must not begin as a request does.
 std::string roff(const std::string& text) {
   std::string out;
   bool starts_line = true;
@@ -25,20 +40,11 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-// A description has lines of its own, such as examples.
-std::string as_it_stands(const std::string& text) {
-  return ".nf\n" + roff(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
+std::string manual_page_of(const std::string& command) {
+  std::string page = "weft-" + command;
+  std::replace(page.begin(), page.end(), ' ', '-');
+  return page;
 }
-
-std::string option(const Field& field) {
-  std::string text = fmt::format(".TP\n.B {}\n{}.", roff("--" + field.key), roff(field.sentence));
-  if (!field.choices.empty() && !field.is_flag)
-    text += roff(fmt::format(" One of {}.", fmt::join(field.choices, ", ")));
-  if (const std::string value = field.get(); !value.empty()) text += roff(" Default: " + value + ".");
-  return text + "\n";
-}
-
-}  // namespace
 
 std::string manual_name(const std::string& page, const std::string& summary) {
   std::string title = page;

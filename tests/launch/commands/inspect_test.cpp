@@ -16,10 +16,12 @@
 namespace weft::testing {
 namespace {
 
-std::string inspect(const std::vector<std::string>& args) {
+std::string inspect(std::vector<std::string> args) {
+  args.insert(args.begin(), "inspect");
   ::testing::internal::CaptureStdout();
   try {
-    run_inspect({.args = args});
+    const auto [command, context] = find_command(args);
+    command.run(context);
   } catch (...) {
     ::testing::internal::GetCapturedStdout();
     throw;

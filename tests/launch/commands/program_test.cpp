@@ -37,15 +37,19 @@ TEST(Program, SaysItsVersion) {
 }
 
 TEST(Program, ExplainsEachCommand) {
-  for (const char* command : {"pack", "train", "launch", "translate", "score", "evaluate", "bleu", "inspect", "watch",
-                              "verify", "bench", "plan", "average", "export", "import"}) {
+  for (const char* command :
+       {"pack", "train", "launch", "translate", "score", "evaluate", "bleu", "inspect", "inspect model",
+        "inspect positions", "watch", "verify", "bench", "plan", "average", "export", "import"}) {
     const Outcome o = run_weft(std::string(command) + " --help");
     EXPECT_EQ(o.status, 0) << o.text;
     EXPECT_TRUE(o.text.starts_with(std::string("usage: weft ") + command)) << o.text;
   }
 }
 
-TEST(Program, ExplainsACommandLikeGit) { EXPECT_EQ(run_weft("help plan").text, run_weft("plan --help").text); }
+TEST(Program, ExplainsACommandLikeGit) {
+  EXPECT_EQ(run_weft("help plan").text, run_weft("plan --help").text);
+  EXPECT_EQ(run_weft("help inspect model").text, run_weft("inspect model --help").text);
+}
 
 TEST(Program, WatchesOnlyRuns) {
   const Outcome o = run_weft("watch /dev");
