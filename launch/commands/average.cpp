@@ -18,6 +18,7 @@
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
+#include "trainer/report/log_record.h"
 #include "trainer/report/progress.h"
 #include "trainer/train_state.h"
 
@@ -51,6 +52,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   for (const char* name : {"last", "best"}) options.describe_default(name, "");
   if (!options.parse(args)) return false;
   options.require("output");
+  while (r.output.size() > 1 && r.output.ends_with('/')) r.output.pop_back();
   const bool of_run = options.given("last") || options.given("best");
   if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best: give one of them");
   if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
@@ -88,11 +90,6 @@ TrainState state_of(const std::string& folder) {
   const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);
   Context host;
   return TrainState::from_json(load_checkpoint(host, folder, none, {}), folder);
-}
-
-std::optional<double> number_at(const nlohmann::json& record, const std::string& key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 // By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
@@ -181,6 +178,14 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
            fmt::format("--output {} holds {}, which is averaged: give the name of a new folder", r.output, folder));
 }
 
+// An average that is replaced stays until the new one, in a folder beside it, is whole.
+std::string folder_to_write(const std::string& output) {
+  if (!fs::exists(output) || fs::is_empty(output)) return output;
+  std::string beside = temporary_name(output);
+  while (fs::exists(fs::symlink_status(beside))) beside += "x";
+  return beside;
+}
+
 }  // namespace
 
 int run_average(const CommandContext& context) {
@@ -194,8 +199,7 @@ int run_average(const CommandContext& context) {
   nlohmann::json state = TrainState{.step = last.step, .model = last.model, .precision = last.precision}.to_json();
   for (const std::string& folder : folders) state["averaged"].push_back(folder);
 
-  // An average that is replaced stays until the new one is whole.
-  const std::string root = request.output + (fs::exists(request.output) && !fs::is_empty(request.output) ? ".new" : "");
+  const std::string root = folder_to_write(request.output);
   std::optional<ProgressBar> bar;
   const auto show = [&](int64_t done, int64_t total) {
     if (!bar) bar.emplace("averaging", total, ProgressOutput::standard(request.quiet));

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
 namespace {
@@ -44,9 +45,7 @@ int64_t last_step_in(std::string_view log_end) {
 }
 
 RunProgress progress_of(const std::string& run_folder) {
-  std::error_code none;
-  const auto latest = std::filesystem::read_symlink(run_folder + "/checkpoints/latest", none);
-  return {.checkpoint = none ? "" : latest.filename().string(),
+  return {.checkpoint = pointed_at(run_folder + "/checkpoints", "latest").value_or(""),
           .step = last_step_in(end_of_file(run_folder + "/log.jsonl"))};
 }
 

@@ -53,6 +53,7 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root);
 std::string resolve_checkpoint(const std::string& path);
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
+std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer);  // its step folder's name
 void remove_checkpoints_after(const std::string& root, const std::string& step_folder);  // except the links' targets
 // The newest of at most this step, by its name and manifest; empty if there is none.
 std::string newest_checkpoint_until(const std::string& root, int64_t step);

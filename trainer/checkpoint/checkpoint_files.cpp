@@ -54,14 +54,6 @@ void report_passed_over(const std::string& folder, const std::string& reason) {
   fmt::print(stderr, "checkpoint {} passed over: {}\n", folder, reason);
 }
 
-// Target of the link `root`/`name`, or nothing if there is no such link.
-std::optional<std::string> pointed_at(const std::string& root, const std::string& name) {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(fs::path(root) / name, error);
-  if (error) return std::nullopt;
-  return target.filename().string();
-}
-
 std::string without_trailing_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
@@ -114,6 +106,13 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
        fmt::format("none of the {} checkpoints in {} is whole (the reasons are above); move the folder away, or "
                    "restart with --train.fresh",
                    folders.size(), root));
+}
+
+std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(fs::path(root) / pointer, error);
+  if (error) return std::nullopt;
+  return target.filename().string();
 }
 
 std::string resolve_checkpoint(const std::string& given) {

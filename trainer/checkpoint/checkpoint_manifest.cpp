@@ -98,7 +98,7 @@ std::optional<int64_t> step_of_folder(const std::string& name) {
   return step_folder_name(step) == name ? std::optional(step) : std::nullopt;
 }
 
-std::string temporary_name(const std::string& step_folder) { return fmt::format("{}.tmp-{}", step_folder, getpid()); }
+std::string temporary_name(const std::string& folder) { return fmt::format("{}.tmp-{}", folder, getpid()); }
 
 bool is_temporary_name(const std::string& name) {
   const size_t dot = name.find(".tmp-");

@@ -33,8 +33,9 @@ struct CheckpointManifest {
 std::string step_folder_name(int64_t step);                   // "step-00001200"
 std::optional<int64_t> step_of_folder(const std::string& n);  // nothing for any other name
 
-// "step-00001200.tmp-..." with the process id. Readers ignore such folders, and the next save removes them.
-std::string temporary_name(const std::string& step_folder);
+// "FOLDER.tmp-..." with the process id.
+std::string temporary_name(const std::string& folder);
+// Of a step folder: readers ignore such ones, and the next save removes them.
 bool is_temporary_name(const std::string& name);
 
 bool is_plain_file_name(const std::string& name);  // no slash, no control character, not "." or ".."

@@ -13,6 +13,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/train_state.h"
 
@@ -165,6 +166,19 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   const Error error = error_of([&] { average({run_, "--last", "2", "--force", "--output", run_ + "/checkpoints"}); });
   EXPECT_TRUE(holds(error.what(), "holds more than an average"));
   EXPECT_TRUE(fs::exists(step(10)));
+}
+
+TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
+  for (const std::string& other : {output_ + ".new", temporary_name(output_)}) {
+    fs::create_directory(other);
+    write_file_atomically(other + "/mine", "");
+  }
+  average({run_, "--last", "2", "--output", output_});
+  average({run_, "--last", "3", "--output", output_ + "/", "--force"});
+  expect_mean_of({20, 30, 40}, 40);
+  EXPECT_TRUE(fs::exists(output_ + ".new/mine"));
+  EXPECT_TRUE(fs::exists(temporary_name(output_) + "/mine"));
+  EXPECT_FALSE(fs::exists(temporary_name(output_) + "x"));
 }
 
 TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {

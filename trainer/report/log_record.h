@@ -1,0 +1,51 @@
+// trainer/report/log_record.h: reads single values of a record of log.jsonl (docs/log-format.md).
+//
+// A log may come from elsewhere: what is missing or has another type counts as not there.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+inline std::optional<double> number_at(const nlohmann::json& record, const std::string& key) {  // null: not finite
+  const auto it = record.find(key);
+  return it != record.end() && it->is_number() ? std::optional(it->get<double>()) : std::nullopt;
+}
+
+inline double number_or_0(const nlohmann::json& record, const std::string& key) {
+  return number_at(record, key).value_or(0);
+}
+
+inline std::string text_at(const nlohmann::json& record, const std::string& key) {  // "" if there is none
+  const auto it = record.find(key);
+  return it != record.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+inline std::vector<std::string> texts_at(const nlohmann::json& record, const std::string& key) {
+  std::vector<std::string> texts;
+  if (const auto it = record.find(key); it != record.end() && it->is_array())
+    for (const nlohmann::json& text : *it)
+      if (text.is_string()) texts.push_back(text.get<std::string>());
+  return texts;
+}
+
+// Names of a validation's sets, for validation_key(); one without a name is "".
+inline std::vector<std::string> sets_of(const nlohmann::json& validation) {
+  std::vector<std::string> names = texts_at(validation, "sets");
+  if (names.empty()) names.emplace_back();
+  return names;
+}
+
+// Of an object at `key`, such as `corpus_nll`: the numbers in it by their keys.
+inline std::vector<std::pair<std::string, double>> numbers_in(const nlohmann::json& record, const std::string& key) {
+  std::vector<std::pair<std::string, double>> numbers;
+  if (const auto it = record.find(key); it != record.end() && it->is_object())
+    for (const auto& [name, value] : it->items())
+      if (value.is_number()) numbers.emplace_back(name, value.get<double>());
+  return numbers;
+}
+
+}  // namespace weft
