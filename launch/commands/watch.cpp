@@ -15,6 +15,7 @@
 #include "launch/options/options.h"
 #include "launch/reports/watch_screen.h"
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/log_follower.h"
 #include "trainer/signals.h"
@@ -58,12 +59,6 @@ double seconds_since_change(const fs::path& file) {
   return none ? 0 : std::chrono::duration<double>(fs::file_time_type::clock::now() - changed).count();
 }
 
-std::string link_target(const fs::path& link) {
-  std::error_code none;
-  const fs::path target = fs::read_symlink(link, none);
-  return none ? "" : target.filename().string();
-}
-
 class RunWatch {
  public:
   explicit RunWatch(const fs::path& folder) : folder_(folder), log_((folder / "log.jsonl").string()) {
@@ -76,7 +71,9 @@ class RunWatch {
     run_.config = RunConfig();
     apply_cfg_file((folder_ / "config.cfg").string(), run_.config);  // a resumed run may have changed it
     log_.update([&] { run_.log.clear(); }, [&](const nlohmann::json& record) { run_.log.add(record); });
-    run_.latest = link_target(folder_ / "checkpoints/latest"), run_.best = link_target(folder_ / "checkpoints/best");
+    const std::string checkpoints = folder_ / "checkpoints";
+    run_.latest = pointed_at(checkpoints, "latest").value_or(""),
+    run_.best = pointed_at(checkpoints, "best").value_or("");
     run_.finished = fs::exists(folder_ / "finished");
     run_.silent_seconds = seconds_since_change(folder_ / "log.jsonl");
     return watch_screen(run_, size, locale_is_utf8());

@@ -9,6 +9,8 @@
 
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
+#include "trainer/report/log_curves.h"
+#include "trainer/report/log_record.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -16,23 +18,22 @@ namespace {
 
 constexpr size_t kRecentSteps = 50;  // for speed
 constexpr int kLinesBesideChart = 11;
+constexpr size_t kMostCorpora = 6;
 constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
 
-double watched_number(const nlohmann::json& record, const char* key) {
-  const auto it = record.find(key);
-  return it != record.end() && it->is_number() ? it->get<double>() : std::nan("");
+double number_or_nan(const nlohmann::json& record, const std::string& key) {
+  return number_at(record, key).value_or(std::nan(""));
 }
 
 // Over the recent steps.
 double sum(const WatchedLog& log, const char* key) {
   double total = 0;
-  for (const nlohmann::json& step : log.steps)
-    if (const double x = watched_number(step, key); std::isfinite(x)) total += x;
+  for (const nlohmann::json& step : log.steps) total += number_or_0(step, key);
   return total;
 }
 
 double left_seconds(const TrainConfig& t, const WatchedLog& log) {
-  const double left = static_cast<double>(t.steps) - watched_number(log.steps.back(), "step");
+  const double left = static_cast<double>(t.steps) - number_or_nan(log.steps.back(), "step");
   const double by_steps = left * sum(log, "seconds") / static_cast<double>(log.steps.size());
   const double by_time = t.minutes > 0 ? 60 * t.minutes - log.seconds : by_steps;
   return std::max(0.0, std::min(by_steps, by_time));
@@ -40,16 +41,45 @@ double left_seconds(const TrainConfig& t, const WatchedLog& log) {
 
 std::vector<std::string> step_lines(const WatchedRun& run) {
   const nlohmann::json& now = run.log.steps.back();
-  const double nll = watched_number(now, "nll"), seconds = sum(run.log, "seconds");
-  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * watched_number(now, "mfu")) : "";
+  const double nll = number_or_nan(now, "nll"), seconds = sum(run.log, "seconds");
+  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * number_or_nan(now, "mfu")) : "";
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
   return {
       fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
-                  with_commas(static_cast<int64_t>(watched_number(now, "step"))), with_commas(run.config.train.steps),
-                  watched_number(now, "epoch"), watched_number(now, "loss"), nll, std::exp(nll)),
-      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", watched_number(now, "lr"),
-                  watched_number(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
-                  100 * watched_number(now, "fill"), mfu)};
+                  with_commas(static_cast<int64_t>(number_or_nan(now, "step"))), with_commas(run.config.train.steps),
+                  number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, std::exp(nll)),
+      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number_or_nan(now, "lr"),
+                  number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
+                  100 * number_or_nan(now, "fill"), mfu)};
+}
+
+// Of a run with stages; its place among them is that in the configuration.
+std::string stage_text(const WatchedRun& run) {
+  if (run.log.stage.empty()) return "";
+  const auto& stages = run.config.stages;
+  const auto at = std::ranges::find(stages, run.log.stage, [](const auto& stage) { return stage.name; });
+  const std::string place =
+      at == stages.end() ? "" : fmt::format(" ({} of {})", at - stages.begin() + 1, stages.size());
+  return fmt::format("stage {}{}, since step {}", run.log.stage, place, with_commas(run.log.stage_since));
+}
+
+// Of a mix: "corpora     clean: epoch 3, nll 2.10", and a line for each other corpus.
+std::vector<std::string> corpus_lines(const nlohmann::json& step) {
+  const auto epochs = numbers_in(step, "epochs");
+  std::vector<std::string> folders, lines;
+  for (const auto& [folder, epoch] : epochs) folders.push_back(folder);
+  const std::vector<std::string> names = distinct_names(folders);
+  for (size_t i = 0; i < epochs.size(); ++i) {
+    if (i == kMostCorpora) {
+      lines.push_back(fmt::format("{:12}and {} more", "", epochs.size() - i));
+      break;
+    }
+    const auto losses = step.find("corpus_nll");
+    const auto nll = losses == step.end() ? std::nullopt : number_at(*losses, folders[i]);
+    lines.push_back(fmt::format("{:<12}{}: epoch {:.0f}{}", i == 0 ? "corpora" : "", names[i], epochs[i].second,
+                                nll ? fmt::format(", nll {:.4f}", *nll) : ""));
+  }
+  return lines;
 }
 
 std::string bar(double fraction, int width, bool utf8) {
@@ -59,18 +89,8 @@ std::string bar(double fraction, int width, bool utf8) {
   return text;
 }
 
-// Of its sets; one without a name is "".
-std::vector<std::string> sets_of(const nlohmann::json& validation) {
-  std::vector<std::string> names;
-  if (const auto it = validation.find("sets"); it != validation.end() && it->is_array())
-    for (const nlohmann::json& name : *it)
-      if (name.is_string()) names.push_back(name.get<std::string>());
-  if (names.empty()) names.emplace_back();
-  return names;
-}
-
 std::string text_of_set(const nlohmann::json& v, const std::string& set) {
-  const auto number = [&](const char* key) { return watched_number(v, validation_key(set, key).c_str()); };
+  const auto number = [&](const char* key) { return number_or_nan(v, validation_key(set, key)); };
   std::string text = fmt::format("{}{}loss {:.4f}", set, set.empty() ? "" : ": ", number("valid_loss"));
   if (v.contains(validation_key(set, "bleu")))
     text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number("bleu"), number("chrf"));
@@ -82,10 +102,7 @@ std::string text_of_set(const nlohmann::json& v, const std::string& set) {
 const nlohmann::json& best_of(const std::vector<nlohmann::json>& validations, const std::string& keep_best) {
   const auto quality_by = [](const BestRule& rule) {
     return [&rule](const nlohmann::json& v) {
-      const auto value = rule.value([&](const std::string& key) {
-        const double x = watched_number(v, key.c_str());
-        return std::isnan(x) ? std::nullopt : std::optional(x);
-      });
+      const auto value = rule.value([&](const std::string& key) { return number_at(v, key); });
       return value.value_or(-std::numeric_limits<double>::infinity());
     };
   };
@@ -100,27 +117,27 @@ std::vector<std::string> validation_lines(const WatchedRun& run) {
   if (all.empty()) return {};
   std::vector<std::string> lines;
   for (const std::string& set : sets_of(all.back()))
-    lines.push_back((lines.empty() ? fmt::format("validation  step {:.0f}: ", watched_number(all.back(), "step"))
+    lines.push_back((lines.empty() ? fmt::format("validation  step {:.0f}: ", number_or_nan(all.back(), "step"))
                                    : std::string(12, ' ')) +
                     text_of_set(all.back(), set));
   const nlohmann::json& best = best_of(all, run.config.train.keep_best);
   if (&best == &all.back()) return lines;
   std::string text;
   for (const std::string& set : sets_of(best)) text += (text.empty() ? "" : "; ") + text_of_set(best, set);
-  lines.push_back(fmt::format("best        step {:.0f}: {}", watched_number(best, "step"), text));
+  lines.push_back(fmt::format("best        step {:.0f}: {}", number_or_nan(best, "step"), text));
   return lines;
 }
 
 std::string ranks_text(const nlohmann::json& step) {
   if (!step.contains("slowest_rank")) return "";
   return fmt::format("ranks       the others wait {:.1f} % of their time for rank {:.0f}",
-                     100 * watched_number(step, "waiting"), watched_number(step, "slowest_rank"));
+                     100 * number_or_nan(step, "waiting"), number_or_nan(step, "slowest_rank"));
 }
 
 std::string silence(const WatchedRun& run) {
   if (run.finished) return "finished";
   double longest = 0;
-  for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, watched_number(step, "seconds"));
+  for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, number_or_nan(step, "seconds"));
   if (run.silent_seconds < std::max(kSilentSeconds, 5 * longest)) return "";
   return fmt::format("no record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
 }
@@ -153,14 +170,18 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
   const std::string percent = fmt::format(" {:.1f} %, {} left", 100 * fraction, format_duration(left));
   lines.push_back(bar(fraction, std::max(10, size.columns - static_cast<int>(percent.size())), utf8) + percent);
   for (const std::string& line : step_lines(run)) lines.push_back(line);
-  const std::vector<std::string> validated = validation_lines(run);
-  const int height = size.rows - kLinesBesideChart - std::max(0, static_cast<int>(validated.size()) - 2);
+  if (const std::string stage = stage_text(run); !stage.empty()) lines.push_back(stage);
+  const std::vector<std::string> corpora = corpus_lines(run.log.steps.back()), validated = validation_lines(run);
+  const int more = std::max(0, static_cast<int>(std::ssize(validated)) - 2) + static_cast<int>(std::ssize(corpora)) +
+                   (run.log.stage.empty() ? 0 : 1);
+  const int height = size.rows - kLinesBesideChart - more;
   if (height >= 4) {
     lines.emplace_back();
     add_lines(lines,
               draw_chart({run.log.loss, run.log.bleu}, {.width = size.columns - 2, .height = height, .utf8 = utf8}));
   }
-  for (const std::string& line : validated) lines.push_back(line);
+  lines.insert(lines.end(), corpora.begin(), corpora.end());
+  lines.insert(lines.end(), validated.begin(), validated.end());
   if (const std::string ranks = ranks_text(run.log.steps.back()); !ranks.empty()) lines.push_back(ranks);
   if (!run.latest.empty())
     lines.push_back("checkpoints latest " + run.latest + (run.best.empty() ? "" : ", best " + run.best));
@@ -170,17 +191,19 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
 }  // namespace
 
 void WatchedLog::add(const nlohmann::json& record) {
-  const double step = watched_number(record, "step");
+  const double step = number_or_nan(record, "step");
   if (record.contains("valid_loss")) {
     validations.push_back(record);
-    if (record.contains("bleu")) bleu.points.emplace_back(step, watched_number(record, "bleu"));
+    if (record.contains("bleu")) bleu.points.emplace_back(step, number_or_nan(record, "bleu"));
   } else if (has_score(record) && std::isfinite(step)) {
     for (nlohmann::json& validation : validations) add_scores(record, validation);
   } else if (record.contains("loss") && std::isfinite(step)) {
     steps.push_back(record);
     if (steps.size() > kRecentSteps) steps.pop_front();
-    loss.points.emplace_back(step, watched_number(record, "loss"));
-    if (const double s = watched_number(record, "seconds"); std::isfinite(s)) seconds += s;
+    loss.points.emplace_back(step, number_or_nan(record, "loss"));
+    seconds += number_or_0(record, "seconds");
+    if (const std::string now = text_at(record, "stage"); now != stage)
+      stage = now, stage_since = static_cast<int64_t>(step);
   }
 }
 

@@ -21,6 +21,8 @@ class WatchedLog {
   std::deque<nlohmann::json> steps;         // the last few
   std::vector<nlohmann::json> validations;  // all
   double seconds = 0;                       // of all steps
+  std::string stage;                        // of the data, at the last step; empty if there are none
+  int64_t stage_since = 0;                  // its first step
 };
 
 struct WatchedRun {
@@ -36,8 +38,8 @@ struct ScreenSize {
   int columns = 80, rows = 24;
 };
 
-// At most `rows` lines, none wider than `columns` characters: progress, the last step, loss and BLEU over the steps,
-// the last validation and the best one, ranks, checkpoints.
+// At most `rows` lines, none wider than `columns` characters: progress, the last step, stage, loss and BLEU over the
+// steps, corpora of a mix, the last validation and the best one, ranks, checkpoints.
 std::string watch_screen(const WatchedRun& run, const ScreenSize& size, bool utf8);
 
 }  // namespace weft

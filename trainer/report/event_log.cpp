@@ -29,10 +29,7 @@ size_t visit_records(const std::string& path, const std::string& text,
            fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its "
                        "records",
                        path, number));
-    if (const auto schema = record.find("schema"); schema != record.end() && *schema > kLogSchema)
-      fail(ErrorKind::data, fmt::format("{}:{}: a later version of weft wrote these records (schema {}; this one reads "
-                                        "up to {})",
-                                        path, number, schema->dump(), kLogSchema));
+    require_known_schema(record, fmt::format("{}:{}", path, number));
     if (!visit(std::move(record))) return begin;
     begin = end + 1;
   }
@@ -61,6 +58,14 @@ void EventLog::keep(const nlohmann::ordered_json& record) {
 bool EventLog::write(const nlohmann::ordered_json& record) {
   keep(record);
   return file_->write();
+}
+
+void require_known_schema(const nlohmann::json& record, const std::string& place) {
+  const auto schema = record.find("schema");
+  if (schema != record.end() && *schema > kLogSchema)
+    fail(ErrorKind::data,
+         fmt::format("{}: a later version of weft wrote these records (schema {}; this one reads up to {})", place,
+                     printable(schema->dump()), kLogSchema));
 }
 
 std::vector<nlohmann::json> read_event_log(const std::string& path) {

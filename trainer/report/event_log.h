@@ -39,6 +39,9 @@ class EventLog {
 // with a later schema than kLogSchema, is an Error that names it.
 std::vector<nlohmann::json> read_event_log(const std::string& path);
 
+// An Error that names the place if `record` is a start with a later schema.
+void require_known_schema(const nlohmann::json& record, const std::string& place);
+
 // The log with the scores of validations, which come later, in the records of these validations.
 std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log);
 bool has_score(const nlohmann::json& record);  // and nothing but scores

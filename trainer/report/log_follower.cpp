@@ -4,6 +4,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "trainer/report/event_log.h"
+
 namespace weft {
 
 void LogFollower::update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add) {
@@ -25,7 +27,9 @@ void LogFollower::update(const std::function<void()>& clear, const std::function
     last_line_ = text.substr(begin, end + 1 - begin);
     read_ += last_line_.size();
     const nlohmann::json record = nlohmann::json::parse(last_line_, nullptr, /*allow_exceptions=*/false);
-    if (record.is_object()) add(record);
+    if (!record.is_object()) continue;
+    require_known_schema(record, path_);
+    add(record);
   }
 }
 

@@ -13,7 +13,7 @@ class LogFollower {
 
   // Calls add(record) for what is new. A resumed run cuts off the records that it repeats: then clear() comes first,
   // and the whole log again. A log that does not exist yet is empty. Lines that are no records are passed over;
-  // read_event_log() names them.
+  // read_event_log() names them. A start with a later schema is an Error, as there.
   void update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add);
 
  private:

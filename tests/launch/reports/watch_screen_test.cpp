@@ -88,6 +88,24 @@ TEST(WatchScreen, ShowsScoresThatCameLater) {
       << screen;
 }
 
+TEST(WatchScreen, ShowsTheStageAndTheCorporaOfAMix) {
+  WatchedRun run = run_of_steps(40);
+  run.config.stages = {{.name = "all"}, {.name = "tune"}};
+  for (int64_t i = 41; i <= 60; ++i) {
+    nlohmann::json record = step_record(i);
+    record["stage"] = "tune";
+    record["epochs"] = {{"packed/clean", 3}, {"packed/crawl", 0}};
+    record["corpus_nll"] = {{"packed/clean", 2.5}, {"packed/crawl", nullptr}};
+    run.log.add(record);
+  }
+  const std::string screen = watch_screen(run, {}, /*utf8=*/false);
+  EXPECT_NE(screen.find("\nstage tune (2 of 2), since step 41\n"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("\ncorpora     clean: epoch 3, nll 2.5000\n            crawl: epoch 0\n"), std::string::npos)
+      << screen;
+  EXPECT_LE(std::ranges::count(screen, '\n'), 24);
+  EXPECT_NE(screen.find("step 1 "), std::string::npos) << "the chart has room: " << screen;
+}
+
 TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
   WatchedRun run = run_of_steps(1);
   nlohmann::json record = step_record(2);

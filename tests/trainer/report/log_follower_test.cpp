@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
@@ -51,6 +52,14 @@ TEST(LogFollower, ForgetsALogThatIsGone) {
   EXPECT_EQ(f.steps(), "1 ");
   std::filesystem::remove(f.path());
   EXPECT_EQ(f.steps(), "!");
+}
+
+TEST(LogFollower, RefusesRecordsOfALaterSchema) {
+  Follower f;
+  f.append("{\"step\":0,\"schema\":2}\n");
+  EXPECT_EQ(f.steps(), "0 ");
+  f.append("{\"step\":5,\"schema\":3}\n");
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ": a later version of weft", "schema 3"});
 }
 
 TEST(LogFollower, PassesOverLinesThatAreNoRecords) {

@@ -1,0 +1,87 @@
+// trainer/report/log_curves.cpp: goes through a log and adds up the tokens and seconds of its steps.
+#include "trainer/report/log_curves.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "trainer/report/log_record.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string last_parts(const fs::path& path, size_t count) {
+  const std::vector<fs::path> parts(path.begin(), path.end());
+  fs::path end;
+  for (size_t i = parts.size() - std::min(count, parts.size()); i < parts.size(); ++i) end /= parts[i];
+  return end.string();
+}
+
+}  // namespace
+
+void RunPlace::pass(const nlohmann::json& record) {
+  step = static_cast<int64_t>(number_or_0(record, "step"));
+  if (!record.contains("loss")) return;
+  target_tokens += number_or_0(record, "target_tokens"), seconds += number_or_0(record, "seconds");
+}
+
+double RunPlace::on(CurveAxis axis) const {
+  return axis == CurveAxis::tokens ? target_tokens : axis == CurveAxis::hours ? seconds / 3600 : double(step);
+}
+
+std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::json& record) {
+  std::vector<std::pair<std::string, double>> numbers;
+  if (!record.contains("loss") && !record.contains("valid_loss")) return numbers;
+  for (const auto& [key, value] : record.items())
+    if (value.is_number() && key != "step" && key != "time") numbers.emplace_back(key, value.get<double>());
+  for (const char* of_corpora : {"corpus_nll", "epochs"})
+    for (const auto& [folder, value] : numbers_in(record, of_corpora))
+      numbers.emplace_back(std::string(of_corpora) + "." + folder, value);
+  const double seconds = number_or_0(record, "seconds");
+  for (const char* tokens : {"source_tokens", "target_tokens"})
+    if (const auto count = number_at(record, tokens); count && seconds > 0)
+      numbers.emplace_back(std::string(tokens) + "_per_second", *count / seconds);
+  return numbers;
+}
+
+std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log) {
+  std::set<std::string> names;
+  for (const nlohmann::json& record : log)
+    for (auto& [name, value] : drawable_numbers(record)) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
+ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis) {
+  ChartSeries series{.name = name, .points = {}};
+  RunPlace place;
+  for (const nlohmann::json& record : log) {
+    place.pass(record);
+    for (const auto& [key, value] : drawable_numbers(record))
+      if (key == name) series.points.emplace_back(place.on(axis), value);
+  }
+  return series;
+}
+
+std::vector<std::string> distinct_names(const std::vector<std::string>& folders) {
+  std::vector<fs::path> paths;
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::absolute(folder).lexically_normal();
+    paths.push_back(path.has_filename() ? path : path.parent_path());
+  }
+  std::vector<std::string> names;
+  for (const fs::path& path : paths) {
+    const auto is_shared = [&](size_t parts) {
+      for (const fs::path& other : paths)
+        if (other != path && last_parts(other, parts) == last_parts(path, parts)) return true;
+      return false;
+    };
+    size_t parts = 1;
+    while (is_shared(parts)) ++parts;
+    names.push_back(last_parts(path, parts));
+  }
+  return names;
+}
+
+}  // namespace weft
