@@ -13,6 +13,7 @@
 #include "tensor/error.h"
 #include "trainer/report/crc32c.h"
 #include "trainer/report/heat_map.h"
+#include "trainer/report/log_record.h"
 #include "trainer/report/png.h"
 #include "trainer/report/protobuf.h"
 
@@ -23,6 +24,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int kCell = 14;  // pixels of a weight
+constexpr size_t kEmptiedFiles = 8;
+constexpr int64_t kLastSecond = 9'999'999'998;  // of names with ten digits
 constexpr const char* kNameBegin = "events.out.tfevents.";
 constexpr const char* kNameEnd = ".weft";
 
@@ -92,28 +95,23 @@ class Summary {  // the values of one event
   ProtoMessage values_;
 };
 
-double number_or_nan(const Json& record, const char* key) {
-  const auto it = record.find(key);
-  return it != record.end() && it->is_number() ? it->get<double>() : 0;
-}
-
-void add_step(const Json& record, Summary& to) {
+// Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage`: of the step before, and now of this
+// one.
+void add_step(const Json& record, std::string& stage, Summary& to) {
+  if (const std::string now = text_at(record, "stage"); now != stage) to.text("stages", plain(stage = now));
   for (const auto& [key, value] : record.items())
     if (key != "step" && key != "time" && key != "seconds" && key != "slowest_rank" && key != "waiting" &&
         !key.ends_with("_tokens"))
       to.scalar("train/" + key, value);
   to.scalar("speed/step_seconds", record.value("seconds", Json()));
   to.scalar("speed/waiting", record.value("waiting", Json()));
-  const double seconds = number_or_nan(record, "seconds");
-  if (seconds <= 0) return;
+  for (const char* of_corpora : {"corpus_nll", "epochs"})
+    for (const auto& [folder, value] : numbers_in(record, of_corpora))
+      to.scalar(fmt::format("{}/{}", of_corpora, folder), value);
+  const double seconds = number_or_0(record, "seconds");
   for (const char* side : {"source_tokens", "target_tokens"})
-    if (record.contains(side))
-      to.scalar(fmt::format("speed/{}_per_second", side), number_or_nan(record, side) / seconds);
-}
-
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+    if (const auto tokens = number_at(record, side); tokens && seconds > 0)
+      to.scalar(fmt::format("speed/{}_per_second", side), *tokens / seconds);
 }
 
 // Empty if it is no matrix of numbers: the log may come from elsewhere.
@@ -149,10 +147,10 @@ void add_validation(const Json& record, Summary& to) {
     if (key != "step" && key != "time") to.scalar("valid/" + key.substr(key.starts_with("valid_") ? 6 : 0), value);
   std::map<std::string, int64_t> of_set;
   for (const Json& sample : record.value("samples", Json())) {
-    const std::string set = text_of(sample, "set");
+    const std::string set = text_at(sample, "set");
     to.text(fmt::format("samples/{}{}{}", set, set.empty() ? "" : ".", ++of_set[set]),
-            fmt::format("**Source** {}\n\n**Reference** {}\n\n**Translation** {}", plain(text_of(sample, "source")),
-                        plain(text_of(sample, "reference")), plain(text_of(sample, "hypothesis"))));
+            fmt::format("**Source** {}\n\n**Reference** {}\n\n**Translation** {}", plain(text_at(sample, "source")),
+                        plain(text_at(sample, "reference")), plain(text_at(sample, "hypothesis"))));
   }
   if (const auto it = record.find("attention"); it != record.end() && it->is_object()) add_attention(*it, to);
 }
@@ -162,37 +160,67 @@ void add_scores_of(const Json& record, Summary& to) {
     if (key == "score" || key.ends_with(".score")) to.scalar("valid/" + key, value);
 }
 
+// Empties Weft's event files in the folder and returns their paths in order. They stay, the last few of them: a
+// TensorBoard that has one open would not look for the next if it were gone.
+std::vector<fs::path> emptied_files(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kNameBegin) && name.ends_with(kNameEnd)) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (size_t i = 0; i < files.size(); ++i)
+    if (i + kEmptiedFiles < files.size() || !fs::is_regular_file(fs::symlink_status(files[i], error)))
+      fs::remove(files[i], error);
+    else
+      fs::resize_file(files[i], 0, error);
+  return files;
+}
+
+// TensorBoard reads files in the order of their names, which say the second. Two starts in one second, and a clock that
+// was set back, must not change it.
+std::string name_after(const std::vector<fs::path>& files, double time) {
+  auto second = static_cast<int64_t>(time);
+  if (!files.empty()) {
+    const std::string last = files.back().filename().string().substr(std::string_view(kNameBegin).size());
+    second = std::max(second, 1 + std::min<int64_t>(std::strtoll(last.c_str(), nullptr, 10), kLastSecond));
+  }
+  return fmt::format("{}{:010}{}", kNameBegin, second, kNameEnd);
+}
+
 }  // namespace
 
 std::string TensorBoardEncoder::begin(const std::string& config, double time) {
   Summary summary;
   summary.text("config", code(config));
-  return framed(ProtoMessage().real(1, time).bytes(3, "brain.Event:2")) + summary.event(0, time);
+  constexpr uint64_t kStart = 1;
+  const ProtoMessage session = ProtoMessage().integer(1, kStart);
+  return framed(ProtoMessage().real(1, time).bytes(3, "brain.Event:2")) +
+         framed(ProtoMessage().real(1, time).message(7, session)) + summary.event(0, time);
 }
 
 std::string TensorBoardEncoder::events(const Json& record) {
-  seconds_ += number_or_nan(record, "seconds");
+  seconds_ += number_or_0(record, "seconds");
   const int64_t step = record.value("step", int64_t{0});
   Summary summary;
   if (record.contains("schema"))
-    summary.text("plan", code(text_of(record, "plan")));
+    summary.text("plan", code(text_at(record, "plan")));
   else if (record.contains("loss"))
-    add_step(record, summary);
+    add_step(record, stage_, summary);
   else if (record.contains("valid_loss"))
     add_validation(record, summary);
   else if (record.contains("score"))
     add_scores_of(record, summary);
   else if (record.contains("rolled_back_to"))
     summary.text("rollbacks", fmt::format("step {}: back to the parameters of step {:.0f}", step,
-                                          number_or_nan(record, "rolled_back_to")));
-  return summary.event(step, record.contains("time") ? number_or_nan(record, "time") : seconds_);
+                                          number_or_0(record, "rolled_back_to")));
+  return summary.event(step, record.contains("time") ? number_or_0(record, "time") : seconds_);
 }
-
-std::string tensorboard_file_name(double time) { return fmt::format("{}{:010.0f}{}", kNameBegin, time, kNameEnd); }
 
 std::string tensorboard_file(const std::vector<Json>& log, const std::string& config) {
   TensorBoardEncoder encoder;
-  std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number_or_nan(log.front(), "time"));
+  std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number_or_0(log.front(), "time"));
   for (const Json& record : log) bytes += encoder.events(record);
   return bytes;
 }
@@ -201,18 +229,9 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, const std::vector<Json
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
-  std::vector<fs::path> earlier;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kNameBegin) && name.ends_with(kNameEnd)) earlier.push_back(entry.path());
-  }
-  for (const fs::path& path : earlier) fs::remove(path, error);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::string path =
-      folder + "/" +
-      tensorboard_file_name(std::chrono::duration<double>(std::chrono::floor<std::chrono::seconds>(now)).count());
-  file_.emplace(path, 0);
-  file_->keep(TensorBoardEncoder::begin(config, std::chrono::duration<double>(now).count()));
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  file_.emplace((fs::path(folder) / name_after(emptied_files(folder), now)).string(), 0);
+  file_->keep(TensorBoardEncoder::begin(config, now));
   for (const Json& record : log) file_->keep(encoder_.events(record));
   file_->flush();
 }

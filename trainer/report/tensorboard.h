@@ -1,7 +1,8 @@
 // trainer/report/tensorboard.h: the records of log.jsonl (docs/log-format.md) as an event file for TensorBoard.
 //
-// The event file has nothing that the log does not have, so it is never resumed: each start writes it anew from the
-// log, from which the steps that will be repeated are already cut off, and then appends. docs/running.md lists the
+// The event file has nothing that the log does not have, so it is never resumed: each start writes a new one from the
+// log, from which the steps that will be repeated are already cut off, and then appends. Each file begins with a start
+// of a session at step 0: a TensorBoard that is open forgets what it read of the file before. docs/running.md lists the
 // tags. Format: TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
@@ -22,16 +23,16 @@ class TensorBoardEncoder {
 
  private:
   double seconds_ = 0;  // of the steps so far: the time of records that have none
+  std::string stage_;   // of the data, at the last step
 };
 
-// An event file of a whole log; its name says `time`, UNIX time in seconds.
+// An event file of a whole log.
 std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config);
-std::string tensorboard_file_name(double time);
 
 class TensorBoardLog {
  public:
-  // Writes `log` to a new file in `folder`, which is made if necessary, in place of Weft's earlier event files there.
-  // Errors are of kind io.
+  // Writes `log` to a new file in `folder`, which is made if necessary. Weft's earlier event files there are emptied;
+  // the last few stay, since a TensorBoard may be reading them. Errors are of kind io.
   TensorBoardLog(const std::string& folder, const std::vector<nlohmann::json>& log, const std::string& config);
   ~TensorBoardLog() { file_->write(); }
 

@@ -1,5 +1,5 @@
-// tests/trainer/report/tensorboard_test.cpp: event files, read back by a small reader of its own; tests/tensorboard/run
-// reads them with TensorBoard.
+// tests/trainer/report/tensorboard_test.cpp: event files, read back by a small reader of its own; tests/exchange/run
+// reads them with TensorBoard (tests/reference/tensorboard_events.py).
 #include "trainer/report/tensorboard.h"
 
 #include <gtest/gtest.h>
@@ -194,20 +194,63 @@ TEST(TensorBoard, ReadsLogsOfOtherShapesWithoutThem) {
   }
 }
 
+TEST(TensorBoard, HasTheStageAndTheNumbersOfCorpora) {
+  nlohmann::json first = step(1, 5), second = step(2, 4), third = step(3, 3);
+  first["stage"] = "all", second["stage"] = third["stage"] = "tune_1";
+  third["corpus_nll"] = {{"packed/a", 2.5}, {"b", nullptr}};
+  third["epochs"] = {{"packed/a", 7}, {"b", 0}};
+  const auto values = values_of(tensorboard_file({first, second, third}, ""));
+  EXPECT_EQ(only(values, "corpus_nll/packed/a").scalar, 2.5f);
+  EXPECT_EQ(values.count("corpus_nll/b"), 0u) << "null: no pairs of the corpus";
+  EXPECT_EQ(only(values, "epochs/packed/a").scalar, 7);
+  const auto [begin, end] = values.equal_range("stages");
+  ASSERT_EQ(std::distance(begin, end), 2);
+  EXPECT_EQ(begin->second.text, "all");
+  EXPECT_EQ(std::next(begin)->second.text, "tune\\_1");
+  EXPECT_EQ(std::next(begin)->second.step, 2);
+}
+
+// Weft's files of a folder in the order in which TensorBoard reads them.
+std::vector<std::string> event_files(const TemporaryFolder& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (entry.path().extension() == ".weft") files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
 TEST(TensorBoardLog, IsWrittenAnewByEachStartAndLeavesOtherFiles) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "events.out.tfevents.1.elsewhere", "of another program");
   { TensorBoardLog(folder.path(), {}, "").write(step(1, 9)); }
   { TensorBoardLog(folder.path(), {step(1, 3)}, "").write(step(2, 2)); }
-  std::vector<std::string> ours;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    if (entry.path().extension() == ".weft") ours.push_back(entry.path());
-  ASSERT_EQ(ours.size(), 1u);
-  const std::string bytes = read_file(ours.front());
+  const std::vector<std::string> ours = event_files(folder);
+  ASSERT_EQ(ours.size(), 2u) << "one that may be open in a TensorBoard stays";
+  EXPECT_EQ(read_file(ours.front()), "");
+  const std::string bytes = read_file(ours.back());
   const auto values = values_of(bytes);
   EXPECT_EQ(values.count("train/loss"), 2u);
   EXPECT_EQ(values.find("train/loss")->second.scalar, 3);
-  EXPECT_TRUE(std::filesystem::exists(folder / "events.out.tfevents.1.elsewhere"));
+  EXPECT_EQ(read_file(folder / "events.out.tfevents.1.elsewhere"), "of another program");
+}
+
+TEST(TensorBoardLog, BeginsEachFileWithAStartAtStepZero) {  // open readers then forget all steps from 0 on
+  const std::string file = TensorBoardEncoder::begin("", 7);
+  const size_t first = 12 + little_endian_at(file, 0, 8) + 4;
+  const std::string_view event = std::string_view(file).substr(first + 12, little_endian_at(file, first, 8));
+  EXPECT_EQ(text_in(event, 7), std::string("\x08\x01")) << "session_log, whose status is START";
+  for (const WireField& field : fields_of(event)) EXPECT_NE(field.number, 2) << "no step: 0";
+}
+
+TEST(TensorBoardLog, NamesALaterFileAlwaysLater) {
+  const TemporaryFolder folder;
+  const std::string future = folder / "events.out.tfevents.9000000000.weft";  // the clock was set back
+  write_file_atomically(future, "x");
+  for (int start = 0; start < 20; ++start) TensorBoardLog(folder.path(), {step(1, start)}, "");
+  const std::vector<std::string> files = event_files(folder);
+  ASSERT_EQ(files.size(), 9u) << "the last few";
+  for (const std::string& file : files) EXPECT_EQ(read_file(file).empty(), file != files.back());
+  EXPECT_GT(files.front(), future);
 }
 
 }  // namespace
