@@ -28,8 +28,9 @@ struct InspectRequest {
   std::vector<std::string> paths;
   int64_t pairs = 0, vocabulary = 0;
   RunView run;
-  std::string html;
 };
+
+constexpr const char* kOptionsOfRuns[] = {"chart", "svg", "curve", "over", "tensorboard", "html"};
 
 // A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
 // that shows it.
@@ -46,21 +47,24 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("vocabulary", r.vocabulary,
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
   options.add("chart", r.run.chart, "run: draw loss and BLEU over its steps");
-  options.add("svg", r.run.svg, "run: write the same drawing to this SVG file");
-  options.add("curve", r.run.curve,
-              "run: draw this number of the log instead, such as lr, grad_norm, fill, valid_nll or chrf");
+  options.add("svg", r.run.svg, "runs: write the same drawing, of all of them together, to this SVG file");
+  options.add("curve", r.run.curves.names,
+              "runs: draw this number of the log instead, or several with commas, such as lr, grad_norm, fill, chrf, "
+              "news.bleu, target_tokens_per_second or corpus_nll.FOLDER; a wrong one lists them");
+  options.add("over", r.run.curves.axis, "runs: draw over the steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
-              "run: write its log as an event file for TensorBoard in this folder, of several runs in folders of "
+              "runs: write the log as an event file for TensorBoard in this folder, of several runs in folders of "
               "their names");
-  options.add("html", r.html,
+  options.add("html", r.run.html,
               "runs: write one page with their curves, samples, attention and configurations, laid over each other, to "
               "this HTML file");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
   if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
-  if (!r.run.curve.empty() && !r.run.chart && r.run.svg.empty())
-    fail(ErrorKind::usage, "--curve says what --chart or --svg FILE draws: give one of them");
+  for (const char* option : {"curve", "over"})
+    if (options.given(option) && !r.run.chart && r.run.svg.empty())
+      fail(ErrorKind::usage, fmt::format("--{} says what --chart or --svg FILE draws: give one of them", option));
   return true;
 }
 
@@ -86,10 +90,8 @@ Thing thing_of_folder(const fs::path& path) {
   if (fs::exists(path / kManifestFile)) return corpus_in(folder);
   const bool is_step = fs::exists(path / kManifestName) || step_of_folder(path.filename().string());
   if (!is_step && fs::exists(path / "log.jsonl"))
-    return {"a run", {"chart", "svg", "curve", "tensorboard", "html"}, [=](const InspectRequest& r) {
-              RunView view = r.run;
-              if (r.paths.size() > 1 && !view.tensorboard.empty()) view.tensorboard += "/" + path.filename().string();
-              inspect_run(folder, view);
+    return {"a run", {std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns)}, [=](const InspectRequest& r) {
+              inspect_run(folder, r.run);
             }};
   return {"a checkpoint", {}, [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
             inspect_checkpoint(folder);
@@ -103,7 +105,9 @@ Thing thing_at(const std::string& path) {
 
 // Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
-  for (const char* option : {"pairs", "vocabulary", "chart", "svg", "curve", "tensorboard", "html"})
+  std::vector<std::string> all{"pairs", "vocabulary"};
+  all.insert(all.end(), std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns));
+  for (const std::string& option : all)
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
       fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
 }
@@ -132,7 +136,7 @@ int run_inspect(const CommandContext& context) {
     check_used(options, path, things.back());
   }
   for (const Thing& thing : things) thing.show(request);
-  if (!request.html.empty()) write_run_page(request.paths, request.html);
+  write_views_of_runs(request.paths, request.run);
   return 0;
 }
 

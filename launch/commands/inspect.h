@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/reports/run_curves.h"
 #include "trainer/run_config.h"
 
 namespace weft {
@@ -12,13 +13,14 @@ namespace weft {
 void inspect_corpus(const std::string& folder, int64_t num_pairs);  // its manifest; the first pairs as text
 void inspect_shard(const std::string& file, int64_t num_pairs);     // the same of one shard of a corpus
 void inspect_checkpoint(const std::string& folder);                 // step, files (digests verified), tensors, config
+
 struct RunView {
   bool chart = false;
-  std::string curve;             // what --chart and --svg draw: a number of the log's records; empty: loss and BLEU
-  std::string svg, tensorboard;  // a file and a folder to write; empty: none
+  CurveChoice curves;                  // that --chart and --svg draw
+  std::string svg, html, tensorboard;  // two files and a folder to write; empty: none
 };
-void inspect_run(const std::string& folder, const RunView& view);                       // its log and checkpoints
-void write_run_page(const std::vector<std::string>& folders, const std::string& file);  // one HTML page of all
+void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
+void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together
 
 struct ModelView {
   int64_t vocabulary = 0;  // used if neither the file nor its corpus has it; 0 = not given

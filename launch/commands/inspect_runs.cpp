@@ -1,4 +1,7 @@
-// launch/commands/inspect_runs.cpp: `weft inspect RUN... --html FILE`.
+// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --svg, --html and --tensorboard: files about all of the
+// runs.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,33 +11,45 @@
 #include "launch/reports/run_page.h"
 #include "tensor/error.h"
 #include "trainer/report/event_log.h"
+#include "trainer/report/tensorboard.h"
 
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path whole_path(const std::string& folder) {
-  const fs::path path = fs::absolute(folder).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();
+std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
+  const std::vector<std::string> names = distinct_names(folders);
+  std::vector<PageRun> runs;
+  for (size_t i = 0; i < folders.size(); ++i) {
+    if (std::ranges::count(names, names[i]) > 1) fail(ErrorKind::usage, fmt::format("{} is given twice", folders[i]));
+    const fs::path folder = folders[i], config = folder / "config.cfg";
+    runs.push_back({.name = names[i],
+                    .config = fs::exists(config) ? read_file(config) : "",
+                    .log = read_event_log(folder / "log.jsonl")});
+    if (runs.back().log.empty())
+      fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to show", folders[i]));
+  }
+  return runs;
+}
+
+std::string drawing_of(const std::vector<PageRun>& runs, const CurveChoice& choice) {
+  std::vector<RunCurves> curves;
+  for (const PageRun& run : runs) curves.push_back({.name = run.name, .log = with_scores(run.log)});
+  const std::string drawing = runs_to_svg(curves, choice);
+  if (drawing.empty()) fail(ErrorKind::usage, "the runs have no step yet: there is nothing to draw");
+  return drawing;
 }
 
 }  // namespace
 
-void write_run_page(const std::vector<std::string>& folders, const std::string& file) {
-  std::vector<PageRun> runs;
-  std::set<std::string> names;
-  for (const std::string& folder : folders) {
-    const fs::path path = whole_path(folder), config = path / "config.cfg";
-    std::string name = path.filename().string();
-    if (!names.insert(name).second) name = folder;  // of the same name elsewhere
-    runs.push_back({.name = name,
-                    .config = fs::exists(config) ? read_file(config) : "",
-                    .log = read_event_log(path / "log.jsonl")});
-    if (runs.back().log.empty())
-      fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to show", folder));
-  }
-  write_file_atomically(file, run_page(runs));
+void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view) {
+  if (view.svg.empty() && view.html.empty() && view.tensorboard.empty()) return;
+  const std::vector<PageRun> runs = read_runs(folders);
+  if (!view.svg.empty()) write_file_atomically(view.svg, drawing_of(runs, view.curves));
+  if (!view.html.empty()) write_file_atomically(view.html, run_page(runs));
+  for (const PageRun& run : view.tensorboard.empty() ? std::vector<PageRun>() : runs)
+    TensorBoardLog(runs.size() == 1 ? view.tensorboard : view.tensorboard + "/" + run.name, run.log, run.config);
 }
 
 }  // namespace weft

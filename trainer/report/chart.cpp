@@ -153,7 +153,10 @@ std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOption
   for (int c = 0; c < columns; ++c) axis += options.utf8 ? "─" : "-";
   text += fmt::format("{:>{}} {}{}{}\n", "", kLabelWidth, options.utf8 ? "└" : "+", axis,
                       two ? (options.utf8 ? "┘" : "+") : "");
-  const std::string first = fmt::format("step {:.0f}", x.low), last = fmt::format("{:.0f}", x.high);
+  const auto place = [&](double value) {
+    return x.high - x.low >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+  };
+  const std::string first = fmt::format("{} {}", options.axis, place(x.low)), last = place(x.high);
   return text +
          fmt::format("{:>{}}  {}{:>{}}\n", "", kLabelWidth, first, last, columns - static_cast<int>(first.size()));
 }

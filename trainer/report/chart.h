@@ -1,4 +1,4 @@
-// trainer/report/chart.h: one or two series over steps, drawn with characters.
+// trainer/report/chart.h: one or two series, drawn with characters.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,13 @@ inline bool is_drawable(double value) { return std::abs(value) <= 1e15; }
 
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // step and value, by step; what is not drawable is left out
+  std::vector<std::pair<double, double>> points;  // step, or another place, and value; by place; if drawable
 };
 
 struct ChartOptions {
   int width = 76, height = 12;  // characters, axes and legend included in the width
   bool utf8 = true;             // braille dots, eight to a character; else ASCII
+  std::string axis = "step";    // what is horizontal
 };
 
 // The first series has its scale at the left, the second at the right. Where both meet, the second is

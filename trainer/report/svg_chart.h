@@ -1,4 +1,4 @@
-// trainer/report/svg_chart.h: series over steps as a line chart in SVG. Equal input gives equal bytes.
+// trainer/report/svg_chart.h: series as a line chart in SVG. Equal input gives equal bytes.
 #pragma once
 
 #include <string>
@@ -8,9 +8,17 @@
 
 namespace weft {
 
+inline constexpr size_t kSvgColours = 6;
+
+struct SvgSeries {
+  ChartSeries series;
+  size_t colour = 0, dash = 0;  // of its line: which ones, counted through
+  bool right = false;           // its scale
+};
+
 struct SvgChart {
-  std::string title;
-  std::vector<ChartSeries> left, right;  // by the axis of their scale; at most two each
+  std::string title, axis = "step";  // axis: the title of the horizontal one
+  std::vector<SvgSeries> lines;
 };
 
 // A series of more than 240 points is drawn as means of neighbouring points. Empty text if there is nothing

@@ -78,38 +78,74 @@ TEST(Inspect, ShowsNothingIfAnOptionDoesNotFitOneOfThePaths) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
+// A run with two steps in a mix of two stages.
+std::string make_run(const TemporaryFolder& folder, const std::string& name) {
+  std::filesystem::create_directories(folder / name);
+  write_file_atomically(
+      folder / (name + "/log.jsonl"),
+      "{\"step\":1,\"loss\":2,\"lr\":0.5,\"seconds\":2,\"target_tokens\":1000,\"stage\":\"all\"}\n"
+      "{\"step\":2,\"loss\":1,\"lr\":0.25,\"seconds\":2,\"target_tokens\":3000,\"stage\":\"tune\","
+      "\"epochs\":{\"packed/a\":0,\"packed/b\":4},\"corpus_nll\":{\"packed/a\":2.5,\"packed/b\":null}}\n");
+  return folder / name;
+}
+
 TEST(Inspect, WritesAnEventFileOfEachRun) {
   const TemporaryFolder folder;
-  for (const char* run : {"a", "b"}) {
-    std::filesystem::create_directories(folder / run);
-    write_file_atomically(folder / (std::string(run) + "/log.jsonl"), "{\"step\":1,\"loss\":2}\n");
-  }
-  inspect({folder / "a", folder / "b", "--tensorboard", folder / "events"});
-  for (const char* run : {"a", "b"})
-    EXPECT_FALSE(std::filesystem::is_empty(folder / (std::string("events/") + run))) << run;
+  inspect({make_run(folder, "x/run"), make_run(folder, "y/run"), "--tensorboard", folder / "events"});
+  for (const char* run : {"x", "y"})
+    EXPECT_FALSE(std::filesystem::is_empty(folder / (std::string("events/") + run + "/run"))) << run;
 }
 
 TEST(Inspect, WritesOnePageOfSeveralRuns) {
   const TemporaryFolder folder;
-  for (const char* run : {"a", "b"}) {
-    std::filesystem::create_directories(folder / run);
-    write_file_atomically(folder / (std::string(run) + "/log.jsonl"), "{\"step\":1,\"loss\":2}\n");
-  }
-  inspect({folder / "a", folder / "b/", "--html", folder / "page.html"});
+  inspect({make_run(folder, "a"), make_run(folder, "b") + "/", "--html", folder / "page.html"});
   EXPECT_NE(read_file(folder / "page.html").find("<title>a, b</title>"), std::string::npos);
+  EXPECT_EQ(refusal({folder / "a", folder / "b", folder / "./a", "--html", folder / "page.html"}),
+            folder / "a" + " is given twice");
 }
 
-TEST(Inspect, DrawsAnyNumberOfTheLog) {
+TEST(Inspect, ShowsStagesAndCorpora) {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "run");
-  write_file_atomically(folder / "run/log.jsonl",
-                        "{\"step\":1,\"loss\":2,\"lr\":0.5}\n{\"step\":2,\"loss\":1,\"lr\":0.25}\n");
-  inspect({folder / "run", "--svg", folder / "lr.svg", "--curve", "lr"});
-  const std::vector<std::string> texts = texts_of(read_file(folder / "lr.svg"));
-  EXPECT_EQ(std::count(texts.begin(), texts.end(), "lr"), 1);
+  const std::string text = inspect({make_run(folder, "run")});
+  EXPECT_NE(text.find("\nstages\n  step 1         all\n  step 2         tune\n"), std::string::npos) << text;
+  EXPECT_EQ(line_with(text, "packed/a"), " packed/a epoch 0 nll 2.5");
+  EXPECT_EQ(line_with(text, "packed/b"), " packed/b epoch 4");
+}
+
+TEST(Inspect, DrawsAnyNumbersOfTheLog) {
+  const TemporaryFolder folder;
+  const std::string run = make_run(folder, "run"), svg = folder / "a.svg";
+  inspect({run, "--svg", svg, "--curve", "lr,target_tokens_per_second", "--over", "tokens"});
+  const std::vector<std::string> texts = texts_of(read_file(svg));
+  for (const char* text : {"run", "lr", "target_tokens_per_second", "target tokens", "4,000"})
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 1) << text;
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "loss"), 0);
-  EXPECT_EQ(refusal({folder / "run", "--chart", "--curve", "rl"}), "curve = rl: the log has loss, lr");
-  EXPECT_NE(refusal({folder / "run", "--curve", "lr"}).find("give one of them"), std::string::npos);
+  EXPECT_NE(inspect({run, "--chart", "--curve", "corpus_nll.packed/a"}).find("corpus_nll.packed/a"),
+            std::string::npos);
+}
+
+TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
+  const TemporaryFolder folder;
+  const std::string run = make_run(folder, "run");
+  EXPECT_EQ(refusal({run, "--chart", "--curve", "rl"}),
+            "curve = rl: the log has corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
+            "target_tokens, target_tokens_per_second");
+  EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("one or two curves"), std::string::npos);
+  for (const char* option : {"--curve=lr", "--over=hours"})
+    EXPECT_NE(refusal({run, option}).find("give one of them"), std::string::npos) << option;
+}
+
+TEST(Inspect, DrawsSeveralRunsTogether) {
+  const TemporaryFolder folder;
+  const std::string a = make_run(folder, "a"), b = make_run(folder, "b"), svg = folder / "all.svg";
+  inspect({a, b, "--svg", svg, "--curve", "lr"});
+  EXPECT_EQ(texts_of(read_file(svg)).front(), "lr");
+  const auto lines = XmlReader::read(read_file(svg));
+  EXPECT_EQ(std::ranges::count(lines, "polyline", &XmlElement::name), 2);
+  inspect({a, b, "--svg", svg});
+  const std::vector<std::string> texts = texts_of(read_file(svg));
+  for (const char* text : {"loss, BLEU", "a: loss", "b: loss"})
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 1) << text;
 }
 
 TEST(Inspect, RefusesAPageOfWhatIsNoRun) {

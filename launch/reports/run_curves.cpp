@@ -1,0 +1,81 @@
+// launch/reports/run_curves.cpp: takes the chosen curves out of the logs and gives them to a chart.
+#include "launch/reports/run_curves.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tensor/error.h"
+#include "trainer/report/svg_chart.h"
+
+namespace weft {
+namespace {
+
+struct NamedCurve {
+  std::string key, label;
+  size_t colour;  // if there is one run
+  bool right;     // its scale
+};
+
+std::vector<NamedCurve> curves_of(const std::vector<RunCurves>& runs, const CurveChoice& choice) {
+  if (choice.names.empty()) {
+    if (runs.size() > 1) return {{"loss", "loss", 0, false}, {"bleu", "BLEU", 1, true}};
+    return {{"loss", "loss", 0, false}, {"valid_loss", "validation loss", 5, false}, {"bleu", "BLEU", 1, true}};
+  }
+  std::set<std::string> known;
+  for (const RunCurves& run : runs)
+    for (const std::string& name : drawable_names(run.log)) known.insert(printable(name));
+  std::vector<NamedCurve> curves;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = choice.names.find(',', begin);
+    const std::string name = choice.names.substr(begin, end == std::string::npos ? end : end - begin);
+    if (!known.contains(printable(name)))
+      fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(name), fmt::join(known, ", ")));
+    curves.push_back({name, name, curves.size(), false});
+  }
+  return curves;
+}
+
+std::string title_of(CurveAxis axis) {
+  return axis == CurveAxis::tokens ? "target tokens" : axis == CurveAxis::hours ? "hours of steps" : "step";
+}
+
+}  // namespace
+
+std::string draw_run(const RunCurves& run, const CurveChoice& choice) {
+  std::vector<NamedCurve> curves = curves_of({run}, choice);
+  if (choice.names.empty()) curves.erase(curves.begin() + 1);
+  if (curves.size() > 2)
+    fail(ErrorKind::usage, "--chart draws one or two curves: give fewer, or --svg FILE, which draws any number");
+  std::vector<ChartSeries> series;
+  for (const NamedCurve& curve : curves) {
+    series.push_back(curve_of(run.log, curve.key, choice.axis));
+    series.back().name = curve.label;
+  }
+  return draw_chart(series, {.utf8 = locale_is_utf8(), .axis = title_of(choice.axis)});
+}
+
+std::string runs_to_svg(const std::vector<RunCurves>& runs, const CurveChoice& choice) {
+  const std::vector<NamedCurve> curves = curves_of(runs, choice);
+  std::string labels;
+  for (const NamedCurve& curve : curves) labels += (labels.empty() ? "" : ", ") + curve.label;
+  const bool several = runs.size() > 1;
+  SvgChart chart{.title = several ? labels : runs.front().name, .axis = title_of(choice.axis), .lines = {}};
+  for (size_t run = 0; run < runs.size(); ++run)
+    for (size_t i = 0; i < curves.size(); ++i) {
+      ChartSeries series = curve_of(runs[run].log, curves[i].key, choice.axis);
+      series.name = !several            ? curves[i].label
+                    : curves.size() > 1 ? runs[run].name + ": " + curves[i].label
+                                        : runs[run].name;
+      chart.lines.push_back({.series = std::move(series),
+                             .colour = several ? run : curves[i].colour,
+                             .dash = several ? run / kSvgColours + i : i / kSvgColours,
+                             .right = curves[i].right});
+    }
+  return to_svg(chart);
+}
+
+}  // namespace weft
