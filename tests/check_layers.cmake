@@ -63,8 +63,9 @@ set(doors
 set(longest 400)
 # Files whose tests may be skipped. Both have products that only some processors have: AMX tiles, AVX2, AVX512_BF16.
 set(skips_allowed tests/tensor/gemm/half_gemm_test.cpp tests/tensor/gemm/weight_gemm_test.cpp)
-# ctest's tests that may be skipped: archive, if the user is not root and cannot have a user namespace.
-set(ctest_skips_allowed archive)
+# ctest's tests that may be skipped: archive, if the user is not root and cannot have a user namespace; run_page, without
+# Chromium, which `tests/run --all` installs.
+set(ctest_skips_allowed archive run_page)
 
 function(violation text)
   set_property(GLOBAL APPEND PROPERTY violations "${text}")

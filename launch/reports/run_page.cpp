@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "launch/reports/run_page/files.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
+#include "trainer/report/log_curves.h"
+#include "trainer/report/log_record.h"
 #include "trainer/report/svg.h"
 
 namespace weft {
@@ -18,34 +21,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostPoints = 2000;
 
-// Only what has the right type: the log may come from elsewhere.
-Json number_of(const nlohmann::json& record, const char* key) {
-  const auto it = record.find(key);
-  return it != record.end() && it->is_number() ? Json(*it) : Json();
+Json number_of(const nlohmann::json& record, const std::string& key) {  // null if there is none
+  const auto value = number_at(record, key);
+  return value ? Json(*value) : Json();
 }
 
-double amount_of(const nlohmann::json& record, const char* key) {
-  const Json value = number_of(record, key);
-  return value.is_null() ? 0 : value.get<double>();
+Json json_of(const RunPlace& place) {
+  return {{"step", place.step}, {"tokens", place.target_tokens}, {"hours", place.seconds / 3600}};
 }
 
-std::string string_of(const nlohmann::json& record, const char* key) {
-  const auto it = record.find(key);
-  return it != record.end() && it->is_string() ? it->get<std::string>() : "";
-}
+struct Mean {  // of numbers that follow each other
+  double sum = 0;
+  int64_t count = 0;
 
-Json strings_of(const nlohmann::json& record, const char* key) {
-  Json strings = Json::array();
-  if (const auto it = record.find(key); it != record.end() && it->is_array())
-    for (const nlohmann::json& text : *it)
-      if (text.is_string()) strings.push_back(text.get<std::string>());
-  return strings;
-}
-
-struct Place {  // on each of the horizontal axes
-  int64_t step = 0;
-  double target_tokens = 0, seconds = 0;
-  Json json() const { return {{"step", step}, {"tokens", target_tokens}, {"hours", seconds / 3600}}; }
+  void add(double value) { sum += value, ++count; }
+  Json take_mean() {
+    const Json mean = count > 0 ? Json(sum / static_cast<double>(count)) : Json();
+    *this = Mean();
+    return mean;
+  }
 };
 
 // The curves of steps: neighbouring steps that become one point.
@@ -53,13 +47,10 @@ class StepCurves {
  public:
   explicit StepCurves(size_t steps) : group_((steps + kMostPoints - 1) / kMostPoints) {}
 
-  void add(const nlohmann::json& record, const Place& place) {
-    for (const char* key : {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu"}) {
-      const Json value = number_of(record, key);
-      if (value.is_null()) continue;
-      sums_[key] += value.get<double>();
-      ++counts_[key];
-    }
+  void add(const nlohmann::json& record, const RunPlace& place) {
+    for (const char* key : kCurves)
+      if (const auto value = number_at(record, key)) numbers_[key].add(*value);
+    for (const auto& [folder, nll] : numbers_in(record, "corpus_nll")) corpora_[folder].add(nll);
     last_ = place;
     if (++steps_ == group_) close();
   }
@@ -70,31 +61,37 @@ class StepCurves {
 
  private:
   void close() {
-    const Json axes = last_.json();
+    const Json axes = json_of(last_);
     for (const auto& [axis, value] : axes.items()) curves_[axis].push_back(value);
-    for (const char* key : {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu"})
-      curves_[key].push_back(counts_[key] > 0 ? Json(sums_[key] / counts_[key]) : Json());
+    for (const char* key : kCurves) curves_[key].push_back(numbers_[key].take_mean());
+    for (auto& [folder, mean] : corpora_) {
+      Json& curve = curves_["corpora"][folder];
+      while (curve.size() + 1 < curves_["step"].size()) curve.push_back(nullptr);  // a later stage has it
+      curve.push_back(mean.take_mean());
+    }
     const double seconds = last_.seconds - first_.seconds;
     curves_["speed"].push_back(seconds > 0 ? Json((last_.target_tokens - first_.target_tokens) / seconds) : Json());
-    first_ = last_;
-    sums_.clear(), counts_.clear(), steps_ = 0;
+    first_ = last_, steps_ = 0;
   }
+
+  static constexpr const char* kCurves[] = {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu"};
 
   const size_t group_;
   size_t steps_ = 0;
-  Place first_, last_;
-  std::map<std::string, double> sums_, counts_;
-  Json curves_ = {{"step", Json::array()}, {"tokens", Json::array()}, {"hours", Json::array()}};
+  RunPlace first_, last_;
+  std::map<std::string, Mean> numbers_, corpora_;
+  Json curves_ = {
+      {"step", Json::array()}, {"tokens", Json::array()}, {"hours", Json::array()}, {"corpora", Json::object()}};
 };
 
 Json samples_of(const nlohmann::json& record) {
   Json samples = Json::array();
   if (const auto it = record.find("samples"); it != record.end() && it->is_array())
     for (const nlohmann::json& s : *it)
-      samples.push_back({{"source", string_of(s, "source")},
-                         {"reference", string_of(s, "reference")},
-                         {"hypothesis", string_of(s, "hypothesis")},
-                         {"set", string_of(s, "set")}});
+      samples.push_back({{"source", text_at(s, "source")},
+                         {"reference", text_at(s, "reference")},
+                         {"hypothesis", text_at(s, "hypothesis")},
+                         {"set", text_at(s, "set")}});
   return samples;
 }
 
@@ -102,7 +99,7 @@ Json samples_of(const nlohmann::json& record) {
 Json attention_of(const nlohmann::json& record) {
   const auto it = record.find("attention");
   if (it == record.end()) return {};
-  const Json source = strings_of(*it, "source"), target = strings_of(*it, "target");
+  const std::vector<std::string> source = texts_at(*it, "source"), target = texts_at(*it, "target");
   const Json weights = it->is_object() ? Json(it->value("weights", nlohmann::json())) : Json();
   const auto is_row = [&](const Json& row) {
     return row.is_array() && row.size() == source.size() &&
@@ -114,26 +111,26 @@ Json attention_of(const nlohmann::json& record) {
   return {{"source", source}, {"target", target}, {"weights", weights}};
 }
 
-Json validation_of(const nlohmann::json& record, const Place& place) {
-  Json validation = place.json();
-  validation["sets"] = strings_of(record, "sets");
-  std::vector<std::string> names{""};
-  for (const Json& name : validation["sets"]) names.push_back(name.get<std::string>());
+Json validation_of(const nlohmann::json& record, const RunPlace& place) {
+  Json validation = json_of(place);
+  validation["sets"] = texts_at(record, "sets");
+  std::vector<std::string> names = texts_at(record, "sets");
+  names.emplace_back();  // the keys without a name
   for (const std::string& name : names)
     for (const char* number : {"valid_loss", "valid_nll", "bleu", "chrf", "score"}) {
       const std::string key = validation_key(name, number);
-      validation[key] = number_of(record, key.c_str());
+      validation[key] = number_of(record, key);
     }
   validation["samples"] = samples_of(record);
   validation["attention"] = attention_of(record);
   return validation;
 }
 
-Json start_of(const nlohmann::json& record, const Place& place) {
-  Json start = place.json();
+Json start_of(const nlohmann::json& record, const RunPlace& place) {
+  Json start = json_of(place);
   for (const char* key : {"time", "dp", "tp"}) start[key] = number_of(record, key);
-  for (const char* key : {"weft", "device"}) start[key] = string_of(record, key);
-  start["hosts"] = strings_of(record, "hosts");
+  for (const char* key : {"weft", "device"}) start[key] = text_at(record, key);
+  start["hosts"] = texts_at(record, "hosts");
   return start;
 }
 
@@ -156,49 +153,78 @@ Json ranks_of(const std::map<int64_t, RankTime>& ranks, const Json& hosts) {  //
 Json run_of(const PageRun& run) {
   const auto steps = std::ranges::count_if(run.log, [](const auto& record) { return record.contains("loss"); });
   StepCurves curves(static_cast<size_t>(steps));
-  Json starts = Json::array(), validations = Json::array(), rollbacks = Json::array();
+  Json starts = Json::array(), validations = Json::array(), rollbacks = Json::array(), stages = Json::array();
   std::map<int64_t, RankTime> ranks;
-  std::string plan;
-  Place place;
+  std::string plan, stage;
+  RunPlace place;
   for (const nlohmann::json& record : with_scores(run.log)) {
-    place.step = record.value("step", int64_t{0});
+    const RunPlace before = place;
+    place.pass(record);
     if (record.contains("schema")) {
       starts.push_back(start_of(record, place));
-      plan = string_of(record, "plan");
+      plan = text_at(record, "plan");
     } else if (record.contains("loss")) {
-      place.target_tokens += amount_of(record, "target_tokens"), place.seconds += amount_of(record, "seconds");
       curves.add(record, place);
-      if (const Json rank = number_of(record, "slowest_rank"); rank.is_number_integer()) {
-        RankTime& time = ranks[rank.get<int64_t>()];
-        ++time.slowest, time.waiting += amount_of(record, "waiting");
+      if (const std::string now = text_at(record, "stage"); now != stage) {
+        stages.push_back(json_of(before));
+        stages.back()["name"] = stage = now;
+        stages.back()["time"] = number_of(record, "time");
+      }
+      if (const auto rank = number_at(record, "slowest_rank")) {
+        RankTime& time = ranks[static_cast<int64_t>(*rank)];
+        ++time.slowest, time.waiting += number_or_0(record, "waiting");
       }
     } else if (record.contains("valid_loss")) {
       validations.push_back(validation_of(record, place));
     } else if (record.contains("rolled_back_to")) {
-      rollbacks.push_back(place.json());
+      rollbacks.push_back(json_of(place));
       rollbacks.back()["back_to"] = number_of(record, "rolled_back_to");
       rollbacks.back()["time"] = number_of(record, "time");
     }
   }
   const Json hosts = starts.empty() ? Json::array() : starts.back()["hosts"];
-  return {{"name", run.name},         {"config", run.config},           {"plan", plan},
-          {"steps", curves.finish()}, {"validations", validations},     {"starts", starts},
-          {"rollbacks", rollbacks},   {"ranks", ranks_of(ranks, hosts)}};
+  return {{"name", run.name},         {"config", run.config},       {"plan", plan},
+          {"steps", curves.finish()}, {"validations", validations}, {"starts", starts},
+          {"rollbacks", rollbacks},   {"stages", stages},           {"ranks", ranks_of(ranks, hosts)}};
 }
 
-// Options that not all runs have alike, in the order of their files.
+// Options that not all runs have alike, in the order of their files. One that a run's file lacks, since another version
+// wrote it, is null there; and so are all of a run without a file.
 Json differences_of(const std::vector<PageRun>& runs) {
+  std::vector<ConfigOption> names;
+  std::vector<std::map<std::string, std::string>> values;
+  for (const PageRun& run : runs) {
+    auto place = names.begin();
+    std::map<std::string, std::string>& of_run = values.emplace_back();
+    for (const ConfigOption& option : config_options(run.config)) {
+      of_run.insert(option);
+      const auto known = std::ranges::find(names, option.first, &ConfigOption::first);
+      place = 1 + (known != names.end() ? known : names.insert(place, option));
+    }
+  }
   Json differences = Json::array();
-  const auto of_option = [&](const std::string& name, const std::string& value) -> Json& {
-    for (Json& known : differences)
-      if (known["name"] == name) return known;
-    differences.push_back({{"name", name}, {"values", std::vector<std::string>(runs.size(), value)}});
-    return differences.back();
-  };
-  for (size_t i = 1; i < runs.size(); ++i)
-    for (const ChangedOption& option : config_differences(runs.front().config, runs[i].config))
-      if (option.name != "train.output") of_option(option.name, option.from)["values"][i] = option.to;
+  for (const auto& [name, value] : names) {
+    Json of_runs = Json::array();
+    bool is_different = false;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const auto found = values[i].find(name);
+      of_runs.push_back(found == values[i].end() ? Json() : Json(found->second));
+      if (!runs[i].config.empty()) is_different |= found == values[i].end() || found->second != value;
+    }
+    if (is_different && name != "train.output") differences.push_back({{"name", name}, {"values", of_runs}});
+  }
   return differences;
+}
+
+// Of all mixes: folders, and names that tell them apart.
+Json corpora_of(const Json& runs) {
+  std::set<std::string> all;
+  for (const Json& run : runs)
+    for (const auto& [folder, curve] : run["steps"]["corpora"].items()) all.insert(folder);
+  const std::vector<std::string> folders(all.begin(), all.end()), names = distinct_names(folders);
+  Json corpora = Json::array();
+  for (size_t i = 0; i < folders.size(); ++i) corpora.push_back({{"folder", folders[i]}, {"name", names[i]}});
+  return corpora;
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
@@ -212,7 +238,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs) {
   Json all = Json::array();
   for (const PageRun& run : runs) all.push_back(run_of(run));
-  return {{"runs", all}, {"differences", differences_of(runs)}};
+  return {{"runs", all}, {"differences", differences_of(runs)}, {"corpora", corpora_of(all)}};
 }
 
 std::string run_page(const std::vector<PageRun>& runs) {

@@ -10,27 +10,12 @@
 namespace weft {
 namespace {
 
-using Values = std::vector<std::pair<std::string, std::string>>;  // name, value
-
-Values values_of(const std::string& text) {
-  Values values;
-  std::istringstream lines(text);
-  std::string section;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t equals = line.find(" = ");
-    if (line.size() > 2 && line.front() == '[') section = line.substr(1, line.size() - 2) + ".";
-    if (equals != std::string::npos && line.front() != '#')
-      values.emplace_back(section + line.substr(0, equals), line.substr(equals + 3));
-  }
-  return values;
-}
-
 // Options that come with a stage of the data, or with its schedule, are new where these are.
 bool begins_stage_or_schedule(const std::string& option) {
   return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
 }
 
-bool shapes_training(const std::string& option, const Values& config) {
+bool shapes_training(const std::string& option, const std::vector<ConfigOption>& config) {
   const auto is = [&](const char* name, std::initializer_list<const char*> values) {
     return std::any_of(config.begin(), config.end(), [&](const auto& entry) {
       return entry.first == name && std::find(values.begin(), values.end(), entry.second) != values.end();
@@ -44,11 +29,24 @@ bool shapes_training(const std::string& option, const Values& config) {
 
 }  // namespace
 
+std::vector<ConfigOption> config_options(const std::string& text) {
+  std::vector<ConfigOption> values;
+  std::istringstream lines(text);
+  std::string section;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t equals = line.find(" = ");
+    if (line.size() > 2 && line.front() == '[') section = line.substr(1, line.size() - 2) + ".";
+    if (equals != std::string::npos && line.front() != '#')
+      values.emplace_back(section + line.substr(0, equals), line.substr(equals + 3));
+  }
+  return values;
+}
+
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to) {
-  const Values before = values_of(from);
+  const std::vector<ConfigOption> before = config_options(from);
   const std::map<std::string, std::string> known(before.begin(), before.end());
   std::vector<ChangedOption> changed;
-  for (const auto& [name, value] : values_of(to)) {
+  for (const auto& [name, value] : config_options(to)) {
     const auto was = known.find(name);
     if (was != known.end() && was->second != value) changed.push_back({name, was->second, value});
     if (was == known.end() && begins_stage_or_schedule(name)) changed.push_back({name, "not given", value});
@@ -57,7 +55,7 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
 }
 
 void require_same_training(const std::string& from, const std::string& to) {
-  const Values now = values_of(to);
+  const std::vector<ConfigOption> now = config_options(to);
   std::string list;
   for (const ChangedOption& o : config_differences(from, to))
     if (shapes_training(o.name, now))

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
+
+using ConfigOption = std::pair<std::string, std::string>;  // "train.seed", and its value as in the file
+
+std::vector<ConfigOption> config_options(const std::string& text);  // in its order
 
 struct ChangedOption {
   std::string name;      // "train.seed"

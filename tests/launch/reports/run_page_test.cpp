@@ -93,8 +93,29 @@ TEST(RunPage, ListsWhatDiffersBetweenAllRuns) {
         .log = {step(1, 1)}};
   };
   const json data = run_page_data({run("a", "8", "1"), run("b", "8", "2"), run("c", "16", "1")});
-  EXPECT_EQ(data.at("differences"), json::parse(R"([{"name":"train.seed","values":["1","2","1"]},
-                                                    {"name":"model.width","values":["8","8","16"]}])"));
+  EXPECT_EQ(data.at("differences"), json::parse(R"([{"name":"model.width","values":["8","8","16"]},
+                                                    {"name":"train.seed","values":["1","2","1"]}])"));
+}
+
+TEST(RunPage, ListsOptionsThatARunLacks) {
+  const auto run = [](const std::string& config) { return PageRun{.name = "", .config = config, .log = {step(1, 1)}}; };
+  const json data = run_page_data({run("[model]\nwidth = 8\n[train]\nseed = 1\n"), run(""),
+                                   run("[model]\nwidth = 8\nbias = true\n[train]\nseed = 1\n")});
+  EXPECT_EQ(data.at("differences"), json::parse(R"([{"name":"model.bias","values":[null,null,"true"]}])"));
+}
+
+TEST(RunPage, HasStagesAndTheLossesOfCorpora) {
+  json first = step(1, 6), second = step(2, 5), third = step(3, 4);
+  first["stage"] = "all", second["stage"] = third["stage"] = "tune";
+  third["corpus_nll"] = {{"packed/a", 2.5}, {"other/a", nullptr}, {"b", 3}};
+  const json data = run_page_data({{.name = "x", .log = {first, second, third}}});
+  const json& run = data.at("runs").at(0);
+  ASSERT_EQ(run.at("stages").size(), 2u);
+  EXPECT_EQ(run.at("stages").at(1).at("name"), "tune");
+  EXPECT_EQ(run.at("stages").at(1).at("step"), 1) << "where the stage before ended";
+  EXPECT_EQ(run.at("steps").at("corpora"),
+            json({{"b", {nullptr, nullptr, 3.0}}, {"packed/a", {nullptr, nullptr, 2.5}}}));
+  EXPECT_EQ(data.at("corpora"), json::parse(R"([{"folder":"b","name":"b"},{"folder":"packed/a","name":"a"}])"));
 }
 
 TEST(RunPage, EscapesTextThatLooksLikeMarkup) {
