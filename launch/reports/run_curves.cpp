@@ -60,13 +60,13 @@ std::string draw_run(const RunCurves& run, const CurveChoice& choice) {
 
 std::string runs_to_svg(const std::vector<RunCurves>& runs, const CurveChoice& choice) {
   const std::vector<NamedCurve> curves = curves_of(runs, choice);
-  std::string labels;
-  for (const NamedCurve& curve : curves) labels += (labels.empty() ? "" : ", ") + curve.label;
   const bool several = runs.size() > 1;
-  SvgChart chart{.title = several ? labels : runs.front().name, .axis = title_of(choice.axis), .lines = {}};
-  for (size_t run = 0; run < runs.size(); ++run)
-    for (size_t i = 0; i < curves.size(); ++i) {
+  SvgChart chart{.title = several ? "" : runs.front().name, .axis = title_of(choice.axis), .lines = {}};
+  for (size_t i = 0; i < curves.size(); ++i) {
+    bool is_drawn = false;
+    for (size_t run = 0; run < runs.size(); ++run) {
       ChartSeries series = curve_of(runs[run].log, curves[i].key, choice.axis);
+      is_drawn |= !series.points.empty();
       series.name = !several            ? curves[i].label
                     : curves.size() > 1 ? runs[run].name + ": " + curves[i].label
                                         : runs[run].name;
@@ -75,6 +75,8 @@ std::string runs_to_svg(const std::vector<RunCurves>& runs, const CurveChoice& c
                              .dash = several ? run / kSvgColours + i : i / kSvgColours,
                              .right = curves[i].right});
     }
+    if (several && is_drawn) chart.title += (chart.title.empty() ? "" : ", ") + curves[i].label;
+  }
   return to_svg(chart);
 }
 
