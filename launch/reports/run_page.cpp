@@ -189,7 +189,8 @@ Json run_of(const PageRun& run) {
 }
 
 // Options that not all runs have alike, in the order of their files. One that a run's file lacks, since another version
-// wrote it, is null there; and so are all of a run without a file.
+// wrote it or it belongs to a stage, is null there; and so are all of a run without a file. One that some files lack
+// and that is empty or 0 in the others counts as alike.
 Json differences_of(const std::vector<PageRun>& runs) {
   std::vector<ConfigOption> names;
   std::vector<std::map<std::string, std::string>> values;
@@ -205,13 +206,19 @@ Json differences_of(const std::vector<PageRun>& runs) {
   Json differences = Json::array();
   for (const auto& [name, value] : names) {
     Json of_runs = Json::array();
-    bool is_different = false;
+    bool is_different = false, is_lacking = false, is_set = false;
     for (size_t i = 0; i < runs.size(); ++i) {
       const auto found = values[i].find(name);
       of_runs.push_back(found == values[i].end() ? Json() : Json(found->second));
-      if (!runs[i].config.empty()) is_different |= found == values[i].end() || found->second != value;
+      if (runs[i].config.empty()) continue;
+      if (found == values[i].end()) {
+        is_lacking = true;
+      } else {
+        is_different |= found->second != value, is_set |= !found->second.empty() && found->second != "0";
+      }
     }
-    if (is_different && name != "train.output") differences.push_back({{"name", name}, {"values", of_runs}});
+    if ((is_different || (is_lacking && is_set)) && name != "train.output")
+      differences.push_back({{"name", name}, {"values", of_runs}});
   }
   return differences;
 }

@@ -14,7 +14,7 @@ function sections() {
   const hidden = all("main > section").filter((section) => section.hidden).map((section) => section.id);
   check(`hidden sections: ${hidden}`, equal(hidden, several ? [] : ["differences"]));
   const titles = all(".chart h3").map((title) => title.textContent);
-  for (const title of ["Loss, nats per target token", "BLEU", "BLEU of news", "Learning rate", "Share of the peak (MFU)",
+  for (const title of ["Loss, nats per target token", "BLEU of dev", "BLEU of news", "Learning rate", "Share of the peak (MFU)",
     ...(several ? ["Nll of corpus clean", "Nll of corpus crawl"] : ["Nll by corpus"])])
     check(`no chart ${title}`, titles.includes(title));
   check("samples are apart by set", equal(all(".sample dt").map((dt) => dt.textContent).filter((text) => text.startsWith("source")), ["source, dev", "source, news"]));

@@ -5,17 +5,19 @@ const axes = {  // title of the button, text of a tick and of a place
   tokens: ["Target tokens", short, (x) => `${short(x)} tokens`],
   hours: ["Hours", (x) => `${Number(x.toPrecision(3))}`, (x) => hours(x)],
 };
-// The first set has the panels of validations; others have their own. Corpora of a mix share a panel if there is one
+// The main set, which is the first, has the panels of validations; others have their own. Corpora of a mix share a panel if there is one
 // run, and have a panel each if several runs are laid over each other.
+const main_sets = new Set(runs.flatMap((run) => run.validations.map((v) => v.sets[0] ?? "")));
+const of_main_set = main_sets.size === 1 && [...main_sets][0] ? ` of ${[...main_sets][0]}` : "";
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
 const panels = [
   { title: "Loss, nats per target token", train: "loss", valid: "valid_loss" },
   { title: "Negative log-likelihood, nats", train: "nll", valid: "valid_nll" },
   ...(several ? corpora.map((c) => ({ title: `Nll of corpus ${c.name}`, corpora: [c] }))
     : corpora.length ? [{ title: "Nll by corpus", corpora }] : []),
-  { title: "BLEU", valid: "bleu" },
-  { title: "chrF", valid: "chrf" },
-  { title: "Score of train.validate_command", valid: "score" },
+  { title: `BLEU${of_main_set}`, valid: "bleu" },
+  { title: `chrF${of_main_set}`, valid: "chrf" },
+  { title: `Score${of_main_set || " of train.validate_command"}`, valid: "score" },
   ...set_names.flatMap((set) => [
     { title: `BLEU of ${set}`, valid: `${set}.bleu` }, { title: `chrF of ${set}`, valid: `${set}.chrf` },
     { title: `Score of ${set}`, valid: `${set}.score` },
@@ -83,17 +85,23 @@ function height_range(series, [from, to]) {
   return [low >= 0 && low < 0.3 * high ? 0 : low - margin, high + margin];
 }
 
-// Vertical lines: [class, place, label]. Stages of one beginning in several runs are drawn once.
+// Vertical lines: { kind, x, label, style }. Of several runs they have the runs' colours, unless runs share one.
 function marks() {
-  const all = runs.flatMap((run) => [
-    ...run.starts.filter((s) => s.step > 0).map((s) => ["start", s[axis], ""]),
-    ...run.rollbacks.map((r) => ["rollback", r[axis], ""]),
-    ...run.stages.map((s) => ["stage", s[axis], s.name])]);
-  return [...new Map(all.map((mark) => [mark.join(" "), mark])).values()];
+  const all = new Map();
+  runs.forEach((run, i) => {
+    const add = (kind, place, label) => {
+      const key = JSON.stringify([kind, place[axis], label]);
+      all.set(key, { kind, x: place[axis], label, style: several && !all.has(key) ? `--mark: var(--run${i % 6})` : null });
+    };
+    for (const s of run.starts) if (s.step > 0) add("start", s, "");
+    for (const r of run.rollbacks) add("rollback", r, "");
+    for (const s of run.stages) add("stage", s, s.name);
+  });
+  return [...all.values()];
 }
 
 function describe_marks() {
-  const any = (kind) => marks().some(([of]) => of === kind);
+  const any = (kind) => marks().some((mark) => mark.kind === kind);
   return (any("start") ? "Dotted: resumed. " : "") + (any("rollback") ? "Red: rolled back. " : "") + (any("stage") ? "Dashed: a stage of the data begins. " : "");
 }
 
@@ -129,7 +137,7 @@ class Chart {
 
   draw() {
     this.series = series_of(this.panel);
-    const marked = marks(), top = marked.some(([, , label]) => label) ? 20 : 8;  // labels are above the curves
+    const marked = marks(), top = marked.some((mark) => mark.label) ? 20 : 8;  // labels are above the curves
     const height = 182 + top, left = 46, right = 8, bottom = 22;
     const width = Math.max(260, this.root.clientWidth || 340), [a, b] = range || whole_range();
     const [lowest, high] = height_range(this.series, [a, b]), low = this.panel.show ? 0 : lowest;  // shares begin at 0
@@ -143,10 +151,11 @@ class Chart {
       const path = { class: `curve ${s.kind}`, d: curve_path(s, to_x, to_y), "stroke-dasharray": s.colour >= 6 ? "6 3" : null };
       return svg("g", { style: colour(s.colour) }, svg("path", path), dots);
     });
-    const mark_lines = marked.filter(([, x]) => x > 0).map(([kind, x]) => svg("line", { class: kind, x1: to_x(x), x2: to_x(x), y1: top, y2: height - bottom }));
-    const labels = marked.filter(([, x, label]) => label && x >= a && x <= b)
-      .map(([, x, label]) => svg("text", { class: "label", x: to_x(x), y: top - 6 }, label));
-    const y_ticks = round_ticks(low, high, 4), x_ticks = round_ticks(a, b, Math.max(3, Math.floor(width / 75)));
+    const mark_lines = marked.filter(({ x }) => x > 0)
+      .map(({ kind, x, style }) => svg("line", { class: kind, style, x1: to_x(x), x2: to_x(x), y1: top, y2: height - bottom }));
+    const labels = marked.filter(({ x, label }) => label && x >= a && x <= b)
+      .map(({ x, label, style }) => svg("text", { class: "label", style, x: to_x(x), y: top - 6 }, label));
+    const y_ticks = round_ticks(low, high, 6), x_ticks = round_ticks(a, b, Math.max(3, Math.floor(width / 75)));
     this.pointer = svg("line", { class: "pointer", y1: top, y2: height - bottom, visibility: "hidden" });
     this.zoom = svg("rect", { class: "zoom", y: top, height: height - top - bottom, width: 0 });
     this.box.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -245,6 +254,7 @@ function curves() {
     } }, title));
   byId("reset").addEventListener("click", () => set_range(null));
   for (const panel of panels.filter((p) => series_of(p).length)) charts.push(new Chart(panel));
+  if (several) byId("charts").before(el("div", { class: "legend runs" }, runs.map((_, i) => el("span", {}, named(i)))));
   byId("charts").append(...charts.map((chart) => chart.root));
   for (const chart of charts) chart.draw();
   new ResizeObserver(() => charts.forEach((chart) => chart.draw())).observe(byId("charts"));

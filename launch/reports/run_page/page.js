@@ -64,8 +64,10 @@ function ranks() {
   return rows.length ? table([...(several ? [["run"]] : []), ["rank", 1], ["host"], ["slowest in", 1], ["the others waited", 1], [""]], rows) : null;
 }
 
+// Long values may be divided after commas and slashes.
+const divided = (value) => value.split(/(?<=[,/])/).flatMap((part) => [part, el("wbr")]);
 const differences_table = () => differences.length === 0 ? null :
-  table([["option"], ...runs.map((_, i) => [named(i)])], differences.map((d) => [d.name, ...d.values.map((value) => value ?? el("span", { class: "muted" }, "not given"))]));
+  table([["option"], ...runs.map((_, i) => [named(i)])], differences.map((d) => [d.name, ...d.values.map((value) => value == null ? el("span", { class: "muted" }, "not given") : divided(value))]));
 
 function configuration() {
   return runs.map((run, i) => el("details", {}, el("summary", {}, named(i)),

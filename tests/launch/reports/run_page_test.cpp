@@ -100,7 +100,7 @@ TEST(RunPage, ListsWhatDiffersBetweenAllRuns) {
 TEST(RunPage, ListsOptionsThatARunLacks) {
   const auto run = [](const std::string& config) { return PageRun{.name = "", .config = config, .log = {step(1, 1)}}; };
   const json data = run_page_data({run("[model]\nwidth = 8\n[train]\nseed = 1\n"), run(""),
-                                   run("[model]\nwidth = 8\nbias = true\n[train]\nseed = 1\n")});
+                                   run("[model]\nwidth = 8\nbias = true\n[stage.a]\nsteps = 0\n[train]\nseed = 1\n")});
   EXPECT_EQ(data.at("differences"), json::parse(R"([{"name":"model.bias","values":[null,null,"true"]}])"));
 }
 
