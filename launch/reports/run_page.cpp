@@ -170,8 +170,8 @@ Json run_of(const PageRun& run) {
         stages.back()["name"] = stage = now;
         stages.back()["time"] = number_of(record, "time");
       }
-      if (const auto rank = number_at(record, "slowest_rank")) {
-        RankTime& time = ranks[static_cast<int64_t>(*rank)];
+      if (const auto rank = integer_at(record, "slowest_rank")) {
+        RankTime& time = ranks[*rank];
         ++time.slowest, time.waiting += number_or_0(record, "waiting");
       }
     } else if (record.contains("valid_loss")) {

@@ -44,13 +44,12 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
   const double nll = number_or_nan(now, "nll"), seconds = sum(run.log, "seconds");
   const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * number_or_nan(now, "mfu")) : "";
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
-  return {
-      fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
-                  with_commas(static_cast<int64_t>(number_or_nan(now, "step"))), with_commas(run.config.train.steps),
-                  number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, std::exp(nll)),
-      fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number_or_nan(now, "lr"),
-                  number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
-                  100 * number_or_nan(now, "fill"), mfu)};
+  return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
+                      with_commas(integer_at(now, "step").value_or(0)), with_commas(run.config.train.steps),
+                      number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, std::exp(nll)),
+          fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number_or_nan(now, "lr"),
+                      number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
+                      100 * number_or_nan(now, "fill"), mfu)};
 }
 
 // Of a run with stages; its place among them is that in the configuration.
@@ -203,7 +202,7 @@ void WatchedLog::add(const nlohmann::json& record) {
     loss.points.emplace_back(step, number_or_nan(record, "loss"));
     seconds += number_or_0(record, "seconds");
     if (const std::string now = text_at(record, "stage"); now != stage)
-      stage = now, stage_since = static_cast<int64_t>(step);
+      stage = now, stage_since = integer_at(record, "step").value_or(0);
   }
 }
 

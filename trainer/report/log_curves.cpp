@@ -22,7 +22,7 @@ std::string last_parts(const fs::path& path, size_t count) {
 }  // namespace
 
 void RunPlace::pass(const nlohmann::json& record) {
-  step = static_cast<int64_t>(number_or_0(record, "step"));
+  step = integer_at(record, "step").value_or(0);
   if (!record.contains("loss")) return;
   target_tokens += number_or_0(record, "target_tokens"), seconds += number_or_0(record, "seconds");
 }

@@ -3,6 +3,7 @@
 // A log may come from elsewhere: what is missing or has another type counts as not there.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +18,11 @@ inline std::optional<double> number_at(const nlohmann::json& record, const std::
 
 inline double number_or_0(const nlohmann::json& record, const std::string& key) {
   return number_at(record, key).value_or(0);
+}
+
+inline std::optional<int64_t> integer_at(const nlohmann::json& record, const std::string& key) {
+  const auto it = record.find(key);
+  return it != record.end() && it->is_number_integer() ? std::optional(it->get<int64_t>()) : std::nullopt;
 }
 
 inline std::string text_at(const nlohmann::json& record, const std::string& key) {  // "" if there is none
