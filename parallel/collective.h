@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "parallel/communicator.h"
 #include "tensor/tensor.h"
@@ -28,6 +29,12 @@ void for_each_piece(int64_t numel, int64_t limit, F&& f) {
 // out[i] = parts[0][i] + parts[1][i] + ..., added in this order; `out` may be one of the parts. For max a NaN
 // wins.
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
+
+inline size_t bytes_of(const std::vector<Tensor>& parts) {  // of all together
+  size_t bytes = 0;
+  for (const Tensor& part : parts) bytes += part.bytes();
+  return bytes;
+}
 
 void check_collective(const Tensor& x);                                     // contiguous host memory
 void check_gather(const Tensor& part, const Tensor& whole, int num_parts);  // whole = [num_parts, ...part]

@@ -1,6 +1,10 @@
 // parallel/planned_group.cpp: notes each collective and returns.
 #include "parallel/planned_group.h"
 
+#include <utility>
+
+#include "parallel/collective.h"
+
 namespace weft {
 namespace {
 
@@ -31,11 +35,7 @@ class PlannedGroup final : public Communicator {
   void all_gather(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpAllGather, x); }
   void reduce_scatter(const Tensor& x, const Tensor&) override { note_collective(trace_, kDpReduceScatter, x); }
   void broadcast(const Tensor& x, int) override { note_collective(trace_, kDpBroadcast, x); }
-  void all_gather_v(const std::vector<Tensor>& parts) override {
-    int64_t numel = 0;
-    for (const Tensor& part : parts) numel += part.numel();
-    note_collective(trace_, kDpAllGather, Tensor(nullptr, {numel}, parts.front().dtype, parts.front().device));
-  }
+  void all_gather_v(const std::vector<Tensor>& parts) override { note_collective(trace_, kDpAllGatherV, parts); }
   void barrier() override {}
   std::unique_ptr<Communicator> split(int, int) override { return make_planned_group(size_, trace_, all_reduce_); }
 
@@ -52,12 +52,15 @@ class PlannedGroup final : public Communicator {
 
 }  // namespace
 
-void note_collective(OpTrace* trace, const char* name, const Tensor& x) {
+void note_collective(OpTrace* trace, const char* name, const std::vector<Tensor>& parts) {
   if (trace == nullptr || !trace->keeps_ops) return;
-  trace->ops.push_back({.name = name,
-                        .cost = {.bytes = static_cast<double>(x.bytes())},
-                        .operands = {{.name = "x", .tensor = x, .added = false}},
-                        .again = {}});
+  OpTrace::Op op{.name = name, .cost = {.bytes = static_cast<double>(bytes_of(parts))}, .operands = {}, .again = {}};
+  for (const Tensor& part : parts) op.operands.push_back({.name = "x", .tensor = part, .added = false});
+  trace->ops.push_back(std::move(op));
+}
+
+void note_collective(OpTrace* trace, const char* name, const Tensor& x) {
+  note_collective(trace, name, std::vector<Tensor>{x});
 }
 
 std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace, const char* all_reduce) {

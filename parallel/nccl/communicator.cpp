@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "parallel/collective.h"
 #include "parallel/nccl/module.h"
 #include "parallel/nccl/stream.h"
 #include "tensor/error.h"
@@ -176,7 +177,7 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.all_reduce(x, op);
     check_tensor(x, Device::cuda);
     const ncclRedOp_t nccl_op = op == ReduceOp::sum ? ncclSum : ncclMax;
-    if (travels(x)) run("all_reduce", x, reduction(x, nccl_op, comm_));
+    if (travels(x)) run("all_reduce", x.bytes(), reduction(x, nccl_op, comm_));
   }
 
   std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) override {
@@ -192,7 +193,7 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.all_gather(x, y);
     check_parts(x, y, size());
     if (!travels(x)) return copy(x, y);
-    run("all_gather", x, gathering(x, y, comm_));
+    run("all_gather", x.bytes(), gathering(x, y, comm_));
   }
 
   std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) override {
@@ -214,7 +215,7 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.reduce_scatter(x, y);
     check_parts(y, x, size());
     if (!travels(y)) return copy(x, y);
-    run("reduce_scatter", x, scattering(x, y, comm_));
+    run("reduce_scatter", x.bytes(), scattering(x, y, comm_));
   }
 
   std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) override {
@@ -230,7 +231,7 @@ class NcclCommunicator final : public Communicator {
     if (x.device == Device::cpu) return host_.broadcast(x, root);
     check_tensor(x, Device::cuda);
     if (!travels(x)) return;
-    run("broadcast", x, [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
+    run("broadcast", x.bytes(), [&, type = nccl_type(x.dtype)](cudaStream_t stream) {
       return ncclBroadcast(x.data, x.data, static_cast<size_t>(x.numel()), type, root, comm_, stream);
     });
   }
@@ -242,8 +243,7 @@ class NcclCommunicator final : public Communicator {
     if (parts.front().device == Device::cpu) return host_.all_gather_v(parts);
     for (const Tensor& part : parts) check_tensor(part, Device::cuda);
     if (comm_ == nullptr) return;
-    const auto largest = std::ranges::max_element(parts, {}, &Tensor::bytes);
-    run("all_gather_v", *largest, gathering_v(parts, comm_));
+    run("all_gather_v", bytes_of(parts), gathering_v(parts, comm_));
   }
 
   void barrier() override {
@@ -266,20 +266,20 @@ class NcclCommunicator final : public Communicator {
  private:
   bool travels(const Tensor& x) const { return x.numel() > 0 && comm_ != nullptr; }
 
-  CollectiveCall collective(const char* name, const Tensor& x) const {
-    return {.name = name, .bytes = static_cast<int64_t>(x.bytes()), .rank = rank(), .size = size()};
+  CollectiveCall collective(const char* name, size_t bytes) const {
+    return {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank(), .size = size()};
   }
 
   template <typename Enqueue>
   std::unique_ptr<PendingWork> start(const char* name, const Tensor& x, const Enqueue& enqueue) {
     auto work = std::make_unique<NcclWork>(stream_);
-    stream_->run(collective(name, x), comm_, enqueue, work->done());
+    stream_->run(collective(name, x.bytes()), comm_, enqueue, work->done());
     return work;
   }
 
   template <typename Enqueue>
-  void run(const char* name, const Tensor& x, const Enqueue& enqueue) {
-    stream_->run(collective(name, x), comm_, enqueue, done_);
+  void run(const char* name, size_t bytes, const Enqueue& enqueue) {
+    stream_->run(collective(name, bytes), comm_, enqueue, done_);
     stream_->join(done_);
   }
 

@@ -28,6 +28,16 @@ TEST(PlannedGroup, NotesTheBucketsOfGradients) {
   EXPECT_EQ(bytes, (std::vector<double>{1200, 400, 1200, 1200}));
 }
 
+TEST(PlannedGroup, NotesTheGatheredPartsOfAllRanks) {
+  OpTrace trace = keeping_trace();
+  make_planned_group(3, &trace)->all_gather_v({Tensor(nullptr, {10}), Tensor(nullptr, {0}), Tensor(nullptr, {4})});
+  ASSERT_EQ(trace.ops.size(), 1u);
+  EXPECT_STREQ(trace.ops[0].name, kDpAllGatherV);
+  EXPECT_EQ(trace.ops[0].cost.bytes, 56);
+  ASSERT_EQ(trace.ops[0].operands.size(), 3u);
+  EXPECT_EQ(trace.ops[0].operands[2].tensor.numel(), 4);
+}
+
 TEST(PlannedGroup, IsRankZeroOfItsSize) {
   const auto group = make_planned_group(1024);
   EXPECT_EQ(group->size(), 1024);

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "parallel/communicator.h"
+#include "parallel/collective.h"
 
 namespace weft::testing {
 
@@ -47,9 +47,7 @@ class CountingCommunicator final : public Communicator {
   }
   void broadcast(const Tensor& x, int root) override { count("broadcast", x), inner_.broadcast(x, root); }
   void all_gather_v(const std::vector<Tensor>& parts) override {
-    int64_t numel = 0;
-    for (const Tensor& part : parts) numel += part.numel();
-    count("all_gather_v", Tensor(nullptr, {numel}, parts.front().dtype));
+    count("all_gather_v", bytes_of(parts));
     inner_.all_gather_v(parts);
   }
   void barrier() override { inner_.barrier(); }
@@ -64,10 +62,11 @@ class CountingCommunicator final : public Communicator {
   CountingCommunicator(std::unique_ptr<Communicator> inner, Counts& counts, std::string group)
       : owned_(std::move(inner)), inner_(*owned_), counts_(counts), group_(std::move(group)) {}
 
-  void count(const char* collective, const Tensor& x) {
+  void count(const char* collective, const Tensor& x) { count(collective, x.bytes()); }
+  void count(const char* collective, size_t bytes) {
     Counted& counted = counts_[group_ + " " + collective];
     ++counted.calls;
-    counted.bytes += static_cast<double>(x.bytes());
+    counted.bytes += static_cast<double>(bytes);
   }
 
   std::unique_ptr<Communicator> owned_;

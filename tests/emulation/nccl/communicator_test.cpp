@@ -211,6 +211,17 @@ TEST(NcclFailure, ARankThatEndsByAnErrorIsNoticedAtOnce) {
   EXPECT_EQ(text, kReport + "(rank 1 has left); NCCL_DEBUG=WARN says more");
 }
 
+TEST(NcclFailure, AGatherOfPartsIsNamedWithTheBytesOfAllParts) {
+  const std::string text = failure(
+      [](Context& ctx, Communicator& world, Communicator&) {
+        const Buffer x = floats(ctx, {1, 2, 3, 4, 5});
+        world.all_gather_v({x.tensor({2}), x.tensor({3}, DType::f32, 2 * sizeof(float))});
+        ctx.synchronize();
+      },
+      [](Context&, Communicator&, Communicator&) { throw std::runtime_error("disk full"); });
+  EXPECT_TRUE(text.starts_with("all_gather_v of 20 bytes")) << text;
+}
+
 TEST(NcclFailure, AnAsynchronousErrorIsThrownWhereTheHostWaits) {
   setenv("WEFT_EMULATED_NCCL_FAULT", "0:1", 1);
   const GpuBody twice = [](Context& ctx, Communicator& world, Communicator& host) {
