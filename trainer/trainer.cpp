@@ -377,7 +377,7 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
   ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
   if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)
     GradSync::measure(dry, params.matrix_numel(), static_cast<int>(config.parallel.dp));
-  if (config.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params);
+  if (config.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params, dry.device());
   return arena.high_water();
 }
 

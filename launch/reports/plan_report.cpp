@@ -68,7 +68,7 @@ const char* explanation(const std::string& part) {
   if (part == "tp sums") return "sums of tensor parallelism";
   if (part == "exposed") return "gradients that no computation hides";
   if (part == "slowed") return "slower beside the exchange";
-  if (part == "optimizer") return "zeroing, norm, Adam";
+  if (part == "optimizer") return "zeroing, norm, update";
   if (part == "hosts") return "the step's totals between the hosts";
   if (part == "slowest") return "waits for the slowest rank";
   if (part == "planner") return "planning beyond the step";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tensor/error.h"
 
@@ -14,8 +15,8 @@ constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;  // Jordan et al. 202
 constexpr float kEps = 1e-7f;                               // the least norm
 
 // Of the iteration: bf16 where matrix products are far faster in it and the model computes in it, too.
-DType iteration_type(const ParamStore& params) {
-  return params.device() == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
+DType iteration_type(const ParamStore& params, Device device) {
+  return device == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
 }
 
 // Memory of one matrix's iteration: [rows, cols] twice, in f32 and of the iteration, and two Gram matrices. All parts
@@ -72,8 +73,6 @@ void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
   }
 }
 
-int64_t cost_of(const MuonMatrix& m) { return m.rows * m.cols * std::min(m.rows, m.cols); }
-
 size_t largest_workspace(const std::vector<MuonMatrix>& matrices, DType type) {
   size_t bytes = 0;
   for (const MuonMatrix& m : matrices) bytes = std::max(bytes, Workspace(type, m.rows, m.cols).bytes());
@@ -98,32 +97,50 @@ void orthogonalise_matrix(Context& ctx, const MuonMatrix& m, const Tensor& local
   ops::scale_add(ctx, {.x = own(w.x(memory)), .y = local, .alpha = static_cast<float>(factor)});
 }
 
-struct Share {                 // of a rank of dp: consecutive matrices
-  size_t first = 0, last = 0;  // one past
-};
-
-// The matrix in the middle of whose work rank r's share of all work ends is r's last one.
-std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks) {
-  double all = 0, done = 0;
-  for (const MuonMatrix& m : matrices) all += static_cast<double>(cost_of(m));
-  std::vector<Share> result(static_cast<size_t>(ranks));
-  size_t rank = 0;
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    const double middle = done + static_cast<double>(cost_of(matrices[i])) / 2;
-    while (middle * ranks >= all * static_cast<double>(rank + 1) && rank + 1 < result.size()) result[++rank] = {i, i};
-    result[rank].last = i + 1;
-    done += static_cast<double>(cost_of(matrices[i]));
-  }
-  return result;
+// Operations of the products of an iteration.
+int64_t work_of(const MuonMatrix& m) {
+  const int64_t side = std::min(m.rows, m.cols), length = std::max(m.rows, m.cols);
+  return 2 * side * side * (2 * length + side);
 }
 
-// This rank's share of the matrices, and then everyone's from its rank.
+struct Share {                 // of a rank of dp: consecutive matrices
+  size_t first = 0, last = 0;  // one past
+  int64_t work = 0;
+};
+
+// Each rank takes matrices until its work would exceed `most`.
+std::vector<Share> shares_up_to(const std::vector<MuonMatrix>& matrices, int64_t most) {
+  std::vector<Share> shares(1);
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    if (shares.back().work + work_of(matrices[i]) > most && shares.back().work > 0) shares.push_back({.first = i});
+    shares.back().last = i + 1, shares.back().work += work_of(matrices[i]);
+  }
+  return shares;
+}
+
+// Those whose largest one has the least work. The last ranks may have none.
+std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks) {
+  int64_t least = 0, enough = 0;
+  for (const MuonMatrix& m : matrices) least = std::max(least, work_of(m)), enough += work_of(m);
+  while (least < enough) {
+    const int64_t middle = least + (enough - least) / 2;
+    if (std::ssize(shares_up_to(matrices, middle)) <= ranks)
+      enough = middle;
+    else
+      least = middle + 1;
+  }
+  std::vector<Share> shares = shares_up_to(matrices, enough);
+  shares.resize(static_cast<size_t>(ranks));
+  return shares;
+}
+
+// This rank's share of the matrices, and then everyone's from its rank. A dry run has the largest share.
 void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector<MuonMatrix>& matrices,
-                       MuonAdjust adjust, const Tensor& memory, const Tensor& square, Communicator* tp,
+                       MuonAdjust adjust, DType type, const Tensor& memory, const Tensor& square, Communicator* tp,
                        Communicator* dp) {
   const int ranks = dp == nullptr ? 1 : dp->size(), own = dp == nullptr ? 0 : dp->rank();
   const std::vector<Share> shares = shares_of(matrices, ranks);
-  const Share& share = shares[static_cast<size_t>(own)];
+  const Share& share = ctx.dry_run() ? std::ranges::max(shares, {}, &Share::work) : shares[static_cast<size_t>(own)];
   const auto updates = [&](int64_t begin, int64_t count) {  // in place of the gradients, which a dry run lacks
     return ctx.dry_run() ? Tensor(nullptr, {count}, DType::f32, ctx.device()) : params.grads().slice_rows(begin, count);
   };
@@ -131,15 +148,14 @@ void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector
     const MuonMatrix& m = matrices[i];
     const Tensor local = updates(m.offset, m.local_rows * m.local_cols).with_shape({m.local_rows, m.local_cols});
     const double factor = muon_factor(adjust, m.rows, m.cols);
-    orthogonalise_matrix(ctx, m, local, memory, iteration_type(params), square, factor, tp);
+    orthogonalise_matrix(ctx, m, local, memory, type, square, factor, tp);
   }
   if (ranks == 1) return;
   std::vector<Tensor> parts;  // that of a rank without a matrix is empty
   for (const Share& of_rank : shares) {
-    const int64_t begin = matrices[of_rank.first].offset;
-    const MuonMatrix* last = of_rank.first == of_rank.last ? nullptr : &matrices[of_rank.last - 1];
-    const int64_t end = last == nullptr ? begin : last->offset + last->local_rows * last->local_cols;
-    parts.push_back(updates(begin, end - begin));
+    const MuonMatrix first = of_rank.work > 0 ? matrices[of_rank.first] : MuonMatrix{};
+    const MuonMatrix last = of_rank.work > 0 ? matrices[of_rank.last - 1] : MuonMatrix{};
+    parts.push_back(updates(first.offset, last.offset + last.local_rows * last.local_cols - first.offset));
   }
   dp->all_gather_v(parts);
 }
@@ -186,7 +202,7 @@ ParamBuffer::Hole Muon::elements_of(const ParamStore& params) {
 }
 
 size_t Muon::scratch_bytes(const ParamStore& params) {
-  return largest_workspace(matrices_of(params), iteration_type(params));
+  return largest_workspace(matrices_of(params), iteration_type(params, params.device()));
 }
 
 Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp)
@@ -201,14 +217,16 @@ Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Commun
   require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "ranks of tp put matrices together");
 }
 
-void Muon::dry_run(Context& dry, const ParamStore& params, Communicator* tp, Communicator* dp) {
+void Muon::dry_run(Context& dry, const ParamStore& params, Device device, Communicator* tp, Communicator* dp) {
   const Tensor memory(nullptr, {0}, DType::f32, dry.device()), square(nullptr, {1}, DType::f64, dry.device());
-  orthogonalise_all(dry, params, matrices_of(params), MuonAdjust::original, memory, square, tp, dp);
+  orthogonalise_all(dry, params, matrices_of(params), MuonAdjust::original, iteration_type(params, device), memory,
+                    square, tp, dp);
 }
 
 void Muon::orthogonalise(Context& ctx) const {
   const Tensor memory = scratch_.tensor({static_cast<int64_t>(scratch_bytes(params_) / sizeof(float))});
-  orthogonalise_all(ctx, params_, matrices_, adjust_, memory, square_[0], tp_, dp_);
+  const DType type = iteration_type(params_, params_.device());
+  orthogonalise_all(ctx, params_, matrices_, adjust_, type, memory, square_[0], tp_, dp_);
 }
 
 }  // namespace weft

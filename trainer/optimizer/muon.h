@@ -46,8 +46,10 @@ class Muon {
   static ParamBuffer::Hole elements_of(const ParamStore& params);
   // Bytes of the memory for one matrix at a time, on params' device.
   static size_t scratch_bytes(const ParamStore& params);
-  // The ops of orthogonalise(): for a trace, and for their scratch memory.
-  static void dry_run(Context& dry, const ParamStore& params, Communicator* tp = nullptr, Communicator* dp = nullptr);
+  // The ops of orthogonalise() on this device, of the rank of dp that has most: for a trace, and for their scratch
+  // memory.
+  static void dry_run(Context& dry, const ParamStore& params, Device device, Communicator* tp = nullptr,
+                      Communicator* dp = nullptr);
 
   // All outlive it. Without `tp` and `dp` there is one rank.
   Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp);

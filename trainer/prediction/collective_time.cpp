@@ -50,6 +50,11 @@ double all_reduce_seconds(const Machine& m, const Group& g, double bytes) {
 double reduce_scatter_seconds(const Machine& m, const Group& g, double bytes) { return one_round_seconds(m, g, bytes); }
 double all_gather_seconds(const Machine& m, const Group& g, double bytes) { return one_round_seconds(m, g, bytes); }
 
+double broadcast_seconds(const Machine& m, const Group& g, double bytes) {
+  if (g.ranks == 1 || bytes == 0) return 0;
+  return ring_latency(m, g, 1) + bytes * seconds_a_byte(m, g);
+}
+
 double sent_bytes(const Group& g, double bytes) { return 2 * share(g) * bytes; }
 
 double host_exchange_seconds(const Machine& m, int64_t ranks, double bytes_of_a_rank) {

@@ -84,8 +84,15 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Of Muon: a broadcast sends what one rank has, as does its part of an all-gather.
-  double exchange(const Op& op) const { return is_tp_collective(op.name) ? tp_sum(op) : weights(op.cost.bytes); }
+  // Of Muon. GPUs send all parts at the same time, CPUs one after the other (Communicator::all_gather_v).
+  double exchange(const Op& op) const {
+    if (is_tp_collective(op.name)) return tp_sum(op);
+    if (m_.is_gpu()) return weights(op.cost.bytes);
+    double seconds = 0;
+    for (const OpTrace::Operand& part : op.operands)
+      seconds += sharing_ * broadcast_seconds(m_, dp_, static_cast<double>(part.tensor.bytes()));
+    return seconds;
+  }
 
  private:
   // Of this many dp ranks that compute at a time.
@@ -154,7 +161,6 @@ struct Work {
   RankTimes times;
   std::vector<TimedOp> block;  // without gradients
   double forward = 0;          // of a block
-  std::vector<double> update;  // of ops.step
   MemoryPlan memory;
   int64_t parameters;  // of the whole model
 
@@ -165,7 +171,7 @@ struct Work {
         sentences(valid_sentences),
         blocks(blocks_of_rank(c.batch.blocks, 0, static_cast<int>(c.parallel.dp)).count),
         data(one_block(c)),
-        ops(step_ops(c, data.blocks.front())),
+        ops(step_ops(c, data.blocks.front(), m.is_gpu() ? Device::cuda : Device::cpu)),
         times(m, c),
         memory(grid_memory(m, c)),
         parameters(whole_parameters(c)) {
@@ -177,7 +183,6 @@ struct Work {
       in_forward = in_forward && op.name != std::string_view("cross_entropy");
       if (in_forward) forward += block.back().seconds;
     }
-    for (const Op& op : ops.step) update.push_back(times.update(op));
   }
 
   static Step one_block(RunConfig c) {
@@ -215,12 +220,8 @@ struct Work {
   }
 
   double optimizer() const {
-    const auto shares = static_cast<double>(exchange.sharded ? times.dp().ranks : 1);
     double seconds = times.read_by_host() + times.casts(static_cast<double>(ops.parameters), exchange);
-    for (size_t i = 0; i < update.size(); ++i) {
-      const std::string_view name = ops.step[i].name;
-      seconds += name == "adam" || name == "sum_squares" ? update[i] / shares : update[i];
-    }
+    for (const Op& op : ops.step) seconds += times.update(op);
     for (const Op& op : ops.exchange) seconds += times.exchange(op);
     return seconds;
   }

@@ -34,7 +34,7 @@ struct StepSeconds {                  // of the rank with most blocks, which the
   double tp = 0;                      // sums of tensor parallelism
   double exposed = 0;                 // exchange of gradients that nothing hides
   double slowed = 0;                  // computation beside the exchange is slower
-  double optimizer = 0;               // zeroing, norm, Adam
+  double optimizer = 0;               // zeroing, norm, update
   double host = 0;                    // exchange of totals between the hosts
   double spread = 0;                  // waits for the slowest rank
   double planner = 0;                 // planning and reading, beside all of these

@@ -29,16 +29,19 @@ void measure_processor(const BenchReport& report, ProcessorConfig& into) {
   RunConfig one_block = report.config;
   one_block.batch.blocks = 1;
   Step data = synthetic_step(one_block, 0, 1);
-  const StepOps ops = step_ops(report.config, data.blocks.front());
+  const StepOps ops = step_ops(report.config, data.blocks.front(), report.own.device);
   const int64_t blocks =
       blocks_of_rank(report.config.batch.blocks, 0, static_cast<int>(report.config.parallel.dp)).count;
-  double flops = 0, bytes = 0;
+  double flops = 0, update_flops = 0, bytes = 0;
   for (const OpTrace::Op& op : ops.block) flops += static_cast<double>(blocks) * op.cost.flops;
-  for (const OpTrace::Op& op : ops.step) bytes += op.cost.bytes;
+  for (const OpTrace::Op& op : ops.step) {
+    update_flops += op.cost.flops;  // of Muon's products, which are as fast as the others
+    bytes += op.cost.flops > 0 ? 0 : op.cost.bytes;
+  }
   const StepTimes& step = report.step;
   const double passes = seconds_of(step.phases, "forward") + seconds_of(step.phases, "backward");
   into.flops = measured(flops / (passes - seconds_of(step.parts, "communication")));
-  into.update_bandwidth = measured(bytes / seconds_of(step.phases, "optimizer"));
+  into.update_bandwidth = measured(bytes / (seconds_of(step.phases, "optimizer") - update_flops / into.flops));
 }
 
 // The smallest tensor costs its latency, the largest, as gradients do, its way through memory.

@@ -48,7 +48,7 @@ RunConfig resolve_prediction(RunConfig c) {
 
 Prediction predict(GpuKind gpu, const RunConfig& config) {
   Step data = synthetic_step(config, 0, 1);
-  const StepOps ops = step_ops(config, data.blocks.front());
+  const StepOps ops = step_ops(config, data.blocks.front(), Device::cuda);
   const GpuModel& device = gpu_model(gpu);
   const OpTimes model(device, config.train.cuda_graph == CudaGraph::on), stream(device, /*graph=*/false);
   Prediction p{.gpu = gpu, .config = config, .parameters = ops.parameters};

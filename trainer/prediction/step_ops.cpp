@@ -45,9 +45,35 @@ std::vector<int64_t> runs_of_split(const ParamStore& params) {
   return lengths;
 }
 
+// A rank's update without Muon's iterations, and before it the norm.
+void update_in_a_dry_run(Context& dry, const RunConfig& c, const ParamStore& params, const Shard& shard) {
+  const auto flat = [&](int64_t n, DType type = DType::f32) { return Tensor(nullptr, {n}, type, dry.device()); };
+  const auto copy = [&](int64_t n) { return params.mixed() ? flat(n, params.compute_dtype()) : Tensor(); };
+  const auto average = [&](int64_t n) { return c.train.ema > 0 ? flat(n) : Tensor(); };
+  const StepSums sums(dry.device());
+  ops::fill(dry, {.x = flat(params.numel())});
+  sums.clear(dry);
+  for (const int64_t numel : runs_of_split(params))
+    ops::sum_squares(dry, {.x = flat(numel / shard.ranks()), .y = sums.whole_squares()});
+  const int64_t own = shard.numel() + params.vector_numel();
+  if (c.optimizer.kind == OptimizerKind::schedule_free)
+    return ops::schedule_free(
+        dry, {.param = flat(own), .grad = flat(own), .z = flat(own), .v = flat(own), .copy = copy(own)});
+  const int64_t n = c.optimizer.kind == OptimizerKind::muon ? Muon::elements_of(params).count : 0;
+  ops::adam(dry, {.param = flat(own - n),
+                  .grad = flat(own - n),
+                  .m = flat(own - n),
+                  .v = flat(own - n),
+                  .copy = copy(own - n),
+                  .average = average(own - n)});
+  if (n == 0) return;
+  ops::muon_momentum(dry, {.grad = flat(n), .m = flat(n)});
+  ops::muon_update(dry, {.param = flat(n), .update = flat(n), .copy = copy(n), .average = average(n)});
+}
+
 }  // namespace
 
-StepOps step_ops(const RunConfig& c, Block& block) {
+StepOps step_ops(const RunConfig& c, Block& block, Device device) {
   Context dry(Device::cpu, /*dry_run=*/true);
   const auto tp_group = make_planned_group(static_cast<int>(c.parallel.tp));
   const TensorParallel tp(*tp_group);
@@ -96,24 +122,14 @@ StepOps step_ops(const RunConfig& c, Block& block) {
   }
   {
     TracedDryRun run(dry);
-    ops::fill(dry, {.x = flat});
-    sums.clear(dry);
-    for (const int64_t numel : runs_of_split(params))
-      ops::sum_squares(dry, {.x = flat.slice_rows(0, numel), .y = sums.whole_squares()});
-    const Tensor copy(nullptr, {params.numel()}, params.compute_dtype(), dry.device());
-    ops::adam(dry, {.param = flat,
-                    .grad = flat,
-                    .m = flat,
-                    .v = flat,
-                    .copy = params.mixed() ? copy : Tensor(),
-                    .average = c.train.ema > 0 ? flat : Tensor()});
+    update_in_a_dry_run(dry, c, params, shard);
     all.step = run.take();
   }
   if (c.optimizer.kind == OptimizerKind::muon) {
     TracedDryRun run(dry);
     const auto dp_group = make_planned_group(dp, &run.trace());
     const auto tp_group = make_planned_group(tp.size(), &run.trace(), kTpAllReduce);
-    Muon::dry_run(dry, params, tp_group.get(), dp_group.get());
+    Muon::dry_run(dry, params, device, tp_group.get(), dp_group.get());
     for (const OpTrace::Op& op : run.take())
       (is_dp_collective(op.name) || is_tp_collective(op.name) ? all.exchange : all.step).push_back(op);
   }

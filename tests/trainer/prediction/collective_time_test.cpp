@@ -32,6 +32,13 @@ TEST(CollectiveTime, BetweenNodesIsThatOfTheSlowerLink) {
   EXPECT_DOUBLE_EQ(all_gather_seconds(simple_machine(), group, 3200), 1 + 27 * 0.01 + 4 * 0.1 + 3100.0 / 40);
 }
 
+TEST(CollectiveTime, OfABroadcastSendsAllBytesOverEachLink) {
+  const Group group{.ranks = 32, .of_node = 8};
+  EXPECT_DOUBLE_EQ(broadcast_seconds(simple_machine(), group, 3200), 1 + 27 * 0.01 + 4 * 0.1 + 3200.0 / 40);
+  EXPECT_EQ(broadcast_seconds(simple_machine(), group, 0), 0);
+  EXPECT_EQ(broadcast_seconds(simple_machine(), {.ranks = 1, .of_node = 1}, 1e6), 0);
+}
+
 TEST(CollectiveTime, OfOneRankANodeUsesItsOwnLink) {
   const Group group{.ranks = 2, .of_node = 1};
   EXPECT_DOUBLE_EQ(all_reduce_seconds(simple_machine(), group, 100), 1 + 2 * 0.1 + 100.0 / 5);

@@ -117,6 +117,24 @@ TEST(GridStep, HasTheTrafficOfMuon) {
   expect_counted_traffic(c, 4, 1);
 }
 
+// Between 64 ranks the 45 matrices are on 45 ranks at most, which CPUs send one after the other.
+TEST(GridStep, SendsTheUpdatesOfMuonAsTheDeviceDoes) {
+  RunConfig c = small_config();
+  c.optimizer.kind = OptimizerKind::muon;
+  const auto seconds_of_latencies = [&](Machine m) {
+    m.processor.precision = Precision::f32;
+    const double without = planned(c, 64, 1, {}, m).seconds.optimizer;
+    m.node.latency = {1};
+    return planned(c, 64, 1, {}, m).seconds.optimizer - without;
+  };
+  Machine m = cpu_machine();
+  const double parts = seconds_of_latencies(m);
+  EXPECT_GE(parts, 15);
+  EXPECT_LE(parts, 45 + 1e-6);
+  m.processor.memory = {80e9};  // a GPU's
+  EXPECT_NEAR(seconds_of_latencies(m), 1, 1e-6);
+}
+
 TEST(GridStep, HasTheTrafficOfSplitRows) {
   RunConfig c = small_config();
   c.parallel.sequence = true;

@@ -9,8 +9,9 @@ namespace weft::testing {
 namespace {
 
 // As if one rank had taken 3 s for the passes of 4 blocks and 0.5 s for the update.
-BenchReport one_rank() {
+BenchReport one_rank(OptimizerKind optimizer = OptimizerKind::adam) {
   RunConfig c;
+  c.optimizer.kind = optimizer;
   c.model.width = 64, c.model.heads = 4, c.model.feed_forward = 64;
   c.model.encoder_layers = c.model.decoder_layers = 1;
   c.batch.rows = 256, c.batch.blocks = 4;
@@ -28,6 +29,12 @@ TEST(MeasuredMachine, RepeatsTheMeasuredStep) {
   EXPECT_NEAR(s.optimizer, 0.5, 0.0005);
   EXPECT_EQ(request.machine.processor.flops.origin, ConstantOrigin::measured);
   EXPECT_EQ(request.machine.processor.planner.origin, ConstantOrigin::assumed);
+}
+
+TEST(MeasuredMachine, RepeatsAStepOfMuon) {
+  const BenchReport report = one_rank(OptimizerKind::muon);
+  EXPECT_NEAR(plan_cluster({.config = report.config, .machine = measured_machine(report)}).alone.seconds.optimizer, 0.5,
+              0.0005);
 }
 
 TEST(MeasuredMachine, HasTheLinksOfItsAllReduces) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "trainer/bench/bench.h"
+#include "trainer/bench/step_times.h"
 #include "trainer/bench/synthetic_step.h"
 #include "trainer/trainer.h"
 
@@ -35,41 +37,83 @@ Calls calls_of(const std::vector<OpTrace::Op>& ops) {
   return calls;
 }
 
-TEST(StepOps, AreThoseOfARealStep) {
-  const RunConfig config = traced_config();
+std::vector<OpTrace::Op> ops_of_a_step(const RunConfig& config) {  // of the trainer
   const auto world = make_single_communicator();
   const Mesh mesh(*world, config.parallel);
   Trainer trainer(config, mesh);
-  Step data = synthetic_step(config, 0, 1);
   OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
   trainer.replica().context().set_trace(&trace);
-  trainer.step_on(data);
-  const StepOps ops = step_ops(config, data.blocks.front());
-  std::vector<OpTrace::Op> all = ops.block;
-  all.insert(all.end(), ops.step.begin(), ops.step.end());
-  EXPECT_EQ(calls_of(all), calls_of(trace.ops));
+  trainer.step_on(synthetic_step(config, 0, 1));
+  return trace.ops;
 }
 
-TEST(StepOps, HaveAdamAndTheNormOfAllParameters) {
+TEST(StepOps, AreThoseOfARealStep) {
   const RunConfig config = traced_config();
   Step data = synthetic_step(config, 0, 1);
-  const StepOps ops = step_ops(config, data.blocks.front());
-  const auto bytes_of = [&](const std::string& name) {
-    double bytes = 0;
-    for (const OpTrace::Op& op : ops.step)
-      if (op.name == name) bytes += op.cost.bytes;
-    return bytes;
-  };
-  const auto numel = static_cast<double>(ops.parameters);
-  EXPECT_EQ(bytes_of("adam"), 7 * 4 * numel);
-  EXPECT_NEAR(bytes_of("sum_squares"), 4 * numel, 16);
+  const StepOps ops = step_ops(config, data.blocks.front(), Device::cpu);
+  std::vector<OpTrace::Op> all = ops.block;
+  all.insert(all.end(), ops.step.begin(), ops.step.end());
+  EXPECT_EQ(calls_of(all), calls_of(ops_of_a_step(config)));
+}
+
+// Elements of the operands of each op of the norm and the update, which a CPU runs for each parameter.
+std::map<std::string, double> updates_of(const std::vector<OpTrace::Op>& ops) {
+  std::map<std::string, double> elements;
+  for (const OpTrace::Op& op : ops)
+    if (part_of(op.name) == std::string("optimizer") && op.name != std::string("pack_weight"))
+      for (const OpTrace::Operand& operand : op.operands)
+        elements[op.name] += static_cast<double>(operand.tensor.numel());
+  return elements;
+}
+
+// But for the padding between parameters.
+TEST(StepOps, UpdateWhatARealStepUpdates) {
+  for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::muon, OptimizerKind::schedule_free}) {
+    RunConfig config = traced_config();
+    config.optimizer.kind = kind;
+    if (kind == OptimizerKind::schedule_free) config.schedule.kind = ScheduleKind::constant;
+    config.train.ema = kind == OptimizerKind::schedule_free ? 0 : 0.9;
+    const auto real = updates_of(ops_of_a_step(config));
+    Step data = synthetic_step(config, 0, 1);
+    const auto planned = updates_of(step_ops(config, data.blocks.front(), Device::cpu).step);
+    ASSERT_EQ(planned.size(), real.size()) << name_of_enum(kind);
+    for (const auto& [name, elements] : real) EXPECT_NEAR(planned.at(name), elements, 0.02 * elements) << name;
+  }
+}
+
+TEST(StepOps, OfAShardedOptimizerUpdateAShare) {
+  RunConfig config = traced_config();
+  Step data = synthetic_step(config, 0, 1);
+  const auto whole = updates_of(step_ops(config, data.blocks.front(), Device::cpu).step);
+  config.parallel.dp = 4, config.parallel.zero = 1;
+  const auto share = updates_of(step_ops(config, data.blocks.front(), Device::cpu).step);
+  for (const auto& [name, elements] : whole) EXPECT_NEAR(share.at(name), elements / 4, 0.1 * elements) << name;
+}
+
+double flops_of_update(RunConfig config, int dp) {
+  config.optimizer.kind = OptimizerKind::muon, config.parallel.dp = dp;
+  Step data = synthetic_step(config, 0, 1);
+  double flops = 0;
+  for (const OpTrace::Op& op : step_ops(config, data.blocks.front(), Device::cpu).step) flops += op.cost.flops;
+  return flops;
+}
+
+TEST(StepOps, HaveTheMostOfMuonThatARankHas) {
+  RunConfig config = traced_config();
+  config.model.encoder_layers = config.model.decoder_layers = 6;
+  config.model.feed_forward = 4 * config.model.width;  // as base and big
+  const double all = flops_of_update(config, 1);
+  EXPECT_LE(flops_of_update(config, 8), 1.12 * all / 8);
+  EXPECT_LE(flops_of_update(config, 32), 1.12 * all / 32);
+  EXPECT_GE(flops_of_update(config, 32), all / 32);
+  EXPECT_DOUBLE_EQ(flops_of_update(config, 1000), all / 48);  // the largest of 96 matrices
 }
 
 TEST(StepOps, OfFixedShapesHaveAsManySentencesAsRows) {
   RunConfig config = traced_config();
   config.train.cuda_graph = CudaGraph::on;
   Step data = synthetic_step(config, 0, 1);
-  const StepOps ops = step_ops(config, data.blocks.front());
+  const StepOps ops = step_ops(config, data.blocks.front(), Device::cpu);
   for (const OpTrace::Op& op : ops.block) {
     for (const OpTrace::Operand& operand : op.operands) {
       if (operand.name == std::string("q_rows begin")) {
