@@ -92,7 +92,7 @@ struct TrainConfig {
   double validate_command_minutes = 30;
   int64_t samples = 4;
   bool tensorboard = true;
-  double peak_flops = 0;
+  double peak_flops = 0, memory_bandwidth = 0;
   double save_minutes = 0;
   int64_t keep_last = 3;
   int64_t keep_every = 0;
@@ -136,6 +136,9 @@ struct TrainConfig {
     v("peak_flops", peak_flops,
       "peak operations a second of a rank's processor, of which the log's mfu is the share that the model uses; 0 = "
       "measured on CPUs, of the data sheet for A100, H100 and H200, else not known");
+    v("memory_bandwidth", memory_bandwidth,
+      "bytes a second of the memory of a rank's processor, for the log's roofline, the least time of a step as a share "
+      "of the step's; 0 as for peak_flops");
     v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
     v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
     v("check_replicas", check_replicas,

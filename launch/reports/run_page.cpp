@@ -74,7 +74,7 @@ class StepCurves {
     first_ = last_, steps_ = 0;
   }
 
-  static constexpr const char* kCurves[] = {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu"};
+  static constexpr const char* kCurves[] = {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu", "roofline"};
 
   const size_t group_;
   size_t steps_ = 0;

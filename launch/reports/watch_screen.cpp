@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr size_t kRecentSteps = 50;  // for speed
-constexpr int kLinesBesideChart = 11;
+constexpr int kLinesBesideChart = 12;
 constexpr size_t kMostCorpora = 6;
 constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
 
@@ -42,14 +42,17 @@ double left_seconds(const TrainConfig& t, const WatchedLog& log) {
 std::vector<std::string> step_lines(const WatchedRun& run) {
   const nlohmann::json& now = run.log.steps.back();
   const double nll = number_or_nan(now, "nll"), seconds = sum(run.log, "seconds");
-  const std::string mfu = now.contains("mfu") ? fmt::format("  mfu {:.1f} %", 100 * number_or_nan(now, "mfu")) : "";
+  std::string shares;
+  for (const char* key : {"fill", "mfu", "roofline"})
+    if (now.contains(key))
+      shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : "  ", key, 100 * number_or_nan(now, key));
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
   return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
                       with_commas(integer_at(now, "step").value_or(0)), with_commas(run.config.train.steps),
                       number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, std::exp(nll)),
-          fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f} %{}", number_or_nan(now, "lr"),
-                      number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens"),
-                      100 * number_or_nan(now, "fill"), mfu)};
+          fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s", number_or_nan(now, "lr"),
+                      number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens")),
+          shares};
 }
 
 // Of a run with stages; its place among them is that in the configuration.

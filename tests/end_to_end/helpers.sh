@@ -21,7 +21,7 @@ differ() { ! same "$1" "$2"; }
 has() { grep -qF -- "$2" "$1"; }  # has FILE TEXT
 mpi() { "$mpirun" -n "$1" --oversubscribe "${@:2}"; }
 
-step_records() { grep '"loss":' "$1/log.jsonl" | sed -E 's/,"(seconds|mfu|slowest_rank|waiting|time)":[^,}]*//g'; }  # without times, which differ between runs
+step_records() { grep '"loss":' "$1/log.jsonl" | sed -E 's/,"(seconds|mfu|roofline|slowest_rank|waiting|time)":[^,}]*//g'; }  # without times, which differ between runs
 numbers() { sed -E 's/.*"weights"://' "$1" | tr -c '0-9.e+\n-' '\n' | grep .; }  # the weights, one per line
 last_scores() { tail -n 1 "$1/log.jsonl" | grep -o '^.*"chrf":[^,}]*'; }  # of a validation
 losses() { sed -nE 's/.*"loss":([^,]*),.*/\1/p' "$1/log.jsonl"; }

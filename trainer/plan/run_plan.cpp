@@ -51,6 +51,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least<int64_t>(c.train.validate_bleu, -1, "train.validate_bleu");
   require_at_least<int64_t>(c.train.samples, 0, "train.samples");
   require_at_least(c.train.peak_flops, 0.0, "train.peak_flops");
+  require_at_least(c.train.memory_bandwidth, 0.0, "train.memory_bandwidth");
   require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
   require_at_least<int64_t>(c.train.keep_every, 0, "train.keep_every");
   require_at_least(c.train.save_minutes, 0.0, "train.save_minutes");

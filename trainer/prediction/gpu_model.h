@@ -19,6 +19,7 @@ struct GpuModel {
   double clock;                   // Hz
   double bandwidth;               // bytes/s of its memory that kernels reach
   double data_sheet_flops;        // operations/s of dense matrix products in bf16 or f16
+  double data_sheet_bandwidth;    // bytes/s of its memory
   double matmul_flops_per_sm;     // operations/s in the main loop of a bf16 or f16 matrix product
   double gap_graph, gap_stream;   // seconds between kernels of a CUDA graph, and of a stream
   double seconds_to_device_copy;  // of a copy of a few kilobytes from the host, in addition to its gap
@@ -29,5 +30,7 @@ struct GpuModel {
 
 const GpuModel& gpu_model(GpuKind kind);     // not none
 GpuKind gpu_kind_of(std::string_view name);  // by the name that CUDA gives it; none: unknown
+// Bytes a second of the memory of the GPU that CUDA calls so, by its data sheet; 0: unknown.
+double data_sheet_bandwidth(std::string_view name);
 
 }  // namespace weft

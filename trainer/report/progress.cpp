@@ -157,13 +157,15 @@ void ProgressBar::show() {
 }
 
 std::string train_line(const TrainStatus& s) {
+  const auto percent = [](const char* name, double share) {
+    return share > 0 ? fmt::format("{} {:.1f}%  ", name, 100 * share) : "";
+  };
   return fmt::format(
       "step {}/{}  {}{}loss {:.4f}  nll {:.4f}  ppl {:.2f}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  "
-      "{}{} "
-      "left",
+      "{}{}{} left",
       s.step, s.total_steps, s.data, s.data.empty() ? "" : "  ", s.loss, s.nll, std::exp(s.nll), s.lr, s.grad_norm,
       format_count(s.source_tokens_per_second), format_count(s.target_tokens_per_second), 100 * s.fill,
-      s.mfu > 0 ? fmt::format("mfu {:.1f}%  ", 100 * s.mfu) : "", format_duration(s.eta_seconds));
+      percent("mfu", s.mfu), percent("roofline", s.roofline), format_duration(s.eta_seconds));
 }
 
 TrainProgress::TrainProgress(int64_t log_every, ProgressOutput out)

@@ -53,6 +53,7 @@ struct TrainStatus {
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
   double fill = 0;                                                    // of the blocks' rows, 0 to 1
   double mfu = 0;                                                     // model FLOP utilisation, 0 to 1; 0: not known
+  double roofline = 0;  // the least time of a step, as a share of its time; 0: not known
   double eta_seconds = 0;
 };
 

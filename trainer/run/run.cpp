@@ -19,13 +19,13 @@
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/plan/same_on_all_ranks.h"
+#include "trainer/prediction/roofline.h"
 #include "trainer/run/divergence_report.h"
 #include "trainer/run/run_checkpoints.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
 #include "trainer/run/tuned_gemms.h"
 #include "trainer/run/validation_scores.h"
-#include "trainer/step_flops.h"
 
 namespace weft {
 namespace {
@@ -98,8 +98,7 @@ Run::Run(const RunConfig& config, const Mesh& mesh, const ConfigText& to_text)
     return config_.data.valid.empty() ? nullptr : std::make_unique<Validation>(config_, mesh, *trainer_);
   });
   if (!config_.train.validate_command.empty()) scores_ = std::make_unique<ValidationScores>(config_, world);
-  log_.set_peak(t.peak_flops > 0 ? t.peak_flops * world.size()
-                                 : peak_flops(mesh.own(), storage_of(config_.train.precision), world));
+  log_.set_limits(limits_of_step(config_, *trainer_, mesh));
   if (run.resume_from.empty()) take_initial_values();
   if (is_new) open_folder();
   start(run.resume_from, plan, kept_gemms);

@@ -19,6 +19,8 @@ double now() {  // UNIX time, to the millisecond
   return static_cast<double>(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()) / 1000;
 }
 
+double to_four_digits(double share) { return std::round(1e4 * share) / 1e4; }
+
 nlohmann::ordered_json to_json(const SampleAttention& a) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (size_t t = 0; t < a.target.size(); ++t) {
@@ -117,10 +119,11 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t 
                                 {"seconds", r.seconds},
                                 {"fill", r.fill}};
   if (r.target_weight != static_cast<double>(r.target_tokens)) record["target_weight"] = r.target_weight;
-  if (peak_flops_ > 0) record["mfu"] = std::round(1e4 * r.flops / r.seconds / peak_flops_) / 1e4;
+  if (limits_.flops > 0) record["mfu"] = to_four_digits(r.flops / r.seconds / limits_.flops);
+  if (limits_.seconds > 0) record["roofline"] = to_four_digits(limits_.seconds / r.seconds);
   if (!r.busy.empty()) {
     record["slowest_rank"] = slowest_rank(r.busy);
-    record["waiting"] = std::round(1e4 * waiting_share(r.busy)) / 1e4;
+    record["waiting"] = to_four_digits(waiting_share(r.busy));
   }
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
   if (r.skipped) record["skipped"] = true;
@@ -147,7 +150,8 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t 
                   .source_tokens_per_second = throughput_.source_tokens_per_second(),
                   .target_tokens_per_second = throughput_.target_tokens_per_second(),
                   .fill = r.fill,
-                  .mfu = peak_flops_ > 0 ? throughput_.flops_per_second() / peak_flops_ : 0,
+                  .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
+                  .roofline = limits_.seconds / throughput_.seconds_for(1),
                   .eta_seconds = left});
   report_stage(r);
   report_epoch(r, dropped, below_score);

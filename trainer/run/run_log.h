@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/health/straggler.h"
+#include "trainer/prediction/roofline.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/tensorboard.h"
@@ -28,8 +29,7 @@ class RunLog {
   // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
   void open(const RunFolder& folder, const std::string& plan, const TrainState& state);
 
-  void set_peak(double flops_per_second) { peak_flops_ = flops_per_second; }  // of all ranks; 0: not known
-
+  void set_limits(const StepLimits& limits) { limits_ = limits; }
   // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
   void step(const StepReport& report, double seconds, int64_t dropped, int64_t below_score);  // pairs left out so far
   void rollback(int64_t step, int64_t back_to);
@@ -59,7 +59,7 @@ class RunLog {
   bool is_written_ = true;                     // all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
-  double peak_flops_ = 0;
+  StepLimits limits_;
   std::optional<size_t> stage_;
   int64_t epoch_ = -1;
   double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;

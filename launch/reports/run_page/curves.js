@@ -26,6 +26,7 @@ const panels = [
   { title: "Gradient norm", train: "grad_norm" },
   { title: "Target tokens per second", train: "speed" },
   { title: "Share of the peak (MFU)", train: "mfu", show: percent },
+  { title: "Share of the roofline", train: "roofline", show: percent },
   { title: "Fill of the blocks", train: "fill", show: percent },
   { title: "Share of time spent waiting", train: "waiting", show: percent },
 ];

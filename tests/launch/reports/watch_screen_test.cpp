@@ -11,7 +11,7 @@ namespace {
 nlohmann::json step_record(int64_t step, double seconds = 2) {
   return {{"step", step},       {"epoch", 1},       {"loss", 3.5},         {"nll", 2.25},
           {"lr", 1e-3},         {"grad_norm", 0.5}, {"source_tokens", 90}, {"target_tokens", 100},
-          {"seconds", seconds}, {"fill", 0.995},    {"mfu", 0.25}};
+          {"seconds", seconds}, {"fill", 0.995},    {"mfu", 0.25},         {"roofline", 0.5}};
 }
 
 WatchedRun run_of_steps(int64_t count) {
@@ -34,7 +34,8 @@ TEST(WatchScreen, HasProgressSpeedAndTheTimeLeft) {
   EXPECT_TRUE(lines[1].starts_with("#####")) << lines[1];
   EXPECT_TRUE(lines[1].ends_with("- 25.0 %, 10m 00s left")) << lines[1];
   EXPECT_EQ(lines[2], "step 100 of 400, epoch 1: loss 3.5000  nll 2.2500  ppl 9.49");
-  EXPECT_EQ(lines[3], "lr 1.00e-03  grad 0.500  src 45/s  tgt 50/s  fill 99.5 %  mfu 25.0 %");
+  EXPECT_EQ(lines[3], "lr 1.00e-03  grad 0.500  src 45/s  tgt 50/s");
+  EXPECT_EQ(lines[4], "fill 99.5 %  mfu 25.0 %  roofline 50.0 %");
 }
 
 TEST(WatchScreen, OfARunInMinutesCountsThem) {

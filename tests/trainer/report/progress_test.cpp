@@ -114,10 +114,12 @@ TEST(TrainProgress, SaysAllOfAStepInOneLine) {
             "fill 99.5%  2m 05s left");
 }
 
-TEST(TrainLine, HasTheUtilisationOfAKnownPeak) {
+TEST(TrainLine, HasTheSharesOfKnownLimits) {
   TrainStatus status = example_status(20);
   status.mfu = 0.4126;
   EXPECT_TRUE(train_line(status).ends_with("  fill 99.5%  mfu 41.3%  2m 05s left")) << train_line(status);
+  status.roofline = 0.5;
+  EXPECT_TRUE(train_line(status).ends_with("  mfu 41.3%  roofline 50.0%  2m 05s left")) << train_line(status);
 }
 
 TEST(TrainProgress, WritesEveryNthStepAndTheLastOnAPipe) {

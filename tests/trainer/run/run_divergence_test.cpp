@@ -52,7 +52,8 @@ std::string error_of_training(const RunConfig& c) {
 std::vector<nlohmann::json> log_without_times(const RunConfig& c) {
   std::vector<nlohmann::json> log = read_event_log(c.train.output + "/log.jsonl");
   std::erase_if(log, [](const nlohmann::json& record) { return record.contains("schema"); });  // a start
-  for (nlohmann::json& record : log) record.erase("seconds"), record.erase("mfu"), record.erase("time");
+  for (nlohmann::json& record : log)
+    for (const char* key : {"seconds", "mfu", "roofline", "time"}) record.erase(key);
   return log;
 }
 

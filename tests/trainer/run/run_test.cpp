@@ -124,6 +124,28 @@ TEST(Run, LogsTheShareOfThePeakOfAllRanks) {
   EXPECT_LT(step.at("mfu").get<double>(), share(c.batch.rows));
 }
 
+TEST(Run, LogsTheLeastTimeOfAStepAsAShareOfItsTime) {
+  const auto least_seconds = [](double rate) {
+    const TemporaryFolder folder;
+    RunConfig c = run_config(folder);
+    c.train.steps = 1, c.train.peak_flops = c.train.memory_bandwidth = rate;
+    run(c);
+    const nlohmann::json step = read_event_log(c.train.output + "/log.jsonl").at(1);
+    return step.at("roofline").get<double>() * step.at("seconds").get<double>();
+  };
+  EXPECT_NEAR(least_seconds(2e5) / least_seconds(1e5), 0.5, 1e-3);
+}
+
+TEST(Run, IsSlowerThanTheRooflineOfThisMachine) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.device = DeviceChoice::cpu, c.train.steps = 1;
+  run(c);
+  const double share = read_event_log(c.train.output + "/log.jsonl").at(1).at("roofline");
+  EXPECT_GT(share, 0);  // both rates are measured
+  EXPECT_LT(share, 1);
+}
+
 TEST(Run, WithoutSamplesLogsScoresAlone) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
