@@ -109,6 +109,17 @@ TEST(StepOps, HaveTheMostOfMuonThatARankHas) {
   EXPECT_DOUBLE_EQ(flops_of_update(config, 1000), all / 48);  // the largest of 96 matrices
 }
 
+TEST(StepOps, OfMuonIterateInTheTypeOfTheDevice) {
+  RunConfig config = traced_config();
+  config.optimizer.kind = OptimizerKind::muon, config.train.precision = Precision::bf16;
+  Step data = synthetic_step(config, 0, 1);
+  for (const auto& [device, type] : {std::pair{Device::cpu, DType::f32}, {Device::cuda, DType::bf16}})
+    for (const OpTrace::Op& op : step_ops(config, data.blocks.front(), device).step)
+      if (op.name == std::string("gemm")) {
+        EXPECT_EQ(op.operands.front().tensor.dtype, type);
+      }
+}
+
 TEST(StepOps, OfFixedShapesHaveAsManySentencesAsRows) {
   RunConfig config = traced_config();
   config.train.cuda_graph = CudaGraph::on;
