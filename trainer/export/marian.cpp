@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 
 #include "data/batch.h"
@@ -15,6 +17,8 @@
 
 namespace weft {
 namespace {
+
+constexpr float kMarianEps = 1e-6f;  // of its layer norm
 
 struct MarianTensor {
   std::vector<int64_t> shape;
@@ -29,12 +33,16 @@ Values transposed(const Values& matrix, int64_t rows, int64_t columns) {  // [ro
   return result;
 }
 
+Values multiplied(Values values, float factor) {
+  for (float& value : values) value *= factor;
+  return values;
+}
+
 class MarianLayout {
  public:
   explicit MarianLayout(const ExportedModel& model)
       : config_(model.config), weights_(config_, model.params), D_(config_.width) {
-    begin_ = weights_.rows(weights_.target_table(), SpecialIds::bos, 1);
-    for (float& value : begin_) value *= scale();
+    begin_ = multiplied(weights_.rows(weights_.target_table(), SpecialIds::bos, 1), scale());
   }
 
   std::map<std::string, MarianTensor> build() {
@@ -42,6 +50,7 @@ class MarianLayout {
     for (int64_t i = 0; i < config_.encoder_layers; ++i) add_block("encoder", i);
     for (int64_t i = 0; i < config_.decoder_layers; ++i) add_block("decoder", i);
     begin_in_biases("decoder_l1_self");
+    scale_residual_sums();
     return std::move(tensors_);
   }
 
@@ -55,11 +64,8 @@ class MarianLayout {
   // Marian multiplies by sqrt(D) always.
   void add_tables() {
     const float factor = scale() / std::sqrt(static_cast<float>(D_));
-    add("encoder_Wemb", {config_.source_vocabulary, D_}, [=, this] {
-      Values table = weights_.of(weights_.source_table());
-      for (float& value : table) value *= factor;
-      return table;
-    });
+    add("encoder_Wemb", {config_.source_vocabulary, D_},
+        [=, this] { return multiplied(weights_.of(weights_.source_table()), factor); });
     add("decoder_Wemb", {config_.target_vocabulary, D_}, [=, this] {
       Values table = weights_.of(weights_.target_table());
       const Values bos = weights_.rows(weights_.target_table(), SpecialIds::bos, 1);
@@ -135,6 +141,22 @@ class MarianLayout {
       bias[out] = static_cast<float>(sum);
     }
     return bias;
+  }
+
+  // Norms and sublayers write a times as much; the matrices behind a norm read that much less.
+  void scale_residual_sums() {
+    const float a = std::sqrt(kMarianEps / formula_of(NormKind::layer).eps);
+    for (auto& [name, tensor] : tensors_) {
+      const auto ends_in_one_of = [&name = name](std::initializer_list<const char*> ends) {
+        return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
+      };
+      const bool is_first = name.starts_with("encoder_l1_self_") || name.starts_with("decoder_l1_self_");
+      float factor = 1;
+      if (ends_in_one_of({"_ln_scale", "_ln_bias"}) || (!is_first && ends_in_one_of({"_Wo", "_bo", "_W2", "_b2"})))
+        factor = a;
+      if (!is_first && ends_in_one_of({"_Wq", "_Wk", "_Wv", "_W1", "_logit_out_W"})) factor = 1 / a;
+      if (factor != 1) tensor.values = [values = tensor.values, factor] { return multiplied(values(), factor); };
+    }
   }
 
   const ModelConfig& config_;

@@ -58,9 +58,38 @@ TEST_F(MarianExport, WritesModelVocabularyAndConfiguration) {
 TEST_F(MarianExport, TransposesMatrices) {
   give_joint_tokenizer();
   export_model();
-  const Values theirs = values("encoder_l1_ffn_W1", 12 * 20), own = ours("encoder.0.feed_forward.up.weight");
+  const Values theirs = values("encoder_l1_self_Wk", 12 * 12), own = ours("encoder.0.self_attention.qkv.weight");
   for (size_t in = 0; in < 12; ++in)
-    for (size_t out = 0; out < 20; ++out) EXPECT_EQ(theirs[in * 20 + out], own[out * 12 + in]);
+    for (size_t out = 0; out < 12; ++out) EXPECT_EQ(theirs[in * 12 + out], own[(12 + out) * 12 + in]);
+}
+
+// Its eps is a tenth of ours, so that its layer norm is ours for sqrt(0.1) times the input.
+TEST_F(MarianExport, ScalesTheResidualSumsButTheFirst) {
+  give_joint_tokenizer();
+  config_.encoder_layers = 2;
+  config_.bias_output = true;
+  export_model();
+  const float a = std::sqrt(0.1f);
+  const auto expect_first = [&](const char* theirs, const char* own, float factor, size_t count) {
+    EXPECT_NEAR(values(theirs, count)[0] / ours(own)[0], factor, 1e-6) << theirs;
+  };
+  expect_first("encoder_l1_self_Wo", "encoder.0.self_attention.out.weight", 1, 144);
+  expect_first("encoder_l1_self_bo", "encoder.0.self_attention.out.bias", 1, 12);
+  expect_first("encoder_l1_self_Wo_ln_scale", "encoder.0.self_attention.norm.weight", a, 12);
+  expect_first("encoder_l1_self_Wo_ln_bias", "encoder.0.self_attention.norm.bias", a, 12);
+  expect_first("encoder_l1_ffn_W1", "encoder.0.feed_forward.up.weight", 1 / a, 240);
+  expect_first("encoder_l1_ffn_b1", "encoder.0.feed_forward.up.bias", 1, 20);
+  expect_first("encoder_l1_ffn_W2", "encoder.0.feed_forward.down.weight", a, 240);
+  expect_first("encoder_l1_ffn_b2", "encoder.0.feed_forward.down.bias", a, 12);
+  expect_first("encoder_l2_self_Wq", "encoder.1.self_attention.qkv.weight", 1 / a, 144);
+  expect_first("encoder_l2_self_bq", "encoder.1.self_attention.qkv.bias", 1, 12);
+  expect_first("encoder_l2_self_Wo", "encoder.1.self_attention.out.weight", a, 144);
+  expect_first("decoder_l1_self_Wq", "decoder.0.self_attention.qkv.weight", 1, 144);
+  expect_first("decoder_l1_context_Wk", "decoder.0.cross_attention.kv.weight", 1 / a, 144);
+  expect_first("decoder_l1_context_bo", "decoder.0.cross_attention.out.bias", a, 12);
+  const size_t target = static_cast<size_t>(config_.target_vocabulary);
+  EXPECT_NEAR(values("decoder_ff_logit_out_W", 12 * target)[target] / ours("embedding.weight")[1], 1 / a, 1e-6);
+  expect_first("decoder_ff_logit_out_b", "output.bias", 1, target);
 }
 
 // Queries of the decoder's first block at the first position, less the position's row, which both add alike.
