@@ -27,7 +27,7 @@ constexpr Command kCommands[] = {
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
     {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},
     {"average", "make a checkpoint of the mean of several checkpoints' weights", run_average, false},
-    {"export", "write a model for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
+    {"export", "write a model as a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
     {"import", "make a checkpoint of weights from PyTorch", run_import, false},
 };
 

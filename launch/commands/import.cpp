@@ -42,9 +42,23 @@ bool is_free(const std::string& path) {
                                [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
 }
 
+// A folder's weights, and its tokenizers unless others are given.
+void take_files_of_folder(ImportRequest& r) {
+  if (std::error_code none; !fs::is_directory(r.weights, none)) return;
+  const std::string folder = r.weights;
+  r.weights = folder + "/model.safetensors";
+  if (!r.tokenizer.empty() || !r.source_tokenizer.empty() || !r.target_tokenizer.empty()) return;
+  if (fs::exists(folder + "/tokenizer.model")) r.tokenizer = folder + "/tokenizer.model";
+  if (!fs::exists(folder + "/source.model")) return;
+  r.source_tokenizer = folder + "/source.model";
+  r.target_tokenizer = folder + "/target.model";
+}
+
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
-  Options options("import --weights FILE.safetensors --config FILE.cfg --tokenizer MODEL --output DIR [options]");
-  options.add("weights", r.weights, "the file to read");
+  Options options("import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]");
+  options.add(
+      "weights", r.weights,
+      "a safetensors file, or a folder with model.safetensors and perhaps tokenizers, as weft export writes it");
   options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
   options.add("config", r.config, "a .cfg whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
@@ -52,8 +66,9 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
               "a new or empty folder for the checkpoint: give it to translate, score, --train.init ...");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
+  take_files_of_folder(r);
   check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  if (r.source_tokenizer.empty()) options.require("tokenizer");
+  if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
     fail(ErrorKind::usage,
          fmt::format("--output {} already exists: give the name of a new folder, or of an empty one", r.output));

@@ -1,23 +1,18 @@
-"""The model in PyTorch, twice: nn.Transformer as in docs/pytorch.md, and the same parameters with a faster forward.
+"""The model in PyTorch, twice: as nn.Transformer, and the same parameters with a faster forward.
 
 Runs on PyTorch 1.13 and newer. Both return the summed loss of the real target tokens, with dropout in Weft's places.
 """
 import math
 import pathlib
-import re
+import sys
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-NOTHING = -1  # where a sentence has ended
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "trainer/export"))
 
-
-def module_of_the_documentation():
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "pytorch.md"
-    scope = {}
-    exec(re.search(r"```python\n(import math.*?)```", page.read_text(), re.S).group(1), scope)
-    return scope["WeftTransformer"]
+from weft_transformer import NOTHING, WeftTransformer
 
 
 class Batch:
@@ -40,7 +35,7 @@ class Batch:
         return self
 
 
-class Reference(module_of_the_documentation()):
+class Reference(WeftTransformer):
     """nn.Transformer itself, with the loss."""
 
     def set_dropout(self, residual, attention, feed_forward, embedding):

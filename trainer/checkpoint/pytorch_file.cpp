@@ -2,9 +2,8 @@
 // first value is read.
 #include "trainer/checkpoint/pytorch_file.h"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -183,22 +182,13 @@ void write_pytorch_file(const std::string& path, const ModelConfig& config, cons
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const auto& [name, tensor] : tensors) shapes[name] = tensor.shape;
 
-  const std::string temporary = fmt::format("{}.tmp-{}", path, getpid());
-  std::filesystem::remove(temporary);  // left by a killed process with the same id
-  try {
-    SafetensorsWriter writer(temporary, shapes, {{"format", "pt"}});
-    for (const auto& [name, tensor] : tensors) {
-      for (const Param* part : tensor.parts) writer.write(part->value.ptr<float>(), part->numel());
-      if (tensor.parts.empty())
-        writer.write(std::vector<float>(numel(tensor.shape)).data(), static_cast<int64_t>(numel(tensor.shape)));
-    }
-    writer.finish();
-    rename_durably(temporary, path);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw;
+  SafetensorsWriter writer(path, shapes, {{"format", "pt"}});
+  for (const auto& [name, tensor] : tensors) {
+    for (const Param* part : tensor.parts) writer.write(part->value.ptr<float>(), part->numel());
+    if (tensor.parts.empty())
+      writer.write(std::vector<float>(numel(tensor.shape)).data(), static_cast<int64_t>(numel(tensor.shape)));
   }
+  writer.finish();
 }
 
 std::vector<float> read_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params) {

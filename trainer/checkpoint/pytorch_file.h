@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// Writes atomically; an existing file is replaced.
+// A new file, not atomically: in a folder that appears whole (trainer/export/output_folder.h).
 void write_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
 // The values of `params`, laid out like their flat buffer, which need not be allocated.

@@ -1,8 +1,8 @@
 // trainer/checkpoint/pytorch_weights.h: our parameters under the names and fused shapes of PyTorch's nn.Transformer.
 //
-// docs/pytorch.md has the table, and a module that loads the file. A PyTorch tensor is one of our parameters
-// reshaped, or several concatenated along dimension 0 (cross-attention's in_proj is q, then kv). A bias that
-// our model lacks is a tensor of zeros. A tied table appears under each of its names.
+// docs/pytorch.md has the table, and trainer/export/weft_transformer.py is a module that loads the file. A PyTorch
+// tensor is one of our parameters reshaped, or several concatenated along dimension 0 (cross-attention's in_proj is q,
+// then kv). A bias that our model lacks is a tensor of zeros. A tied table appears under each of its names.
 #pragma once
 
 #include <cstdint>

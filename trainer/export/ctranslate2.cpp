@@ -192,15 +192,13 @@ void export_ctranslate2(const ExportedModel& model, const OutputFolder& output) 
   Ctranslate2Layout layout(model);
   layout.build().write(output.file("model.bin"));
   output.write("config.json", config_json(model));
+  copy_tokenizers(model, output);
   if (model.is_joint()) {
     output.write("shared_vocabulary.json", vocabulary_json(model.source));
-    output.copy(model.source_file(), "tokenizer.model");
     return;
   }
   output.write("source_vocabulary.json", vocabulary_json(model.source));
   output.write("target_vocabulary.json", vocabulary_json(model.target));
-  output.copy(model.source_file(), "source.model");
-  output.copy(model.target_file(), "target.model");
 }
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "trainer/export/exported_model.h"
-#include "trainer/export/output_folder.h"
 
 namespace weft {
 

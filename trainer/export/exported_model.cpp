@@ -1,4 +1,4 @@
-// trainer/export/exported_model.cpp: refusals, and lists of pieces.
+// trainer/export/exported_model.cpp: refusals, tokenizers, and lists of pieces.
 #include "trainer/export/exported_model.h"
 
 #include <fmt/format.h>
@@ -14,6 +14,12 @@ int64_t exported_positions(const ModelConfig& config) {
 void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                  const std::string& what_fits) {
   fail(ErrorKind::usage, fmt::format("{} has no {} = {}: {}", engine, option, value, what_fits));
+}
+
+void copy_tokenizers(const ExportedModel& model, const OutputFolder& output) {
+  if (model.is_joint()) return output.copy(model.source_file(), "tokenizer.model");
+  output.copy(model.source_file(), "source.model");
+  output.copy(model.target_file(), "target.model");
 }
 
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {

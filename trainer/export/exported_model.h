@@ -12,6 +12,7 @@
 #include "data/tokenizer.h"
 #include "model/config.h"
 #include "model/parameters/param_store.h"
+#include "trainer/export/output_folder.h"
 
 namespace weft {
 
@@ -21,6 +22,8 @@ struct ExportedModel {
   const Tokenizer &source, &target;  // the same object if the vocabulary is joint
   int64_t beam = 1;                  // what the engine's default search is set to, if its files can say so
   double length_penalty = 0;
+  double max_length_factor = 0;  // a translation's limit: factor * source tokens + extra
+  int64_t max_length_extra = 0;
   std::string folder;  // the checkpoint's, which has the tokenizers' files
   bool is_joint() const { return &source == &target; }
   std::string source_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/source.model"); }
@@ -35,6 +38,9 @@ int64_t exported_positions(const ModelConfig& config);  // or the rows of the le
 // An Error of kind usage: "ENGINE has no OPTION = VALUE: WHAT_FITS".
 [[noreturn]] void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                               const std::string& what_fits);
+
+// tokenizer.model, or source.model and target.model, as the checkpoint has them.
+void copy_tokenizers(const ExportedModel& model, const OutputFolder& output);
 
 // The pieces of a vocabulary in the order of their ids.
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer);

@@ -40,12 +40,14 @@ constexpr const char* kNames[] = {
     "decoder.yml",
     "special_tokens_map.json",
     "model.safetensors",
+    "weft_transformer.py",
 };
 
-// The first entry that no export writes, or "".
+// The first entry that neither an export writes nor Python, of weft_transformer.py; or "".
 std::string foreign_entry(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
+    if (name == "__pycache__" && entry.symlink_status().type() == fs::file_type::directory) continue;
     const bool known = std::any_of(std::begin(kNames), std::end(kNames), [&](const char* k) { return name == k; });
     if (!known || entry.is_symlink() || !entry.is_regular_file()) return name;
   }

@@ -15,8 +15,8 @@ namespace weft {
 class OutputFolder {
  public:
   // PATH must be new or an empty folder. With `force` it may also be an earlier export, which commit() replaces: a
-  // folder of nothing but regular files with names that exports write. Anything else is an Error of kind usage that
-  // names what is in the way. Makes PATH's parents, which are removed again without commit.
+  // folder of nothing but regular files with names that exports write, and Python's cache of them. Anything else is an
+  // Error of kind usage that names what is in the way. Makes PATH's parents, which are removed again without commit.
   OutputFolder(const std::string& path, bool force);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;

@@ -66,8 +66,8 @@ class Exchange : public ::testing::Test {
       throw;
     }
   }
-  void export_to(const std::string& file, std::vector<std::string> more = {}) {
-    more.insert(more.end(), {"--checkpoint", folder_ / "checkpoints", "--format", "pytorch", "--output", file});
+  void export_to(const std::string& folder, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--checkpoint", folder_ / "checkpoints", "--format", "pytorch", "--output", folder});
     ASSERT_EQ(run(run_export, more), 0);
   }
   std::vector<std::string> import_arguments(const std::string& tokenizer) const {
@@ -90,7 +90,8 @@ class Exchange : public ::testing::Test {
 
   const TemporaryFolder folder_;
   const std::string tokenizer_ = folder_ / "tokenizer.model";
-  const std::string weights_ = folder_ / "weights.safetensors", config_ = folder_ / "model.cfg";
+  const std::string exported_ = folder_ / "exported", weights_ = exported_ + "/model.safetensors";
+  const std::string config_ = folder_ / "model.cfg";
   const std::string imported_ = folder_ / "imported";
   std::string checkpoint_;
 };
@@ -103,7 +104,7 @@ TEST_F(Exchange, ADamagedConfigurationOrTokenizerIsAnErrorOfTheCheckpoint) {
     write_file_atomically(checkpoint_ + file, damaged);
     expect_error(
         [&] {
-          run(run_export, {"--checkpoint", checkpoint_, "--format", "pytorch", "--output", weights_});
+          run(run_export, {"--checkpoint", checkpoint_, "--format", "pytorch", "--output", exported_});
         },
         ErrorKind::checkpoint, {checkpoint_ + file, "is damaged"});
     write_file_atomically(checkpoint_ + file, good);
@@ -114,7 +115,7 @@ class Import : public Exchange {
  protected:
   void SetUp() override {
     Exchange::SetUp();
-    export_to(weights_);
+    export_to(exported_);
     fs::copy_file(checkpoint_ + "/config.cfg", config_);
   }
 };
@@ -132,6 +133,30 @@ TEST_F(Import, MakesACheckpointOfStepZeroWithTheSameBits) {
   const auto alone = make_single_communicator();
   const Mesh mesh(*alone, config.parallel);
   EXPECT_EQ(LoadedModel(folder, config, mesh).step(), 0);
+}
+
+TEST_F(Import, TakesAnExportedFolderWithItsTokenizer) {
+  ASSERT_EQ(run(run_import, {"--weights", exported_, "--config", config_, "--output", imported_}), 0);
+  const std::string folder = resolve_checkpoint(imported_);
+  EXPECT_EQ(read_file(folder + "/model.safetensors"), read_file(checkpoint_ + "/model.safetensors"));
+  EXPECT_EQ(read_file(folder + "/tokenizer.model"), read_file(checkpoint_ + "/tokenizer.model"));
+  fs::remove_all(imported_);
+  fs::remove(exported_ + "/tokenizer.model");
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", exported_, "--config", config_, "--output", imported_}),
+                    "--tokenizer"));
+  std::vector<std::string> given = import_arguments(tokenizer_);
+  given[1] = exported_;
+  ASSERT_EQ(run(run_import, given), 0);
+}
+
+TEST_F(Import, TakesTheTwoTokenizersOfAFolder) {
+  fs::copy_file(tokenizer_, exported_ + "/source.model");
+  fs::rename(exported_ + "/tokenizer.model", exported_ + "/target.model");
+  EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", exported_, "--config", config_, "--output", imported_}),
+                    "model.tying = all needs one vocabulary for both sides"));
+  configure("tying = all", "tying = output");
+  ASSERT_EQ(run(run_import, {"--weights", exported_, "--config", config_, "--output", imported_}), 0);
+  EXPECT_EQ(read_file(resolve_checkpoint(imported_) + "/target.model"), read_file(tokenizer_));
 }
 
 TEST_F(Import, FindsTheVocabularySizesInTheTokenizer) {
@@ -200,26 +225,23 @@ TEST_F(Import, LeavesNoParentOfAFolderThatCannotBeMade) {
   EXPECT_FALSE(fs::exists(folder_ / "n"));
 }
 
-TEST_F(Exchange, ExportReplacesAFileOnlyWhenForced) {
-  export_to(weights_);
-  const std::string exported = read_file(weights_);
-  write_file_atomically(weights_, "mine");
-  EXPECT_THROW(export_to(weights_), Error);
-  EXPECT_EQ(read_file(weights_), "mine");
-  export_to(weights_, {"--force"});
-  EXPECT_EQ(read_file(weights_), exported);
-}
-
-TEST_F(Exchange, ExportWritesAFolderForAnEngine) {
-  const std::vector<std::string> args = {"--checkpoint", checkpoint_, "--format",
-                                         "ctranslate2",  "--output",  folder_ / "engine"};
-  ASSERT_EQ(run(run_export, args), 0);
-  EXPECT_EQ(read_file(folder_ / "engine/tokenizer.model"), read_file(tokenizer_));
-  EXPECT_TRUE(holds(error_of([&] { run(run_export, args); }).what(), "already exists: give another name, or --force"));
+TEST_F(Exchange, ExportWritesAFolderAndReplacesItOnlyWhenForced) {
+  for (const std::string format : {"ctranslate2", "pytorch"}) {
+    std::vector<std::string> args = {"--checkpoint", checkpoint_, "--format", format, "--output", folder_ / format};
+    ASSERT_EQ(run(run_export, args), 0);
+    EXPECT_EQ(read_file(folder_ / format + "/tokenizer.model"), read_file(tokenizer_));
+    write_file_atomically(folder_ / format + "/tokenizer.model", "another");
+    EXPECT_TRUE(
+        holds(error_of([&] { run(run_export, args); }).what(), "already exists: give another name, or --force"));
+    EXPECT_EQ(read_file(folder_ / format + "/tokenizer.model"), "another");
+    args.push_back("--force");
+    ASSERT_EQ(run(run_export, args), 0);
+    EXPECT_EQ(read_file(folder_ / format + "/tokenizer.model"), read_file(tokenizer_));
+  }
 }
 
 TEST_F(Exchange, ExportRefusesAnEngineThatCannotHoldTheModelAndMakesNoFolder) {
-  export_to(weights_);
+  export_to(exported_);
   fs::copy_file(checkpoint_ + "/config.cfg", config_);
   configure("position_offset = 0", "position_offset = 2");
   ASSERT_EQ(run(run_import, import_arguments(tokenizer_)), 0);

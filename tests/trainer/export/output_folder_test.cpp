@@ -62,6 +62,17 @@ TEST_F(OutputFolderTest, NeverReplacesWhatNoExportWrites) {
   EXPECT_EQ(read_file(path_ + "/model.bin"), "old");
 }
 
+TEST_F(OutputFolderTest, ReplacesWhatPythonCachedOfTheModule) {
+  export_to(path_, false, "old");
+  fs::create_directory(path_ + "/__pycache__");
+  write_file_atomically(path_ + "/__pycache__/weft_transformer.pyc", "");
+  export_to(path_, true);
+  EXPECT_EQ(read_file(path_ + "/model.bin"), "new");
+  EXPECT_FALSE(fs::exists(path_ + "/__pycache__"));
+  write_file_atomically(path_ + "/__pycache__", "a file");
+  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"holds __pycache__"});
+}
+
 TEST_F(OutputFolderTest, RefusesAFileAndALink) {
   write_file_atomically(path_, "a file");
   expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"exists and is not a folder"});
