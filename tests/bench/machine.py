@@ -36,12 +36,16 @@ class RunFailed(Exception):
     pass
 
 
-def run_measured(command, environment=None, limit=3600):
-    """Runs a command; returns its standard output, load, share of other processes, and times."""
+def run_measured(command, environment=None, limit=3600, stdin=None, keep_errors=False):
+    """Runs a command; returns its standard output, load, share of other processes, and times.
+
+    `stdin`: a file. `keep_errors`: standard error is among the results.
+    """
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         load_before, (busy_before, steal_before), begin = os.getloadavg()[0], ticks(), time.monotonic()
-        process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors, text=True,
-                                   env=os.environ | (environment or {}), start_new_session=True)
+        with open(stdin or os.devnull, "rb") as source:
+            process = subprocess.Popen([str(part) for part in command], stdin=source, stdout=output, stderr=errors, text=True,
+                                       env=os.environ | (environment or {}), start_new_session=True)
         usage = wait(process, begin + limit)
         seconds = time.monotonic() - begin
         (busy, steal), load_after = ticks(), os.getloadavg()[0]
@@ -51,7 +55,8 @@ def run_measured(command, environment=None, limit=3600):
             raise RunFailed(lines[-1][:300] if lines else f"exit status {process.returncode}")
         capacity = seconds * cores()
         others = max(0.0, busy - busy_before - usage.ru_utime - usage.ru_stime) / capacity
-        return output.read(), {"load_before": load_before, "load_after": load_after, "wall_seconds": seconds,
+        kept = {"errors": errors.read()} if keep_errors else {}
+        return output.read(), kept | {"load_before": load_before, "load_after": load_after, "wall_seconds": seconds,
                                "others": others, "stolen": (steal - steal_before) / capacity,
                                "cpu_seconds": usage.ru_utime + usage.ru_stime, "peak_mib": usage.ru_maxrss / 1024}
 
