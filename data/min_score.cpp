@@ -81,9 +81,7 @@ void set_min_scores(const std::string& option, const std::string& text, std::vec
     for (WeightedFolder& corpus : mix) corpus.min_score = score;
     return;
   }
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(',', begin);
-    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+  for (const std::string& part : split_at_commas(text)) {
     const size_t colon = part.rfind(':');
     const std::string folder = part.substr(0, colon);
     const std::optional<float> score = colon == std::string::npos ? std::nullopt : score_of(part.substr(colon + 1));

@@ -7,8 +7,10 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "data/block_plan.h"
+#include "data/text/unicode.h"
 #include "data/turns.h"
 #include "tensor/error.h"
 
@@ -17,10 +19,6 @@ namespace {
 
 constexpr int64_t kThousandths = 1000;  // in which a weight is read
 static_assert(1000 * kThousandths == Turns::kMostWeight);
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-}
 
 // In thousandths; nothing if it is out of range.
 std::optional<int64_t> weight_of(const std::string& text) {
@@ -34,23 +32,31 @@ std::optional<int64_t> weight_of(const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    parts.emplace_back(trim(std::string_view(text).substr(begin, end == std::string::npos ? end : end - begin)));
+  }
+  return parts;
+}
+
 std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text) {
   std::vector<WeightedFolder> mix;
   std::set<std::string> seen;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(',', begin);
-    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+  for (const std::string& part : split_at_commas(text)) {
     const size_t colon = part.rfind(':');
-    const bool weighted = colon != std::string::npos && is_number(part.substr(colon + 1));
+    const bool weighted = colon != std::string::npos && part.find('/', colon) == std::string::npos;
     const std::string folder = weighted ? part.substr(0, colon) : part;
     if (folder.empty())
       fail(ErrorKind::usage, fmt::format("{} = '{}' lacks a folder: give FOLDER, or FOLDER:WEIGHT,FOLDER:WEIGHT",
                                          option, printable(text)));
     const std::optional<int64_t> weight = weighted ? weight_of(part.substr(colon + 1)) : kThousandths;
     if (!weight)
-      fail(ErrorKind::usage, fmt::format("{}: the weight of '{}' is {}: give a number from 0.001 to 1000 with at most "
-                                         "three decimals",
-                                         option, printable(folder), printable(part.substr(colon + 1))));
+      fail(ErrorKind::usage,
+           fmt::format("{}: the weight of '{}' is '{}': give a number from 0.001 to 1000 with at most "
+                       "three decimals, such as {}:0.5 (write / after a folder whose name has a :)",
+                       option, printable(folder), printable(part.substr(colon + 1)), printable(folder)));
     if (!seen.insert(folder).second)
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
     mix.push_back({folder, *weight});

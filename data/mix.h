@@ -1,7 +1,9 @@
 // data/mix.h: the corpora of a run, and the mix of them that it trains on.
 //
 // A mix is given as text: one folder, or folders with weights, "packed/clean:3,packed/crawl:1". A weight is that of the
-// corpus's pairs. It is a decimal number from 0.001 to 1000 with at most three decimals; without one it is 1.
+// corpus's pairs. It is a decimal number from 0.001 to 1000 with at most three decimals; without one it is 1. White
+// space around commas does not count. After the last colon of a folder comes a weight unless a slash follows it:
+// "packed/v:2/" is a folder. A folder with a comma in its name cannot be named.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,8 @@ struct WeightedFolder {
   std::optional<float> min_score = {};  // of the pairs that are used (data/min_score.h)
   bool operator==(const WeightedFolder&) const = default;
 };
+std::vector<std::string> split_at_commas(const std::string& text);  // without white space around the parts
+
 // An Error of kind usage names `option` and what is wrong. A text without a comma and a weight is one folder.
 std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text);
 std::string mix_text(const std::vector<WeightedFolder>& folders);

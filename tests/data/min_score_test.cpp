@@ -52,6 +52,9 @@ TEST(MinScore, IsOneNumberForAllCorporaOrOneForEachThatIsNamed) {
   EXPECT_EQ(mix[0].min_score, std::nullopt);
   EXPECT_EQ(mix[1].min_score, 0.7f);
   EXPECT_EQ(min_scores_text(mix), "crawl:x:0.7");
+  mix = two_folders();
+  set_min_scores("data.min_score", "clean:0.5, crawl:x:0.7", mix);
+  EXPECT_EQ(mix[1].min_score, 0.7f);
 }
 
 TEST(MinScore, ThatMeansNothingIsRefused) {

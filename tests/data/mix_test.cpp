@@ -16,6 +16,7 @@ Folders parsed(const std::string& text) { return parse_mix("data.train", text); 
 TEST(Mix, OfOneFolderIsThatFolder) {
   EXPECT_EQ(parsed("packed/train"), (Folders{{"packed/train", 1}}));
   EXPECT_EQ(parsed("d:/packed"), (Folders{{"d:/packed", 1}}));
+  EXPECT_EQ(parsed("packed/v:2/"), (Folders{{"packed/v:2/", 1}}));
   EXPECT_EQ(mix_text(parsed("packed/train:3")), "packed/train");
 }
 
@@ -25,6 +26,7 @@ TEST(Mix, HasWholeWeightsWithoutACommonDivisor) {
   EXPECT_EQ(parsed("a,b:0.001"), (Folders{{"a", 1000}, {"b", 1}}));
   EXPECT_EQ(parsed("a,b,c"), (Folders{{"a", 1}, {"b", 1}, {"c", 1}}));
   EXPECT_EQ(mix_text(parsed("a:6,b:2")), "a:3,b:1");
+  EXPECT_EQ(parsed("a:3, b:1 ,\tv:2/:5"), (Folders{{"a", 3}, {"b", 1}, {"v:2/", 5}}));
 }
 
 TEST(Mix, RefusesWhatItCannotMean) {
@@ -34,10 +36,15 @@ TEST(Mix, RefusesWhatItCannotMean) {
   refused("a,", "lacks a folder");
   refused(",a", "lacks a folder");
   refused("a:1,:2", "lacks a folder");
-  refused("a:0,b:1", "the weight of 'a' is 0: give a number from 0.001 to 1000");
+  refused("a:0,b:1", "the weight of 'a' is '0': give a number from 0.001 to 1000");
   refused("a:0.0005,b:1", "at most three decimals");
   refused("a:1001,b:1", "from 0.001 to 1000");
-  refused("a:1.2.3,b:1", "the weight of 'a' is 1.2.3");
+  for (const char* weight : {"1.2.3", "-1", "1e2", "", "3x", " 3"})
+    refused(
+        fmt::format("p/a:{},b:1", weight),
+        fmt::format("the weight of 'p/a' is '{}': give a number from 0.001 to 1000 with at most three decimals, such "
+                    "as p/a:0.5 (write / after a folder whose name has a :)",
+                    weight));
   refused("a:1,a:2", "names 'a' twice");
   std::string many = "c";
   for (int i = 0; i < 32; ++i) many += ",c" + std::to_string(i);
