@@ -49,11 +49,14 @@ uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
 }
 
 // At most `most`, and so that a stream's part of an epoch holds several: else streams would be in different epochs of a
-// small corpus, or one could be pending twice.
-int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams) {
+// small corpus, or one could be pending twice. But at least `least`.
+int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, int64_t least = 1) {
   constexpr int64_t kSeveral = 4;
-  return num_streams == 1 ? most : std::clamp<int64_t>(num_pairs / (kSeveral * num_streams), 1, most);
+  if (num_streams == 1) return most;
+  return std::clamp<int64_t>(num_pairs / (kSeveral * num_streams), std::min(least, most), most);
 }
+
+constexpr int64_t kLeastLookAhead = 4;  // or blocks of a tiny corpus in many streams would not be full
 
 // A corpus of the mix: its place in its order, and its candidates.
 struct Source {
@@ -63,8 +66,8 @@ struct Source {
         num_passing(of.num_passing),
         name(std::move(of.name)),
         whole(whole),
-        look_ahead(shuffle ? static_cast<size_t>(
-                                 share_of_stream(num_passing, std::min(config.look_ahead, num_passing), stream.count))
+        look_ahead(shuffle ? static_cast<size_t>(share_of_stream(num_passing, std::min(config.look_ahead, num_passing),
+                                                                 stream.count, kLeastLookAhead))
                            : 1),
         shuffle(shuffle),
         most_tries((stream.count == 1 ? 2 : 64) * num_pairs),
@@ -164,8 +167,9 @@ Cursor Source::cursor() const {
 
 void Source::seek(const Cursor& cursor) {
   const auto outside = [&](int64_t pair) { return pair < 0 || pair >= num_pairs; };
+  const auto unknown = [&](int64_t visit) { return visit < 0 || visit > cursor.epoch; };
   if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > order.size(cursor.epoch) ||
-      std::ranges::any_of(cursor.pending, outside) ||
+      std::ranges::any_of(cursor.pending, outside) || std::ranges::any_of(cursor.visits, unknown) ||
       (!cursor.visits.empty() && cursor.visits.size() != cursor.pending.size()))
     fail(ErrorKind::checkpoint,
          fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "

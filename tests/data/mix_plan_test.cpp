@@ -217,6 +217,27 @@ TEST(MixPlan, FillsBlocksAboveNinetyNinePercentWithThreeCorporaOfVeryDifferentSi
     }
 }
 
+// As where a stage on a tiny corpus has the streams of a large one.
+TEST(MixPlan, FillsBlocksAboveNinetyNinePercentWithATinyCorpusInManyStreams) {
+  for (const int64_t num_pairs : {50, 200, 800}) {
+    SCOPED_TRACE(fmt::format("{} pairs", num_pairs));
+    MixCase c{.mix = {corpus_of(0, num_pairs, 1, 2)}, .config = mix_config(512, 64)};
+    StepCursor start{.num_streams = 64, .streams = {}};
+    for (int64_t i = 0; i < 64; ++i) start.streams.emplace(i, StreamCursor());
+    double source = 0, target = 0;
+    for (const PairLength& length : synthetic_lengths(num_pairs, 2))
+      source += length.source + 1, target += length.target + 1;
+    c.config.source_rows = std::lround(512 * source / target / 16) * 16;
+    StepPlan plan(c.mix, c.config, kMixSeed, 0, 1, start);
+    int64_t source_tokens = 0, target_tokens = 0, blocks = 0;
+    for (int i = 0; i < 10; ++i)
+      for (const PlannedBlock& block : plan.next().blocks)
+        source_tokens += block.source_tokens, target_tokens += block.target_tokens, ++blocks;
+    EXPECT_GT(static_cast<double>(source_tokens), 0.99 * static_cast<double>(blocks * c.config.source_rows));
+    EXPECT_GT(static_cast<double>(target_tokens), 0.99 * static_cast<double>(blocks * c.config.rows));
+  }
+}
+
 TEST(MixPlan, KeepsSharesWhereBlocksCannotBeFilled) {  // long sentences in half of the pairs, and blocks of little more
   std::vector<PairLength> lengths(500, PairLength{99, 99});
   MixCase c{.mix = {corpus_of(0, 500, 1, 1), corpus_of(1, 500, 1, 2)}, .config = mix_config(128, 1)};
@@ -287,6 +308,25 @@ TEST(MixPlan, RefusesTheCursorOfAnotherMix) {
   MixRanks run(two, 1);
   run.step();
   testing::expect_error([&] { MixRanks(three, 1, run.cursor()); }, ErrorKind::checkpoint, {"another mix of corpora"});
+}
+
+TEST(MixPlan, RefusesAPlaceOutsideOfItsCorpora) {
+  const MixCase c{.mix = {corpus_of(0, 700, 1, 1)}, .config = mix_config(256, 1)};
+  MixRanks run(c, 1);
+  run.step();
+  const StepCursor cursor = run.cursor();
+  ASSERT_FALSE(cursor.streams.at(0).corpora.at(0).pending.empty());
+  const auto refused = [&](auto change) {
+    StepCursor other = cursor;
+    change(other.streams.at(0).corpora.at(0));
+    testing::expect_error([&] { MixRanks(c, 1, other); }, ErrorKind::checkpoint, {"points outside a corpus of 700"});
+  };
+  refused([](Cursor& place) { place.epoch = -1; });
+  refused([](Cursor& place) { place.position = 701; });
+  refused([](Cursor& place) { place.pending[0] = 700; });
+  for (const int64_t visit : {-1, 1})  // the epoch is 0
+    refused([&](Cursor& place) { place.visits.assign(place.pending.size(), visit); });
+  refused([](Cursor& place) { place.visits.assign(1, 0); });
 }
 
 TEST(MixPlan, NamesTheCorpusOfWhichNoPairFits) {
