@@ -24,6 +24,11 @@ class RecentlyUsed {
  public:
   explicit RecentlyUsed(size_t capacity) : capacity_(capacity) {}
 
+  void clear() {
+    places_.clear();
+    entries_.clear();
+  }
+
   template <typename Make>
   Value& get(const Key& key, Make make) {
     const auto found = places_.find(key);
@@ -59,18 +64,20 @@ struct Corpus::Impl {
     verified.resize(manifest.shards.size());
   }
 
+  ShardReader reader_of(size_t shard) {
+    const ErrorFrame frame(fmt::format("while opening shard {} of {}", shard + 1, manifest.shards.size()));
+    return ShardReader(folder, manifest.shards[shard],
+                       {.source_vocabulary = manifest.source_vocabulary,
+                        .target_vocabulary = manifest.target_vocabulary,
+                        .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
+                        .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
+                        .columns = manifest.columns,
+                        .variants = manifest.variants.count},
+                       verified[shard]);
+  }
+
   ShardReader& open_shard(size_t shard) {
-    return shards.get(shard, [&] {
-      const ErrorFrame frame(fmt::format("while opening shard {} of {}", shard + 1, manifest.shards.size()));
-      return ShardReader(folder, manifest.shards[shard],
-                         {.source_vocabulary = manifest.source_vocabulary,
-                          .target_vocabulary = manifest.target_vocabulary,
-                          .source_tokenizer_sha256 = manifest.source_tokenizer_sha256,
-                          .target_tokenizer_sha256 = manifest.target_tokenizer_sha256,
-                          .columns = manifest.columns,
-                          .variants = manifest.variants.count},
-                         verified[shard]);
-    });
+    return shards.get(shard, [&] { return reader_of(shard); });
   }
 
   const PairRun& page(size_t shard, int64_t variant, int64_t number) {
@@ -117,6 +124,16 @@ size_t Corpus::cache_bytes() const {
   const int64_t tokens = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1);
   const int64_t pair = tokens * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
   return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
+}
+
+void Corpus::verify_shards(const std::stop_token& stop) {
+  for (size_t shard = 0; shard < impl_->verified.size() && !stop.stop_requested(); ++shard)
+    if (!impl_->verified[shard]) impl_->reader_of(shard);
+}
+
+void Corpus::close_shards() {
+  impl_->shards.clear();
+  impl_->pages.clear();
 }
 
 void Corpus::read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ class Corpus {
   int64_t num_pairs() const { return manifest().num_pairs; }
 
   size_t cache_bytes() const;  // estimate with all cached pages in memory
+
+  // Checks the digests of the shards that were not read yet, one after the other, until it is told to stop. Another
+  // thread may do it before the one that reads.
+  void verify_shards(const std::stop_token& stop);
+  void close_shards();  // gives their memory back; what is verified stays so
 
   // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. `variant` is
   // below the manifest's num_variants().

@@ -25,8 +25,8 @@ BatchConfig resolved(BatchConfig config, const Corpus& corpus) {
   return config;
 }
 
-BatchConfig resolved(BatchConfig config, const Mix& mix, const std::vector<Corpus>& corpora) {
-  if (config.source_rows == 0) config.source_rows = source_rows_for(mix, corpora, config.rows);
+BatchConfig resolved(BatchConfig config, const Mix& mix) {
+  if (config.source_rows == 0) config.source_rows = source_rows_for(mix, open_corpora(mix), config.rows);
   return config;
 }
 
@@ -102,6 +102,12 @@ int64_t share_of_window(int64_t num_pairs, const BatchConfig& config, int64_t bl
   return std::min((window + config.blocks - 1) / config.blocks * blocks * page, num_pairs);
 }
 
+std::vector<Corpus*> pointers_to(std::vector<Corpus>& corpora) {
+  std::vector<Corpus*> pointers;
+  for (Corpus& corpus : corpora) pointers.push_back(&corpus);
+  return pointers;
+}
+
 int64_t pairs_of(const std::vector<Corpus>& corpora) {
   int64_t pairs = 0;
   for (const Corpus& corpus : corpora) pairs += corpus.num_pairs();
@@ -126,16 +132,18 @@ struct ReadyStep {
 }  // namespace
 
 struct Loader::Impl {
-  Impl(const Mix& mix, const BatchConfig& batch, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start)
+  Impl(const Mix& mix, std::vector<Corpus> opened, const std::vector<Corpus*>& given, const BatchConfig& batch,
+       uint64_t seed, int dp_rank, int dp_size, const StepCursor& start)
       : mix(mix),
-        corpora(open_corpora(mix)),
+        own_corpora(std::move(opened)),
+        corpora(given.empty() ? pointers_to(own_corpora) : given),
         turns(turns_of(mix, corpora, seed)),
-        config(resolved(batch, mix, corpora)),
+        config(resolved(batch, mix)),
         own(blocks_of_rank(config.blocks, dp_rank, dp_size)),
         plan(sources(), config, seed, dp_rank, dp_size, start),
         after(plan.cursor()) {}
 
-  static std::vector<VariantTurns> turns_of(const Mix& mix, const std::vector<Corpus>& corpora, uint64_t seed);
+  static std::vector<VariantTurns> turns_of(const Mix& mix, const std::vector<Corpus*>& corpora, uint64_t seed);
   std::vector<MixSource> sources();
   std::vector<CursoredStep> plan_window();
   PairSets read_pairs(const std::vector<CursoredStep>& window);
@@ -146,7 +154,8 @@ struct Loader::Impl {
   const Mix mix;
 
   // Used only by the reading thread once it runs.
-  std::vector<Corpus> corpora;            // of the mix's parts
+  std::vector<Corpus> own_corpora;        // none if they were given
+  const std::vector<Corpus*> corpora;     // of the mix's parts
   const std::vector<VariantTurns> turns;  // of each
   const BatchConfig config;
   const BlockRange own;
@@ -163,10 +172,10 @@ struct Loader::Impl {
   std::jthread thread;  // last: it stops before the other members are destroyed
 };
 
-std::vector<VariantTurns> Loader::Impl::turns_of(const Mix& mix, const std::vector<Corpus>& corpora, uint64_t seed) {
+std::vector<VariantTurns> Loader::Impl::turns_of(const Mix& mix, const std::vector<Corpus*>& corpora, uint64_t seed) {
   std::vector<VariantTurns> turns;
   for (size_t i = 0; i < corpora.size(); ++i)
-    turns.emplace_back(seed, mix.parts[i].corpus, corpora[i].manifest().num_variants());
+    turns.emplace_back(seed, mix.parts[i].corpus, corpora[i]->manifest().num_variants());
   return turns;
 }
 
@@ -177,10 +186,10 @@ std::vector<MixSource> Loader::Impl::sources() {
     sources.push_back(
         {.corpus = part.corpus,
          .weight = part.weight,
-         .num_pairs = corpora[i].num_pairs(),
-         .num_passing = part.min_score ? num_passing(mix.folder(part), *part.min_score) : corpora[i].num_pairs(),
+         .num_pairs = corpora[i]->num_pairs(),
+         .num_passing = part.min_score ? num_passing(mix.folder(part), *part.min_score) : corpora[i]->num_pairs(),
          .lengths =
-             lengths_of(corpora[i], part.min_score, [turns = turns[i]](int64_t visit) { return turns.at(visit); }),
+             lengths_of(*corpora[i], part.min_score, [turns = turns[i]](int64_t visit) { return turns.at(visit); }),
          .name = corpora.size() == 1 ? "the corpus" : mix.folder(part)});
     pairs_of_epoch += sources.back().num_passing;
   }
@@ -208,7 +217,7 @@ PairSets Loader::Impl::read_pairs(const std::vector<CursoredStep>& window) {
   PairSets sets;
   for (size_t i = 0; i < corpora.size(); ++i) {
     const int64_t number = mix.parts[i].corpus;
-    sets.emplace(number, PairSet(corpora[i], turns[i], wanted[number]));
+    sets.emplace(number, PairSet(*corpora[i], turns[i], wanted[number]));
   }
   return sets;
 }
@@ -256,7 +265,12 @@ Loader::Loader(const std::string& corpus_folder, const BatchConfig& config, uint
 
 Loader::Loader(const Mix& mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
                const StepCursor& start)
-    : impl_(std::make_unique<Impl>(mix, config, seed, dp_rank, dp_size, start)) {
+    : Loader(mix, {}, config, seed, dp_rank, dp_size, start) {}
+
+Loader::Loader(const Mix& mix, const std::vector<Corpus*>& corpora, const BatchConfig& config, uint64_t seed,
+               int dp_rank, int dp_size, const StepCursor& start)
+    : impl_(std::make_unique<Impl>(mix, corpora.empty() ? open_corpora(mix) : std::vector<Corpus>(), corpora, config,
+                                   seed, dp_rank, dp_size, start)) {
   impl_->thread = std::jthread([impl = impl_.get()](std::stop_token stop) { impl->run(stop); });
 }
 
@@ -279,7 +293,7 @@ StepCursor Loader::cursor() const { return impl_->after; }
 // The thread's set and finished steps, the step in progress, windows of lengths, and the pages of the corpora.
 size_t read_ahead_bytes(const Mix& mix, const BatchConfig& batch, int dp_size) {
   const std::vector<Corpus> corpora = open_corpora(mix);
-  const BatchConfig config = resolved(batch, mix, corpora);
+  const BatchConfig config = resolved(batch, mix);
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
   const int64_t pairs = share_of_window(pairs_of(corpora), config, blocks);
   const bool weighted = std::ranges::any_of(corpora, [](const Corpus& c) { return c.manifest().columns.weight; });

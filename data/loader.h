@@ -19,7 +19,10 @@ namespace weft {
 
 class Loader {
  public:
-  // A `config.source_rows` of 0 is resolved from the corpora.
+  // `corpora` of the parts of `mix`, which outlive it, are its thread's. A `config.source_rows` of 0 is resolved from
+  // the corpora.
+  Loader(const Mix& mix, const std::vector<Corpus*>& corpora, const BatchConfig& config, uint64_t seed, int dp_rank,
+         int dp_size, const StepCursor& start = {});
   Loader(const Mix& mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
          const StepCursor& start = {});
   Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,

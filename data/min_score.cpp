@@ -8,7 +8,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "data/sha256.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -33,7 +32,7 @@ class Counts {
  public:
   int64_t get(const std::string& folder, float min_score) {
     const std::lock_guard lock(mutex_);
-    const auto [found, is_new] = counts_.try_emplace(key(folder, min_score), 0);
+    const auto [found, is_new] = counts_.try_emplace({folder, min_score}, 0);
     if (!is_new) return found->second;
     try {
       return found->second = count(folder, min_score);
@@ -44,15 +43,10 @@ class Counts {
   }
   void set(const std::string& folder, float min_score, int64_t num_pairs) {
     const std::lock_guard lock(mutex_);
-    counts_[key(folder, min_score)] = num_pairs;
+    counts_[{folder, min_score}] = num_pairs;
   }
 
  private:
-  using Key = std::pair<std::string, float>;  // digest of the manifest
-
-  static Key key(const std::string& folder, float min_score) {
-    return {sha256_of_file(folder + "/" + kManifestFile), min_score};
-  }
   static int64_t count(const std::string& folder, float min_score) {
     Corpus corpus(folder);
     std::vector<float> scores;
@@ -65,7 +59,7 @@ class Counts {
   }
 
   std::mutex mutex_;
-  std::map<Key, int64_t> counts_;
+  std::map<std::pair<std::string, float>, int64_t> counts_;  // by folder and score
 };
 
 Counts& counts() {

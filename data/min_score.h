@@ -20,7 +20,8 @@ void set_min_scores(const std::string& option, const std::string& text, std::vec
 std::string min_scores_text(const std::vector<WeightedFolder>& mix);  // the second form; empty: none
 
 // How many pairs have at least this score. All scores are read, in pieces, when a process first asks; then it knows the
-// number, as it does when it is told what another rank has counted. Any thread may ask.
+// number, as it does when it is told what another rank has counted: also if pairs are appended meanwhile, because a run
+// goes on with those that it began with. Any thread may ask.
 int64_t num_passing(const std::string& folder, float min_score);
 void tell_num_passing(const std::string& folder, float min_score, int64_t num_pairs);
 

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <thread>
 
 #include "data/atomic_file.h"
@@ -112,6 +113,29 @@ TEST(Corpus, NamesTheDamagedShardWhenItsPairsAreAskedFor) {
   std::vector<PairIds> pairs;
   corpus.read_pairs(0, 10, pairs);
   expect_error([&] { corpus.read_pairs(9, 2, pairs); }, ErrorKind::data, {synthetic.shard_file(1), "damaged"});
+}
+
+TEST(Corpus, VerifiesItsShardsBeforeTheyAreRead) {
+  const SyntheticCorpus synthetic(some_lengths(1000), /*pairs_per_shard=*/300);
+  Corpus corpus(synthetic.folder());
+  std::vector<PairIds> pairs;
+  corpus.read_pairs(0, 1, pairs);
+  std::ofstream(synthetic.shard_file(2), std::ios::app) << "damage";
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_NO_THROW(corpus.verify_shards(source.get_token()));
+  expect_error([&] { corpus.verify_shards({}); }, ErrorKind::data, {synthetic.shard_file(2)});
+}
+
+TEST(Corpus, ReadsOnAfterItsShardsWereClosed) {
+  const SyntheticCorpus synthetic(some_lengths(1000), /*pairs_per_shard=*/300);
+  Corpus corpus(synthetic.folder());
+  std::vector<PairIds> pairs;
+  for (int i = 0; i < 2; ++i) {
+    corpus.read_pairs(299, 2, pairs);
+    EXPECT_EQ(pairs.at(1).source, synthetic.pair(300).source);
+    corpus.close_shards();
+  }
 }
 
 TEST(Corpus, NamesAFolderThatIsNoCorpus) {

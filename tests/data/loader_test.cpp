@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -173,6 +174,21 @@ TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
       for (const auto& [stream, cursor] : resumed.cursor().streams)
         ASSERT_EQ(cursor, cursors[j + 1].streams.at(stream));
     }
+  }
+}
+
+TEST(Loader, ReadsTheCorporaThatItIsGivenAsTheyWereWhenTheyWereOpened) {
+  const SyntheticCorpus first(synthetic_lengths(200, 2)), second(synthetic_lengths(50, 3));
+  const Mix mix = Mix::of_folders({{first.folder(), 3}, {second.folder(), 1}});
+  std::vector<Corpus> corpora = open_corpora(mix);
+  BatchConfig batch = four_blocks();
+  batch.source_rows = 96;
+  Loader own(mix, batch, kSeed, 0, 1);
+  for (const SyntheticCorpus* corpus : {&first, &second}) std::filesystem::remove(corpus->folder() + "/manifest.json");
+  for (int round = 0; round < 2; ++round) {
+    Loader given(mix, {&corpora[0], &corpora[1]}, batch, kSeed, 0, 1);
+    if (round == 0) expect_equal(given.next().blocks.at(3), own.next().blocks.at(3));
+    given.next();
   }
 }
 
