@@ -53,7 +53,7 @@ StageState data_of_version_01(const std::string& manifest_sha256, int64_t steps)
   return {.corpora = {{"", manifest_sha256}},
           .stages = {{"", {Mix::Part{}}}},
           .steps = steps,
-          .target_tokens = -1,
+          .target_tokens = StageState::kNotCounted,
           .passed = {0}};
 }
 

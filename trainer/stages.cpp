@@ -1,17 +1,17 @@
-// trainer/stages.cpp: reads stages from options, numbers their corpora, and counts what a stage has done.
+// trainer/stages.cpp: reads stages from options, and says of them what is known before the run.
 #include "trainer/stages.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "data/corpus.h"
 #include "data/min_score.h"
-#include "data/sha256.h"
 #include "tensor/error.h"
 
 namespace weft {
 
 namespace {
+
+constexpr int64_t kMostEpochs = 1 << 20;  // their pairs do not overflow
 
 std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
@@ -24,9 +24,9 @@ void parse_epochs(const StageConfig& c, const std::vector<WeightedFolder>& mix, 
   end.epochs_of = c.epochs.substr(0, colon);
   const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
   const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), end.epochs);
-  if (error != std::errc() || last != number.data() + number.size() || end.epochs < 1 || end.epochs > (1 << 20))
-    fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2", option_of(c, "epochs"),
-                                       printable(c.epochs), mix.front().folder));
+  if (error != std::errc() || last != number.data() + number.size() || end.epochs < 1 || end.epochs > kMostEpochs)
+    fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
+                                       option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
   if (std::ranges::none_of(mix, [&](const WeightedFolder& f) { return f.folder == end.epochs_of; }))
     fail(ErrorKind::usage, fmt::format("{} names {}, which is not in {} = {}", option_of(c, "epochs"),
                                        printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
@@ -48,33 +48,6 @@ Stage stage_of(const StageConfig& c, bool is_last) {
     fail(ErrorKind::usage, fmt::format("stage.{} has no end, but is not the last stage: set {}, {} or {}", c.name,
                                        option_of(c, "steps"), option_of(c, "tokens"), option_of(c, "epochs")));
   return stage;
-}
-
-std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora) {
-  std::vector<WeightedFolder> folders;
-  for (const Mix::Part& part : stage.parts)
-    folders.push_back({corpora[static_cast<size_t>(part.corpus)].folder, part.weight, part.min_score});
-  const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders));
-  const std::string scores = min_scores_text(folders);
-  return printable(mix) + (scores.empty() ? "" : " with min_score = " + printable(scores));
-}
-
-// The number of each folder of a stage. A corpus is known by its manifest; new ones are appended.
-std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpora) {
-  std::vector<Mix::Part> parts;
-  for (const auto& [folder, weight, min_score] : stage.corpora) {
-    const std::string digest = sha256_of_file(folder + "/" + kManifestFile);
-    auto found = std::ranges::find(corpora, digest, &RunCorpus::manifest_sha256);
-    if (found == corpora.end()) found = corpora.insert(corpora.end(), {folder, digest});
-    found->folder = folder;
-    const int64_t corpus = found - corpora.begin();
-    for (size_t i = 0; i < parts.size(); ++i)
-      if (parts[i].corpus == corpus)
-        fail(ErrorKind::usage,
-             fmt::format("{} and {} are the same corpus: give it one weight", stage.corpora[i].folder, folder));
-    parts.push_back({corpus, weight, min_score});
-  }
-  return parts;
 }
 
 }  // namespace
@@ -116,108 +89,20 @@ std::string describe_end(const StageEnd& end) {
   return text.empty() ? "no end" : text;
 }
 
-// Numbers all corpora at once: a run that goes on with stages appended has numbered its own alike.
-StageRun::StageRun(const RunConfig& config) : stages_(stages_of(config)) {
-  for (const Stage& stage : stages_) number(stage, corpora_);
-  weighted_ = std::ranges::any_of(corpora_, [](const RunCorpus& c) { return read_manifest(c.folder).columns.weight; });
-  if (!stages_.empty()) enter(0, /*first_step=*/0);
-}
-
-void StageRun::enter(size_t index, int64_t first_step) {
-  index_ = index;
-  steps_ = target_tokens_ = 0;
-  mix_ = {.folders = {}, .parts = number(stage(), corpora_), .weighted = weighted_};
-  for (const RunCorpus& corpus : corpora_) mix_.folders.push_back(corpus.folder);
-  past_.resize(index);
-  past_.push_back({stage().name, mix_.parts, first_step});
-  passed_.assign(mix_.parts.size(), 0);
-  epoch_pairs_.clear();
-  for (const Mix::Part& part : mix_.parts) epoch_pairs_.push_back(read_manifest(mix_.folder(part)).num_pairs);
-}
-
-bool StageRun::has_mixes() const {
-  return std::ranges::any_of(stages_, [](const Stage& stage) { return stage.corpora.size() > 1; });
-}
-
-void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora) {
-  ++steps_;
-  target_tokens_ += target_tokens;
-  for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
-}
-
-bool StageRun::is_over() const {
-  const StageEnd& end = stage().end;
-  if (end.steps > 0 && steps_ >= end.steps) return true;
-  if (end.target_tokens > 0 && target_tokens_ >= end.target_tokens) return true;
-  for (size_t i = 0; i < passed_.size(); ++i)
-    if (end.epochs > 0 && stage().corpora[i].folder == end.epochs_of && passed_[i] >= end.epochs * epoch_pairs_[i])
-      return true;
-  return false;
-}
-
-StageSchedule StageRun::schedule(const RunConfig& c) const {
-  for (size_t i = index_ + 1; i-- > 0;) {
-    if (!stages_[i].schedule) continue;
-    const int64_t first = past_[i].first_step, steps = stages_[i].end.steps;
-    return {*stages_[i].schedule, first, steps > 0 ? steps : c.train.steps - first};
+std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index) {
+  int64_t steps = 0;
+  for (size_t i = 0; i < index; ++i) {
+    const StageEnd& end = stages[i].end;
+    if (end.steps == 0 || end.target_tokens > 0 || end.epochs > 0) return std::nullopt;
+    steps += end.steps;
   }
-  return {c.schedule, 0, c.train.steps};
+  return steps;
 }
 
-namespace {
-
-void begin_mix(StepCursor& cursor) {
-  for (auto& [stream, place] : cursor.streams) place.turns.clear(), place.begins.clear();
-}
-
-}  // namespace
-
-void StageRun::advance(StepCursor& cursor) {
-  enter(index_ + 1, past_.back().first_step + steps_);
-  begin_mix(cursor);
-}
-
-std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& cursor) {
-  corpora_ = saved.corpora;
-  for (const Stage& stage : stages_) number(stage, corpora_);
-  if (saved.stages.size() > stages_.size())
-    fail(ErrorKind::usage,
-         fmt::format(
-             "the run is in its stage {}, but now has {} in all: stages that are over, and the present one, must "
-             "stay; or use another --train.output, or --train.fresh=true",
-             saved.stages.size(), stages_.size()));
-  for (size_t i = 0; i + 1 < saved.stages.size(); ++i)
-    if (const PastStage now{stages_[i].name, number(stages_[i], corpora_), 0}; now.parts != saved.stages[i].parts)
-      fail(ErrorKind::usage,
-           fmt::format("stage {} of the run is over and was {}, now it is {}: the past stays as it was; "
-                       "append a stage, or use another --train.output, or --train.fresh=true",
-                       i + 1, shown(saved.stages[i], corpora_), shown(now, corpora_)));
-  enter(saved.stages.size() - 1, saved.stages.back().first_step);
-  for (size_t i = 0; i + 1 < saved.stages.size(); ++i) past_[i] = saved.stages[i];
-  if (saved.target_tokens < 0 && (stage().end.target_tokens > 0 || stage().end.epochs > 0))
-    fail(ErrorKind::usage,
-         fmt::format("stage.{} began in an earlier version, which did not count its target tokens and "
-                     "pairs: end it by stage.{}.steps",
-                     stage().name, stage().name));
-  steps_ = saved.steps;
-  target_tokens_ = std::max<int64_t>(saved.target_tokens, 0);
-  const PastStage& before = saved.stages.back();
-  for (size_t i = 0; i < before.parts.size() && i < saved.passed.size(); ++i)
-    for (size_t k = 0; k < mix_.parts.size(); ++k)
-      if (mix_.parts[k].corpus == before.parts[i].corpus) passed_[k] = saved.passed[i];
-  if (before.parts == mix_.parts) return {};
-  if (stage().name.empty())
-    fail(ErrorKind::usage,
-         fmt::format("the run started with data.train = {}, now it is {}: its place in the data would be lost; use the "
-                     "old value, or another --train.output, or --train.fresh=true",
-                     shown(before, corpora_), shown(past_.back(), corpora_)));
-  begin_mix(cursor);
-  return {fmt::format("stage {} goes on with another mix: {} (was {})", index_ + 1, shown(past_.back(), corpora_),
-                      shown(before, corpora_))};
-}
-
-StageState StageRun::state() const {
-  return {.corpora = corpora_, .stages = past_, .steps = steps_, .target_tokens = target_tokens_, .passed = passed_};
+std::optional<int64_t> steps_to_decay(const std::vector<Stage>& stages, size_t index, int64_t train_steps) {
+  if (stages[index].end.steps > 0) return stages[index].end.steps;
+  const std::optional<int64_t> before = steps_before(stages, index);
+  return before ? std::optional(std::max<int64_t>(train_steps - *before, 0)) : std::nullopt;
 }
 
 }  // namespace weft

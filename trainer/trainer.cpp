@@ -75,9 +75,10 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   if (stages_->has_mixes())
     corpus_losses_.emplace(std::max<int64_t>(1, blocks_of_rank(config.batch.blocks, 0, mesh.dp().size()).count),
                            config.batch.rows, mesh.device());
+  for (const std::string& folder : training_folders(config)) corpora_.emplace(folder, folder);
   const std::string& corpus = stages_->mix().folder(stages_->mix().parts.front());
-  tokenizers_ = read_tokenizers(corpus, read_manifest(corpus));
-  start_loader({});
+  tokenizers_ = read_tokenizers(corpus, corpora_.at(corpus).manifest());
+  start_loader(stages_->start(config.batch));
 }
 
 Pass Trainer::pass(bool training) {
@@ -308,11 +309,10 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   snapshot(now);
   // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
   state = read_state(checkpoint);
+  if (state.data.stages.empty()) state.data = data_of_version_01(state.order.manifest_sha256, state.step);
   all_or_none(mesh_.world(), [&] {
+    changes_of_stages_ = stages_->resume(state.data, state.cursor);  // names a corpus where the next line has a digest
     require_same_run(state, now);
-    changes_of_stages_ = stages_->resume(
-        state.data.stages.empty() ? data_of_version_01(state.order.manifest_sha256, state.step) : state.data,
-        state.cursor);
   });
   load_parameters(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;

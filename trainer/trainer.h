@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "data/loader.h"
 #include "model/parameters/param_gather.h"
@@ -133,7 +134,9 @@ class Trainer {
   std::optional<StageRun> stages_;
   std::optional<CorpusLosses> corpus_losses_;  // if a stage has several corpora
   std::vector<std::string> changes_of_stages_;
+  std::map<std::string, Corpus> corpora_;  // of all stages, by folder, as they were when the run started
   std::unique_ptr<Loader> loader_;
+  std::jthread verifier_;  // of the corpora of the next stage
   CheckpointSaver saver_;  // after the memory that its thread copies
   int64_t step_ = 0, dropped_ = 0, below_score_ = 0;
 };

@@ -1,12 +1,34 @@
 // trainer/trainer_data.cpp: the data of a trainer: its loader, the stages, and the rate and losses that depend on them.
+#include <algorithm>
+
+#include "tensor/error.h"
 #include "trainer/trainer.h"
 
 namespace weft {
 
+// The corpora of the present stage are the loader's. Those of the next one are verified beside it, so that its first
+// step need not wait for their digests.
 void Trainer::start_loader(const StepCursor& cursor) {
+  verifier_ = {};
   loader_.reset();  // before another reads ahead
-  loader_ = std::make_unique<Loader>(stages_->mix(), config_.batch, config_.train.seed, mesh_.dp().rank(),
+  const Mix& mix = stages_->mix();
+  std::vector<Corpus*> present;
+  for (const Mix::Part& part : mix.parts) present.push_back(&corpora_.at(mix.folder(part)));
+  for (auto& [folder, corpus] : corpora_)
+    if (std::ranges::find(present, &corpus) == present.end()) corpus.close_shards();
+  loader_ = std::make_unique<Loader>(mix, present, config_.batch, config_.train.seed, mesh_.dp().rank(),
                                      mesh_.dp().size(), cursor);
+  if (stages_->is_last()) return;
+  std::vector<Corpus*> next;
+  for (const std::string& folder : stages_->next_folders())
+    if (Corpus* corpus = &corpora_.at(folder); std::ranges::find(present, corpus) == present.end())
+      next.push_back(corpus);
+  verifier_ = std::jthread([next](const std::stop_token& stop) {
+    try {
+      for (Corpus* corpus : next) corpus->verify_shards(stop);
+    } catch (const Error&) {  // the loader finds it again, where it needs the shard
+    }
+  });
 }
 
 // What the loader has read ahead is of the stage that is over.

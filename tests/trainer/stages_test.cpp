@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
@@ -123,6 +124,125 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
   expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
 }
 
+TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
+  StageConfig first = stage("1", a), second = stage("2", b), other = stage("other", a);
+  first.steps = 1, second.steps = 9, other.steps = 1;
+  StageRun run(config({first, second}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  run.advance(cursor);
+  const StageState saved = run.state();
+  const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
+    StageRun now(config(std::move(stages)));
+    expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
+                 {why, "stages that have begun keep their names and their order; append new ones"});
+  };
+  refused({other, first, second}, "stage 1 of the run is 1, now it is other");
+  refused({first, other, second}, "stage 2 of the run is 2, now it is other");
+  refused({other, second}, "stage 1 of the run is 1, now it is other");
+  refused({first, other}, "stage 2 of the run is 2, now it is other");
+  EXPECT_TRUE(StageRun(config({first, second, other})).resume(saved, cursor).empty());
+}
+
+// By a line more: its digest is another one.
+void change_manifest(const std::string& folder) { std::ofstream(folder + "/manifest.json", std::ios::app) << '\n'; }
+
+TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
+  StageConfig first = stage("1", a), second = stage("2", a + ":2," + b);
+  first.steps = second.steps = 1;
+  StageRun run(config({first, second, stage("3", c)}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  run.advance(cursor);
+  const StageState saved = run.state();
+  change_manifest(c);
+  const std::vector<std::string> said = StageRun(config({first, second, stage("3", c)})).resume(saved, cursor);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], c + " is another corpus than when the run began: its manifest.json has changed, as `weft pack "
+                         "--append` changes it; no stage has used it yet");
+  const auto refused = [&](const std::string& grown) {
+    StageRun resumed(config({first, second}));
+    expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
+                 {grown + " is another corpus than when the run began", "use the old one, or begin a new run"});
+  };
+  change_manifest(b);
+  refused(b);
+  change_manifest(a);
+  first.mix = a + "/.", second.mix = a + "/.:2," + b;  // under another name
+  refused(a + "/.");
+  RunConfig plain;
+  plain.data.train = c;
+  const StageState one = StageRun(plain).state();
+  change_manifest(c);
+  StageRun resumed(plain);
+  expect_error([&] { resumed.resume(one, cursor); }, ErrorKind::usage, {c + " is another corpus than when the run"});
+}
+
+TEST_F(Stages, GoOnWithThePairsThatTheRunBeganWith) {
+  StageConfig first = stage("1", a);
+  first.steps = 1;
+  StageRun run(config({first, stage("2", b + "," + a)}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  change_manifest(a), change_manifest(b);
+  run.advance(cursor);
+  EXPECT_EQ(run.mix().parts.at(0).corpus, 1);
+  EXPECT_EQ(run.mix().parts.at(1).corpus, 0);
+  EXPECT_EQ(run.state().corpora.size(), 2u);
+}
+
+TEST_F(Stages, HaveAsManyStreamsAsSuitTheOneWithMostPairs) {
+  BatchConfig batch;
+  batch.blocks = 8, batch.page = batch.look_ahead = 2;
+  StageConfig small = stage("small", c), large = stage("large", a + "," + b);
+  small.steps = large.steps = 1;
+  EXPECT_EQ(StageRun(config({small})).start(batch).num_streams, 1);  // 7 pairs, 8 for each stream
+  for (const auto& stages : {std::vector{small, large}, {large, small}}) {
+    const StepCursor start = StageRun(config(stages)).start(batch);
+    EXPECT_EQ(start.num_streams, 8);
+    EXPECT_EQ(start.streams.size(), 8u);
+    EXPECT_EQ(start.streams.at(7), StreamCursor());
+  }
+}
+
+TEST_F(Stages, TellTheLastStepOfTheRun) {
+  StageConfig first = stage("1", a), second = stage("2", a + "," + c), third = stage("3", b);
+  first.steps = 4, second.tokens = 500, second.epochs = c + ":2";
+  StageRun run(config({first, second, third}));
+  StepCursor cursor;
+  EXPECT_EQ(run.last_step(50), 50);
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.expected_last_step(50), 50);  // the third has no end
+  third.steps = 7;
+  run = StageRun(config({first, second, third}));
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.expected_last_step(50), 50);  // nothing is known of the second
+  run.add_step(50, passed({0, 1}));           // of 500 tokens and of 14 pairs
+  EXPECT_EQ(run.expected_last_step(50), 4 + 10 + 7);
+  run.add_step(50, passed({0, 6}));
+  EXPECT_EQ(run.expected_last_step(50), 4 + 4 + 7);
+  EXPECT_EQ(run.last_step(50), 50);
+  run.advance(cursor);
+  EXPECT_EQ(run.last_step(50), 4 + 2 + 7);
+  EXPECT_EQ(run.expected_last_step(50), 4 + 2 + 7);
+  EXPECT_EQ(run.last_step(9), 9);
+}
+
+TEST_F(Stages, TellAPlanWhenTheyBeginAndOverHowManyStepsTheyDecay) {
+  StageConfig first = stage("1", a), second = stage("2", a), third = stage("3", a);
+  first.steps = 30, second.steps = 20, second.tokens = 9;
+  const std::vector<Stage> stages = stages_of(config({first, second, third}));
+  EXPECT_EQ(steps_before(stages, 0), 0);
+  EXPECT_EQ(steps_before(stages, 1), 30);
+  EXPECT_EQ(steps_before(stages, 2), std::nullopt);
+  EXPECT_EQ(steps_to_decay(stages, 1, 100), 20);
+  EXPECT_EQ(steps_to_decay(stages, 2, 100), std::nullopt);
+  second.tokens = 0;
+  EXPECT_EQ(steps_to_decay(stages_of(config({first, second, third})), 2, 100), 50);
+}
+
 TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
   StageConfig first = stage("1", a), second = stage("2", a + "," + b);
   first.steps = 1, first.min_score = "0.7", second.min_score = b + ":-2";
@@ -179,10 +299,19 @@ TEST_F(Stages, GoOnFromARunWithoutStages) {
   EXPECT_TRUE(by_tokens.is_over());
   expect_error([&] { not_counted.resume(data_of_version_01(run.state().corpora[0].manifest_sha256, 6), cursor); },
                ErrorKind::usage, {"stage.1 began in an earlier version", "end it by stage.1.steps"});
+  StageRun later(plain);  // what that version did not count stays unknown
+  later.resume(data_of_version_01(run.state().corpora[0].manifest_sha256, 6), cursor);
+  later.add_step(10, {});
+  StageRun by_steps(config({first, stage("2", b)}));
+  expect_error([&] { by_steps.resume(nlohmann::json(later.state()).get<StageState>(), cursor); }, ErrorKind::usage,
+               {"stage.1 began in an earlier version"});
   plain.data.train = a + "," + b;
   StageRun other(plain);
   expect_error([&] { other.resume(run.state(), cursor); }, ErrorKind::usage,
                {"the run started with data.train = " + a + ", now it is " + a + ":1," + b + ":1"});
+  StageRun without_its_mix(config({stage("1", b)}));
+  expect_error([&] { without_its_mix.resume(run.state(), cursor); }, ErrorKind::usage,
+               {"the run started with data.train = " + a + ", now it is 1: " + b});
 }
 
 TEST_F(Stages, HaveTheScheduleThatBeganLast) {
@@ -217,9 +346,10 @@ TEST_F(Stages, ThatMeanNothingAreRefused) {
   expect_refused(with([](StageConfig& s) { s.steps = -1; }), {"stage.1.steps = -1 must be at least 0"});
   expect_refused(with([](StageConfig& s) { s.tokens = -1; }), {"stage.1.tokens = -1 must be at least 0"});
   expect_refused(with([](StageConfig& s) { s.mix = ""; }), {"stage.1.mix is not set"});
-  expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is 0"});
-  for (const char* epochs : {"2", "x:0", "x:two", "x:1.5"})
-    expect_refused(with([&](StageConfig& s) { s.epochs = epochs; }), {"stage.1.epochs = ", "give FOLDER:EPOCHS"});
+  expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is '0'"});
+  for (const char* epochs : {"2", "x:0", "x:two", "x:1.5", "x:3000000"})
+    expect_refused(with([&](StageConfig& s) { s.epochs = epochs; }),
+                   {"stage.1.epochs = ", "give FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
   expect_refused(with([&](StageConfig& s) { s.epochs = b + ":1"; }), {"which is not in stage.1.mix"});
   expect_refused(with([&](StageConfig& s) { s.steps = 1, s.mix = a + "," + a + "/."; }), {"are the same corpus"});
   RunConfig both = config({good});

@@ -22,6 +22,11 @@ Divergence DivergenceRule::observe(DivergenceState& state, int64_t step, double 
   return dead ? Divergence::not_finite : Divergence::none;
 }
 
+void DivergenceRule::begin_data(DivergenceState& state) {
+  state.recent.clear();
+  state.lowest = DivergenceState::kHighest;
+}
+
 void DivergenceRule::note_rollback(DivergenceState& state, int64_t step) {
   state.recent.clear();
   state.good_until = step;

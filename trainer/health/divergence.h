@@ -5,7 +5,8 @@
 //   if each of the last kWindow losses is above m + r: noise and spikes leave one of them lower;
 //   or if the last kMostNotFinite steps had gradients that are not finite, and no lower loss scale could help.
 // A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are
-// per target token and without label smoothing, so they compare between batches and between settings.
+// per target token and without label smoothing, so they compare between batches and between settings, but not between
+// data: where the mix changes, the rule begins anew.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,9 @@ class DivergenceRule {
 
   // `loss` of `step`, counted from 1. `lost`: its gradients were not finite, and a lower loss scale cannot help.
   Divergence observe(DivergenceState& state, int64_t step, double loss, bool lost) const;
+
+  // Before the first step on other data, whose losses do not compare with those so far.
+  static void begin_data(DivergenceState& state);
 
   // After the parameters were replaced by good ones: a checkpoint of this step is a good one.
   static void note_rollback(DivergenceState& state, int64_t step);

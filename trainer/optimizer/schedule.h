@@ -40,7 +40,8 @@ struct ScheduleConfig {
       "down to min_lr over the last part: decay_share)");
     v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4");
     v("warmup", warmup, "steps over which the rate rises linearly from 0");
-    v("decay_steps", decay_steps, "step at which linear, cosine and wsd reach min_lr; 0 = train.steps");
+    v("decay_steps", decay_steps,
+      "step at which linear, cosine and wsd reach min_lr; 0 = the last one: of the stage, or train.steps");
     v("min_lr", min_lr, "the rate never falls below it after warm-up");
     v("decay_share", decay_share, "wsd: share of the steps up to decay_steps in which the rate falls, the last ones");
     v("decay_shape", decay_shape, "wsd: how it falls: linear, or 1-sqrt (fast at first)");

@@ -10,22 +10,58 @@
 namespace weft {
 namespace {
 
-// Options that come with a stage of the data, or with its schedule, are new where these are.
+using Values = std::vector<ConfigOption>;
+
+// Options that come with a stage of the data, or with its schedule, stand for all of it where only one text has it.
 bool begins_stage_or_schedule(const std::string& option) {
   return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
 }
 
-bool shapes_training(const std::string& option, const std::vector<ConfigOption>& config) {
-  const auto is = [&](const char* name, std::initializer_list<const char*> values) {
-    return std::any_of(config.begin(), config.end(), [&](const auto& entry) {
-      return entry.first == name && std::find(values.begin(), values.end(), entry.second) != values.end();
-    });
-  };
-  if (option == "train.steps")  // as the end of the decay
-    return is("schedule.decay_steps", {"0"}) && is("schedule.kind", {"linear", "cosine", "wsd"});
-  return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
-         option.starts_with("optimizer.") || option.starts_with("schedule.");
+// "stage.NAME" of the first stages.
+std::vector<std::string> first_stages(const Values& config, size_t count) {
+  std::vector<std::string> stages;
+  for (const auto& [option, value] : config)
+    if (option.starts_with("stage.") && option.ends_with(".mix") && stages.size() < count)
+      stages.push_back(option.substr(0, option.size() - 4));
+  return stages;
 }
+
+// Which options shape the training of a run whose first stages have begun.
+class TrainingOptions {
+ public:
+  TrainingOptions(const Values& before, const Values& now, size_t num_stages) : now_(now.begin(), now.end()) {
+    for (const Values* config : {&before, &now})
+      for (std::string& stage : first_stages(*config, num_stages)) {
+        if (config == &now && now_.contains(stage + ".schedule.kind")) schedule_ = stage + ".schedule";
+        begun_.push_back(std::move(stage));
+      }
+  }
+
+  bool contains(const std::string& option) const {
+    if (option == "train.steps") return decays_without_end() && !decays_with_stage();
+    if (option == stage_of_schedule() + ".steps") return decays_without_end();
+    for (const std::string& stage : begun_)
+      if (option.starts_with(stage + ".schedule.")) return true;
+    return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
+           option.starts_with("optimizer.") || option.starts_with("schedule.");
+  }
+
+ private:
+  bool is(const std::string& option, const std::string& value) const {
+    const auto found = now_.find(option);
+    return found != now_.end() && found->second == value;
+  }
+  std::string stage_of_schedule() const { return schedule_.substr(0, schedule_.rfind('.')); }
+  bool decays_without_end() const {  // of its own: it falls until the stage or the run ends
+    const std::string kind = schedule_ + ".kind";
+    return is(schedule_ + ".decay_steps", "0") && (is(kind, "linear") || is(kind, "cosine") || is(kind, "wsd"));
+  }
+  bool decays_with_stage() const { return schedule_ != "schedule" && !is(stage_of_schedule() + ".steps", "0"); }
+
+  const std::map<std::string, std::string> now_;
+  std::vector<std::string> begun_;     // stages, by both texts
+  std::string schedule_ = "schedule";  // that holds now: the run's, or that of the last stage that has one
+};
 
 }  // namespace
 
@@ -43,22 +79,25 @@ std::vector<ConfigOption> config_options(const std::string& text) {
 }
 
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to) {
-  const std::vector<ConfigOption> before = config_options(from);
-  const std::map<std::string, std::string> known(before.begin(), before.end());
+  constexpr const char* kNotGiven = "not given";
+  const Values before = config_options(from), now = config_options(to);
+  const std::map<std::string, std::string> known(before.begin(), before.end()), left(now.begin(), now.end());
   std::vector<ChangedOption> changed;
-  for (const auto& [name, value] : config_options(to)) {
+  for (const auto& [name, value] : now) {
     const auto was = known.find(name);
     if (was != known.end() && was->second != value) changed.push_back({name, was->second, value});
-    if (was == known.end() && begins_stage_or_schedule(name)) changed.push_back({name, "not given", value});
+    if (was == known.end() && begins_stage_or_schedule(name)) changed.push_back({name, kNotGiven, value});
   }
+  for (const auto& [name, value] : before)
+    if (begins_stage_or_schedule(name) && !left.contains(name)) changed.push_back({name, value, kNotGiven});
   return changed;
 }
 
-void require_same_training(const std::string& from, const std::string& to) {
-  const std::vector<ConfigOption> now = config_options(to);
+void require_same_training(const std::string& from, const std::string& to, size_t num_stages) {
+  const TrainingOptions options(config_options(from), config_options(to), num_stages);
   std::string list;
   for (const ChangedOption& o : config_differences(from, to))
-    if (shapes_training(o.name, now))
+    if (options.contains(o.name))
       list += fmt::format("{}{} = {} (now {})", list.empty() ? "" : ", ", o.name, printable(o.from), printable(o.to));
   if (!list.empty())
     fail(ErrorKind::usage, fmt::format("the run was trained with {}: use the old values, or another --train.output, or "

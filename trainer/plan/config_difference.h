@@ -16,13 +16,15 @@ struct ChangedOption {
   std::string from, to;  // values as in the files
 };
 
-// Options that both texts have, with different values, in the order of `to`; and stages of the data that are new there,
-// and new schedules of stages.
+// Options that both texts have, with different values, in the order of `to`; and stages of the data, and schedules of
+// stages, that only one of them has: by their first option, with "not given" for the other.
 std::vector<ChangedOption> config_differences(const std::string& from, const std::string& to);
 
 // An Error of kind usage that lists the changed options with which a resumed run would train otherwise than it began:
-// batch.blocks, dropout, label smoothing, optimizer and schedule. Other options may change (grid, device, saves,
-// validation), or the checkpoint refuses them in any case (model, seed, order of sentences: train_state.h).
-void require_same_training(const std::string& from, const std::string& to);
+// batch.blocks, dropout, label smoothing, optimizer and schedule; and of the first `num_stages` stages of the data,
+// which have begun, the schedules, and the steps over which the present one decays. Other options may change (grid,
+// device, saves, validation), or the checkpoint refuses them in any case (model, seed, order of sentences:
+// train_state.h).
+void require_same_training(const std::string& from, const std::string& to, size_t num_stages = 1);
 
 }  // namespace weft

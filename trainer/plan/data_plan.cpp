@@ -2,6 +2,7 @@
 #include "trainer/plan/data_plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "data/corpus.h"
@@ -29,12 +30,6 @@ bool has_a_pair_that_fits(Corpus& corpus, int64_t variant, std::optional<float> 
       return true;
   }
   return false;
-}
-
-Manifest manifest_of(const std::string& option, const std::string& folder) try {
-  return read_manifest(folder);
-} catch (const Error& e) {
-  fail(e.kind(), fmt::format("{}: {}", option, e.what()));
 }
 
 int64_t pairs_of_epoch(const WeightedFolder& corpus) {
@@ -70,10 +65,14 @@ struct MixRates {
   double weights = 0, source = 0, target = 0, pairs_a_step = 0;
 };
 
-// Of its own schedule.
-std::string describe_rate(const Stage& stage, const RunConfig& c) {
-  if (!stage.schedule) return "";
-  return "; " + describe_schedule(*stage.schedule, stage.end.steps > 0 ? stage.end.steps : c.train.steps);
+// Of a stage: its own schedule, and whether the run ends before it.
+std::string describe_course(const std::vector<Stage>& stages, size_t index, const RunConfig& c) {
+  std::string text;
+  if (stages[index].schedule)
+    text = "; " + describe_schedule(*stages[index].schedule, steps_to_decay(stages, index, c.train.steps));
+  if (const std::optional<int64_t> before = steps_before(stages, index); before && *before >= c.train.steps)
+    text += fmt::format("; NEVER BEGINS: train.steps = {} ends the run before", c.train.steps);
+  return text;
 }
 
 // Blocks have the same shape in all stages; in those of another ratio one side stays partly empty.
@@ -88,14 +87,27 @@ std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
 
 }  // namespace
 
+Manifest manifest_of(const std::string& option, const std::string& text, const std::string& folder) try {
+  return read_manifest(folder);
+} catch (const Error& e) {
+  const bool is_part = folder != text && !std::filesystem::exists(folder);
+  fail(e.kind(), fmt::format("{}: {}{}", option, e.what(),
+                             is_part ? fmt::format(" (a part of '{}': write / after a folder whose name has a :, and "
+                                                   "link one whose name has a comma)",
+                                                   printable(text))
+                                     : ""));
+}
+
 void require_same_tokenizers(const RunConfig& c) {
   const std::string first_folder = training_folders(c).front();
   std::optional<Manifest> first;
-  for (const Stage& stage : stages_of(c))
-    for (const WeightedFolder& corpus : stage.corpora) {
+  const std::vector<Stage> stages = stages_of(c);
+  for (size_t i = 0; i < stages.size(); ++i)
+    for (const WeightedFolder& corpus : stages[i].corpora) {
+      const bool is_stage = !c.stages.empty();
       const std::string& folder = corpus.folder;
-      const std::string option = stage.name.empty() ? "data.train" : fmt::format("stage.{}.mix", stage.name);
-      const Manifest m = manifest_of(option, folder);
+      const std::string option = is_stage ? fmt::format("stage.{}.mix", stages[i].name) : "data.train";
+      const Manifest m = manifest_of(option, is_stage ? c.stages[i].mix : c.data.train, folder);
       if (!first) first = m;
       if (m.num_pairs == 0)
         fail(ErrorKind::data,
@@ -159,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> describe_data(const RunConfig& 
     if (!stage.name.empty())
       rows.emplace_back(i == 0 ? "data" : "",
                         fmt::format("stage {} of {}, {}: {}{}{}", i + 1, stages.size(), stage.name,
-                                    describe_end(stage.end), describe_rate(stage, c), fill));
+                                    describe_end(stage.end), describe_course(stages, i, c), fill));
     for (const WeightedFolder& corpus : stage.corpora) {
       const double share = static_cast<double>(corpus.weight) / rates.weights;
       const double steps = static_cast<double>(pairs_of_epoch(corpus)) / (share * rates.pairs_a_step);

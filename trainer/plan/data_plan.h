@@ -5,10 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "data/shards/manifest.h"
 #include "parallel/communicator.h"
 #include "trainer/run_config.h"
 
 namespace weft {
+
+// Of a folder that `option` names, whose whole value is `text`. An Error names the option; of a folder that is not
+// there it says how to write names that would be read as several, or with a weight.
+Manifest manifest_of(const std::string& option, const std::string& text, const std::string& folder);
 
 // All corpora need the tokenizer of the first one. An Error names the option, and the corpus that is missing, has no
 // pairs or has another tokenizer.

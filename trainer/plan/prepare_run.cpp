@@ -2,6 +2,7 @@
 // run fits.
 #include "trainer/plan/prepare_run.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
@@ -24,6 +25,7 @@ namespace {
 
 struct Origin {
   std::string checkpoint, precision;
+  size_t num_stages = 1;  // of the data, that have begun; on the main rank
 };
 
 // The main rank looks for a checkpoint and broadcasts it.
@@ -40,9 +42,9 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
            fmt::format("{} has weights, but no state of a run to resume (weft average and weft import "
                        "write such checkpoints): give --train.init={} and another --train.output",
                        *folder, *folder));
-    return {*folder, state.precision};
+    return {*folder, state.precision, std::max<size_t>(1, state.data.stages.size())};
   });
-  return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0)};
+  return {world.broadcast_string(found.checkpoint, 0), world.broadcast_string(found.precision, 0), found.num_stages};
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, cons
   run.config_text = text_to_keep(run.config, to_text);
   all_or_none(world, [&] {
     if (world.is_main_rank() && !run.resume_from.empty() && !config.train.allow_changes)
-      require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text);
+      require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text, origin.num_stages);
   });
   require_communication(own.device, config.parallel.communication);
   require_gpu_to_tune(config, own.device);

@@ -28,19 +28,6 @@ void require_fraction(double value, const char* option) {
   if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
 }
 
-// As the run's own.
-void check_stage_schedules(const RunConfig& c) {
-  for (const StageConfig& stage : c.stages) {
-    if (!stage.has_schedule) continue;
-    const ErrorFrame frame(fmt::format("in the schedule of stage.{}", stage.name));
-    require_at_least(stage.schedule.lr, 0.0, "lr");
-    require_at_least(stage.schedule.min_lr, 0.0, "min_lr");
-    require_at_least<int64_t>(stage.schedule.warmup, 0, "warmup");
-    require_at_least<int64_t>(stage.schedule.decay_steps, 0, "decay_steps");
-    check_schedule(stage.schedule, stage.steps > 0 ? stage.steps : c.train.steps);
-  }
-}
-
 void check_ranges(const RunConfig& c) {
   require_at_least<int64_t>(c.train.steps, 1, "train.steps");
   require_at_least(c.train.minutes, 0.0, "train.minutes");
@@ -68,19 +55,23 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");
   require_at_least(c.optimizer.weight_decay, 0.0, "optimizer.weight_decay");
   require_at_least(c.optimizer.clip_norm, 0.0, "optimizer.clip_norm");
-  require_at_least(c.schedule.lr, 0.0, "schedule.lr");
-  require_at_least(c.schedule.min_lr, 0.0, "schedule.min_lr");
-  require_at_least<int64_t>(c.schedule.warmup, 0, "schedule.warmup");
-  require_at_least<int64_t>(c.schedule.decay_steps, 0, "schedule.decay_steps");
   check_optimizer(c);
-  check_schedule(c.schedule, c.train.steps);
-  check_stage_schedules(c);
+  check_schedules(c);
   beam_options(c.decode);
 }
 
 // Refuses options that would have no effect: ignoring them would cost the user a run.
 void check_validation_options(const RunConfig& c) {
   const bool validates = !c.data.valid.empty() && c.train.validate_every > 0;
+  if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
+    fail(ErrorKind::usage,
+         fmt::format("train.patience_from = {} is of validations that train.patience counts in a run "
+                     "with stages: set {}, or leave it out",
+                     name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
+  if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
+    fail(ErrorKind::usage,
+         fmt::format("train.validate_command_minutes = {} is of train.validate_command: set that, or leave this out",
+                     c.train.validate_command_minutes));
   if (c.train.patience > 0 && !validates)
     fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
                                        c.train.patience));
@@ -112,21 +103,23 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
                      folder, packed));
 }
 
-void match_validation(const Manifest& train, const RunConfig& c, const std::string& folder) {
-  const Manifest valid = Corpus(folder).manifest();
+void match_validation(const Manifest& train, const RunConfig& c, const ValidationSet& set) {
+  const std::string option = set.name.empty() ? "data.valid" : fmt::format("data.valid, set {}", set.name);
+  const std::string& folder = set.folder;
+  const Manifest valid = manifest_of(option, c.data.valid, folder);
   if (valid.variants.count > 0)
     fail(ErrorKind::usage,
-         fmt::format("data.valid = {} has {} variants of each pair, and a held-out set must have one text: pack it "
-                     "without --variants",
-                     folder, valid.variants.count));
+         fmt::format("{}: {} has {} variants of each pair, and a held-out set must have one text: pack it without "
+                     "--variants",
+                     option, folder, valid.variants.count));
   if (valid.source_tokenizer_sha256 == train.source_tokenizer_sha256 &&
       valid.target_tokenizer_sha256 == train.target_tokenizer_sha256)
     return;
   const std::string corpus = training_folders(c).front();
   fail(ErrorKind::usage,
-       fmt::format("data.valid = {} was packed with another tokenizer than data.train = {}: pack it again with "
+       fmt::format("{}: {} was packed with another tokenizer than {} of the training data: pack it again with "
                    "--tokenizer {}/{}",
-                   folder, corpus, corpus, train.source_tokenizer));
+                   option, folder, corpus, corpus, train.source_tokenizer));
 }
 
 // The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
@@ -228,7 +221,9 @@ std::string describe_model(const ModelConfig& c) {
 }  // namespace
 
 RunConfig resolve(RunConfig c, int ranks) {
-  if (!has_data(c)) fail(ErrorKind::usage, "data.train is not set: give the folder that `weft pack` made");
+  if (!has_data(c))
+    fail(ErrorKind::usage,
+         "no training data: set data.train, or the mix of a stage (stage.NAME.mix), to a folder that `weft pack` made");
   if (c.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
   check_ranges(c);
   check_validation_options(c);
@@ -243,7 +238,7 @@ RunConfig resolve(RunConfig c, int ranks) {
          fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
                      "model.tying = output, or pack without --separate-vocabularies",
                      folders.front()));
-  for (const ValidationSet& set : validation_sets(c.data.valid)) match_validation(data, c, set.folder);
+  for (const ValidationSet& set : validation_sets(c.data.valid)) match_validation(data, c, set);
   c.parallel = resolve_grid(c.parallel, ranks);
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = source_rows_of_data(c);
@@ -322,6 +317,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
                               describe_schedule(c.schedule, c.train.steps)));
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
+  if (const std::string options = describe_options_without_effect(c); !options.empty())
+    row("no effect", options + ": of another kind of schedule or optimizer");
   row("memory", describe(memory, storage));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),

@@ -4,6 +4,47 @@
 #include "tensor/error.h"
 
 namespace weft {
+namespace {
+
+std::string section_of(const std::string& stage) { return fmt::format("stage.{}.schedule", stage); }
+
+// By their sections: the run's, and those of stages.
+std::vector<std::pair<std::string, const ScheduleConfig*>> all_schedules(const RunConfig& c) {
+  std::vector<std::pair<std::string, const ScheduleConfig*>> schedules = {{"schedule", &c.schedule}};
+  for (const StageConfig& stage : c.stages)
+    if (stage.has_schedule) schedules.emplace_back(section_of(stage.name), &stage.schedule);
+  return schedules;
+}
+
+template <typename T>
+void require_not_negative(T value, const std::string& section, const char* option) {
+  if (!(value >= 0)) fail(ErrorKind::usage, fmt::format("{}.{} = {} must be at least 0", section, option, value));
+}
+
+bool falls(const ScheduleConfig& s) { return s.kind != ScheduleKind::inverse_sqrt && s.kind != ScheduleKind::constant; }
+
+// Of stages that begin after a known number of steps, and before the run ends.
+void require_no_rate_of_zero(const RunConfig& c) {
+  const std::vector<Stage> stages = stages_of(c);
+  const ScheduleConfig* schedule = &c.schedule;
+  std::string section = "schedule";
+  int64_t begin = 0;
+  std::optional<int64_t> total = c.train.steps;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const std::optional<int64_t> before = steps_before(stages, i);
+    if (!before || *before >= c.train.steps) return;
+    if (stages[i].schedule) {
+      schedule = &*stages[i].schedule, section = section_of(stages[i].name);
+      begin = *before, total = steps_to_decay(stages, i, c.train.steps);
+    } else if (schedule->lr > 0 && total && learning_rate(*schedule, *before - begin, *total) == 0) {
+      fail(ErrorKind::usage, fmt::format("stage.{} would train at a rate of 0: {} has fallen to {}.min_lr = 0 when it "
+                                         "begins; set {}.lr, or {}.min_lr or decay_steps",
+                                         stages[i].name, section, section, section_of(stages[i].name), section));
+    }
+  }
+}
+
+}  // namespace
 
 void check_optimizer(const RunConfig& c) {
   const OptimizerConfig& o = c.optimizer;
@@ -29,10 +70,11 @@ void check_optimizer(const RunConfig& c) {
          fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it is "
                      "the share of the mean in the weights",
                      o.beta1));
-  if (c.schedule.kind != ScheduleKind::constant)
-    fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free takes the place of a falling rate: set "
-                                       "schedule.kind = constant (it is {}), with schedule.warmup",
-                                       name_of_enum(c.schedule.kind)));
+  for (const auto& [section, schedule] : all_schedules(c))
+    if (schedule->kind != ScheduleKind::constant)
+      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free takes the place of a falling rate: set "
+                                         "{}.kind = constant (it is {}), with {}.warmup",
+                                         section, name_of_enum(schedule->kind), section));
 }
 
 std::string describe_optimizer(const RunConfig& c) {
@@ -43,23 +85,71 @@ std::string describe_optimizer(const RunConfig& c) {
                      name_of_enum(c.optimizer.muon_adjust));
 }
 
-// Warm-up, constant and decaying steps must fit in this order.
-void check_schedule(const ScheduleConfig& s, int64_t total_steps) {
+void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps, const std::string& section) {
+  require_not_negative(s.lr, section, "lr");
+  require_not_negative(s.min_lr, section, "min_lr");
+  require_not_negative(s.warmup, section, "warmup");
+  require_not_negative(s.decay_steps, section, "decay_steps");
+  if (s.min_lr > s.lr)
+    fail(ErrorKind::usage, fmt::format("{}.min_lr = {} is above {}.lr = {}, the highest rate: lower it", section,
+                                       s.min_lr, section, s.lr));
   if (!(s.decay_share > 0 && s.decay_share <= 1))
-    fail(ErrorKind::usage, fmt::format("schedule.decay_share = {} must be in (0, 1]", s.decay_share));
-  const double stable = stable_until(s, total_steps);
-  if (s.kind != ScheduleKind::wsd || static_cast<double>(s.warmup) <= stable) return;
+    fail(ErrorKind::usage, fmt::format("{}.decay_share = {} must be in (0, 1]", section, s.decay_share));
+  // Warm-up, constant and decaying steps must fit in this order.
+  if (s.kind != ScheduleKind::wsd || (!total_steps && s.decay_steps == 0)) return;
+  const double stable = stable_until(s, total_steps.value_or(0));
+  if (static_cast<double>(s.warmup) <= stable) return;
+  const bool is_of_stage = section != "schedule";
   fail(ErrorKind::usage,
-       fmt::format("schedule.warmup = {} ends after step {:.0f}, where the decay of schedule.kind = wsd begins: lower "
-                   "schedule.warmup or schedule.decay_share = {}, or raise {}",
-                   s.warmup, stable, s.decay_share, s.decay_steps > 0 ? "schedule.decay_steps" : "train.steps"));
+       fmt::format("{}.warmup = {} ends after step {:.0f}{}, where the decay of {}.kind = wsd begins: lower "
+                   "{}.warmup or {}.decay_share = {}, or raise {}",
+                   section, s.warmup, stable, is_of_stage ? " of the stage" : "", section, section, section,
+                   s.decay_share,
+                   s.decay_steps > 0 ? section + ".decay_steps"
+                   : is_of_stage     ? "the steps of the stage, or else train.steps"
+                                     : "train.steps"));
 }
 
-std::string describe_schedule(const ScheduleConfig& s, int64_t total_steps) {
-  const std::string decay = s.kind == ScheduleKind::wsd ? fmt::format(", constant until step {:.0f}, then down to {}",
-                                                                      stable_until(s, total_steps), s.min_lr)
-                                                        : "";
-  return fmt::format("rate up to {} after {} of warm-up{}", s.lr, s.warmup, decay);
+void check_schedules(const RunConfig& c) {
+  check_schedule(c.schedule, c.train.steps);
+  const std::vector<Stage> stages = stages_of(c);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (!stages[i].schedule) continue;
+    const std::optional<int64_t> before = steps_before(stages, i);
+    const bool is_reached = !before || *before < c.train.steps;
+    check_schedule(*stages[i].schedule, is_reached ? steps_to_decay(stages, i, c.train.steps) : std::nullopt,
+                   section_of(stages[i].name));
+  }
+  require_no_rate_of_zero(c);
+}
+
+std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps) {
+  std::string text = fmt::format("rate up to {} after {} of warm-up", s.lr, s.warmup);
+  if (!falls(s)) return text;
+  const bool is_known = total_steps || s.decay_steps > 0;
+  if (s.kind == ScheduleKind::wsd)
+    text += is_known ? fmt::format(", constant until step {:.0f}", stable_until(s, total_steps.value_or(0)))
+                     : fmt::format(", constant until the last {:g} % of its steps", 100 * s.decay_share);
+  return text + fmt::format(", then down to {}{}", s.min_lr, is_known ? "" : " by train.steps");
+}
+
+std::string describe_options_without_effect(const RunConfig& c) {
+  std::string text;
+  const auto note = [&](bool has_effect, const std::string& option, const auto& value, const auto& by_default) {
+    if (!has_effect && value != by_default) text += (text.empty() ? "" : ", ") + option;
+  };
+  const ScheduleConfig plain;
+  for (const auto& [section, s] : all_schedules(c)) {
+    const bool is_wsd = s->kind == ScheduleKind::wsd;
+    note(falls(*s), section + ".decay_steps", s->decay_steps, plain.decay_steps);
+    note(s->kind != ScheduleKind::constant, section + ".min_lr", s->min_lr, plain.min_lr);
+    note(is_wsd, section + ".decay_share", s->decay_share, plain.decay_share);
+    note(is_wsd, section + ".decay_shape", s->decay_shape, plain.decay_shape);
+  }
+  const bool is_muon = c.optimizer.kind == OptimizerKind::muon;
+  note(is_muon, "optimizer.muon_momentum", c.optimizer.muon_momentum, OptimizerConfig().muon_momentum);
+  note(is_muon, "optimizer.muon_adjust", c.optimizer.muon_adjust, OptimizerConfig().muon_adjust);
+  return text;
 }
 
 }  // namespace weft

@@ -5,8 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "data/mix.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -43,6 +45,13 @@ TextNoise noise_of(const std::string& text, const ValidationSet& set, const std:
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
 
+// After the last colon of a folder, unless a slash follows: then it is the folder's.
+std::optional<size_t> begin_of_noise(const std::string& folder) {
+  const size_t colon = folder.rfind(':');
+  const bool has_noise = colon != std::string::npos && folder.find('/', colon) == std::string::npos;
+  return has_noise ? std::optional(colon) : std::nullopt;
+}
+
 ValidationSet set_of(const std::string& part, const std::string& option) {
   const size_t equals = part.find('=');
   const std::string name = part.substr(0, equals);
@@ -51,10 +60,9 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
                                      "and _ (write ./ before a folder whose name has a =)",
                                      printable(part)));
   ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
-  const size_t colon = set.folder.rfind(':'), slash = set.folder.rfind('/');
-  if (colon != std::string::npos && (slash == std::string::npos || slash < colon)) {
-    set.noise = noise_of(set.folder.substr(colon + 1), set, option);
-    set.folder.resize(colon);
+  if (const std::optional<size_t> colon = begin_of_noise(set.folder)) {
+    set.noise = noise_of(set.folder.substr(*colon + 1), set, option);
+    set.folder.resize(*colon);
   }
   if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
   return set;
@@ -89,11 +97,18 @@ std::string joined_names(const std::vector<ValidationSet>& sets) {
 std::vector<ValidationSet> validation_sets(const std::string& option) {
   if (option.empty()) return {};
   const size_t equals = option.find('=');
-  if (equals == std::string::npos || !is_set_name(option.substr(0, equals)))
+  if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) {
+    const std::optional<size_t> colon = begin_of_noise(option);
+    for (const auto& [name, noise] : enum_names(TextNoise{}))
+      if (colon && option.substr(*colon + 1) == name)
+        refuse_valid(option, fmt::format("only a set with a name has noise: give NAME={} (write / after a folder whose "
+                                         "name has a :)",
+                                         printable(option)));
     return {{.name = "", .folder = option, .noise = TextNoise::none}};
+  }
   std::vector<ValidationSet> sets;
   std::set<std::string> names;
-  for (const std::string& part : split_at(option, ',')) {
+  for (const std::string& part : split_at_commas(option)) {
     sets.push_back(set_of(part, option));
     if (!names.insert(sets.back().name).second)
       refuse_valid(option, fmt::format("the name {} is given twice", sets.back().name));

@@ -13,7 +13,6 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
-#include "trainer/plan/config_difference.h"
 #include "trainer/plan/data_plan.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/prepare_run.h"
@@ -21,6 +20,7 @@
 #include "trainer/plan/same_on_all_ranks.h"
 #include "trainer/prediction/roofline.h"
 #include "trainer/run/divergence_report.h"
+#include "trainer/run/resume_report.h"
 #include "trainer/run/run_checkpoints.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
@@ -40,11 +40,12 @@ class Run {
   void open_folder();
   void take_initial_values();
   void start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms);
-  void report_changed_options(const std::string& checkpoint);
   StopRequest own_request();
+  RunSoFar so_far() const;
   bool finished(StopRequest request) const;
   bool out_of_patience() const;
-  void begin_patience(const StepReport& report);
+  void take_snapshot();
+  void begin_stage();
   std::string known_good_checkpoint();
   bool recover_from_divergence(const StepReport& r);
   void go_back(const std::string& reason);
@@ -70,7 +71,8 @@ class Run {
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  bool best_is_new_ = false, may_be_best_ = false;  // the validation after this step; its score decides
+  bool stage_begins_ = false, data_changes_ = false;  // between state_ and the one before
+  bool best_is_new_ = false, may_be_best_ = false;    // the validation after this step; its score decides
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
@@ -123,7 +125,8 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
-    trainer_->snapshot(state_);
+    take_snapshot();
+    begin_stage();
     if (!is_main_rank()) return;
     folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
@@ -143,28 +146,11 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
   } else {
     state_.scores_due.clear();  // the command is gone
   }
-  if (is_main_rank()) {  // whose streams include the next one
-    const StageRun& stages = trainer_->stages();
-    const auto corpus = static_cast<size_t>(stages.mix().parts.front().corpus);
-    const StreamCursor& place = state_.cursor.streams.at(state_.cursor.next_stream);
-    const int64_t epoch = corpus < place.corpora.size() ? place.corpora[corpus].epoch : 0;
-    log_.message(fmt::format("resuming from {}: step {}, {}epoch {}", resume_from, state_.step,
-                             stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch));
-  }
-  for (const std::string& change : trainer_->changes_of_stages()) log_.message(change);
   all_or_none(mesh_.world(), [&] {
-    if (is_main_rank()) report_changed_options(resume_from);
+    if (!is_main_rank()) return;
+    for (const std::string& line : describe_resume(resume_from, config_, config_text_, *trainer_, state_))
+      log_.message(line);
   });
-}
-
-// All others were refused.
-void Run::report_changed_options(const std::string& checkpoint) {
-  for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text_))
-    log_.message(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
-  const bool wanted = config_.train.ema > 0;
-  if (wanted == has_average(checkpoint)) return;
-  log_.message(wanted ? "train.ema: the average of the weights begins at those of that checkpoint"
-                      : "train.ema = 0: the average of the weights in that checkpoint is dropped");
 }
 
 // This rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks: the
@@ -178,6 +164,15 @@ StopRequest Run::own_request() {
                    time_is_over ? StopRequest::finish : StopRequest::none});
 }
 
+RunSoFar Run::so_far() const {
+  const StageRun& stages = trainer_->stages();
+  return {.seconds = state_.seconds,
+          .dropped = trainer_->dropped(),
+          .below_score = trainer_->below_score(),
+          .last_step = stages.last_step(config_.train.steps),
+          .expected_last_step = stages.expected_last_step(config_.train.steps)};
+}
+
 bool Run::finished(StopRequest request) const {
   return request >= StopRequest::finish || state_.step >= config_.train.steps || trainer_->data_is_over();
 }
@@ -188,10 +183,19 @@ bool Run::out_of_patience() const {
   return t.patience > 0 && counts && state_.best.stale >= t.patience;
 }
 
-// After a step that was the last one before the last stage: validations so far do not count.
-void Run::begin_patience(const StepReport& r) {
-  const StageRun& stages = trainer_->stages();
-  if (config_.train.patience_from == PatienceFrom::last_stage && stages.is_last() && r.stage != stages.index())
+// After a step, or a start from the checkpoint whose state was read.
+void Run::take_snapshot() {
+  const std::vector<PastStage> before = std::move(state_.data.stages);
+  trainer_->snapshot(state_);
+  const std::vector<PastStage>& now = state_.data.stages;
+  stage_begins_ = !before.empty() && before.size() != now.size();
+  data_changes_ = !before.empty() && before.back().parts != now.back().parts;
+}
+
+// What was noted of the losses of other data, and of validations before the last stage, does not count any more.
+void Run::begin_stage() {
+  if (data_changes_) DivergenceRule::begin_data(state_.divergence);
+  if (stage_begins_ && config_.train.patience_from == PatienceFrom::last_stage && trainer_->stages().is_last())
     state_.best.stale = 0;
 }
 
@@ -354,9 +358,9 @@ int Run::loop() {
   while (!last) {
     const StepReport report = trainer_->step(own_request());
     request = report.request;
-    trainer_->snapshot(state_);
+    take_snapshot();
     state_.seconds += report.seconds;
-    log_.step(report, state_.seconds, trainer_->dropped(), trainer_->below_score());
+    log_.step(report, so_far());
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);
@@ -364,7 +368,7 @@ int Run::loop() {
     // A stop after the last step puts off its validation, too.
     if (!validate(/*last=*/finished(request == StopRequest::stop ? StopRequest::none : request)))
       request = StopRequest::stop;
-    begin_patience(report);
+    begin_stage();
     last = last || request == StopRequest::stop || out_of_patience();
     if (last && request != StopRequest::stop) {  // the scores may be better ones
       if (!wait_for_scores()) request = StopRequest::stop;
@@ -375,6 +379,8 @@ int Run::loop() {
       if (save_or_go_back([&] { save(last); })) save(last);
   }
   if (request != StopRequest::stop) {
+    if (const std::string left = describe_stages_left(trainer_->stages(), state_.step); !left.empty())
+      log_.message(left);
     all_or_none(mesh_.world(), [&] {
       if (is_main_rank()) folder_->note_finished(state_.step);
     });

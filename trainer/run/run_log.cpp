@@ -106,7 +106,7 @@ void RunLog::flush() {
   if (events_) events_->flush();
 }
 
-void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t below_score) {
+void RunLog::step(const StepReport& r, const RunSoFar& run) {
   throughput_.add(r.seconds, r.source_tokens, r.target_tokens, r.flops);
   nlohmann::ordered_json record{{"step", r.step},
                                 {"epoch", r.epoch},
@@ -135,14 +135,14 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t 
     record["corpus_nll"][stage.corpora[i].folder] = mean_nll(r.corpora[i]);
   write(std::move(record));
 
-  const TrainConfig& t = config_.train;
-  const double by_steps = throughput_.seconds_for(t.steps - r.step);
-  const double by_time = t.minutes > 0 ? 60 * t.minutes - seconds : by_steps;
+  const double minutes = config_.train.minutes;
+  const double by_steps = throughput_.seconds_for(run.expected_last_step - r.step);
+  const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
   progress_.step({.step = r.step,
-                  .total_steps = t.steps,
+                  .total_steps = run.last_step,
                   .data = describe_place(r),
-                  .fraction = seconds / std::max(seconds + left, 1e-9),
+                  .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
                   .loss = r.loss,
                   .nll = r.nll,
                   .lr = r.lr,
@@ -154,7 +154,7 @@ void RunLog::step(const StepReport& r, double seconds, int64_t dropped, int64_t 
                   .roofline = limits_.seconds / throughput_.seconds_for(1),
                   .eta_seconds = left});
   report_stage(r);
-  report_epoch(r, dropped, below_score);
+  report_epochs(r, run);
   report_skipped(r);
   report_straggler(r);
 }
@@ -176,33 +176,49 @@ std::string RunLog::describe_place(const StepReport& r) const {
   return text;
 }
 
-// Epochs are those of the stage's first corpus.
 void RunLog::report_stage(const StepReport& r) {
   if (stage_ == r.stage) return;
   if (stage_) {
     const Stage& stage = stages_.at(r.stage);
     message(fmt::format("stage {} of {}, {}, began with step {}: {}", r.stage + 1, stages_.size(), stage.name, r.step,
                         describe_end(stage.end)));
-    epoch_ = -1;
   }
   stage_ = r.stage;
+  stage_steps_ = stage_source_ = stage_target_ = 0;
+  epochs_.clear();
+  for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
+}
+
+// "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every log_every steps are left to
+// the progress line.
+std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
+  const std::vector<WeightedFolder>& corpora = stages_.at(r.stage).corpora;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < epochs_.size() && i < r.epochs.size(); ++i) {
+    Epoch& last = epochs_[i];
+    if (r.epochs[i] <= last.number) continue;
+    last.number = r.epochs[i];
+    if (corpora.size() > 1 && r.step - last.said_at < config_.train.log_every) continue;
+    last.said_at = r.step;
+    texts.push_back(fmt::format("epoch {}{}", last.number, corpora.size() == 1 ? "" : " of " + corpora[i].folder));
+  }
+  return texts;
 }
 
 // At the first step of a new epoch: reports how full the blocks were and how many pairs were left out.
-void RunLog::report_epoch(const StepReport& r, int64_t dropped, int64_t below_score) {
+void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   const double blocks = static_cast<double>(config_.batch.blocks);
-  epoch_steps_ += 1, epoch_source_ += static_cast<double>(r.source_tokens),
-      epoch_target_ += static_cast<double>(r.target_tokens);
-  if (r.epoch <= epoch_) return;
-  if (epoch_ >= 0)
-    message(fmt::format(
-        "epoch {}{} begins; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}{}", r.epoch,
-        stages_.at(r.stage).corpora.size() > 1 ? " of " + stages_.at(r.stage).corpora.front().folder : "",
-        100 * epoch_source_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
-        100 * epoch_target_ / (epoch_steps_ * blocks * static_cast<double>(config_.batch.rows)),
-        dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", dropped),
-        below_score == 0 ? "" : fmt::format("; {} with a score below min_score", below_score)));
-  epoch_ = r.epoch;
+  stage_steps_ += 1, stage_source_ += static_cast<double>(r.source_tokens),
+      stage_target_ += static_cast<double>(r.target_tokens);
+  const std::vector<std::string> epochs = new_epochs(r);
+  if (epochs.empty()) return;
+  message(fmt::format(
+      "{} {}; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}{}", fmt::join(epochs, ", "),
+      epochs.size() == 1 ? "begins" : "begin",
+      100 * stage_source_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
+      100 * stage_target_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.rows)),
+      run.dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", run.dropped),
+      run.below_score == 0 ? "" : fmt::format("; {} with a score below min_score", run.below_score)));
 }
 
 void RunLog::report_skipped(const StepReport& r) {

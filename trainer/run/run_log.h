@@ -23,6 +23,13 @@
 
 namespace weft {
 
+struct RunSoFar {                        // after a step
+  double seconds = 0;                    // of all its steps
+  int64_t dropped = 0, below_score = 0;  // pairs left out
+  int64_t last_step = 0;                 // the latest that it can have
+  int64_t expected_last_step = 0;        // as far as the ends of its stages can be foretold
+};
+
 class RunLog {
  public:
   RunLog(const RunConfig& config, const Mesh& mesh);
@@ -30,8 +37,7 @@ class RunLog {
   void open(const RunFolder& folder, const std::string& plan, const TrainState& state);
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }
-  // `seconds`: of all steps of the run so far; `dropped`: pairs left out so far.
-  void step(const StepReport& report, double seconds, int64_t dropped, int64_t below_score);  // pairs left out so far
+  void step(const StepReport& report, const RunSoFar& run);
   void rollback(int64_t step, int64_t back_to);
   void validation(const ValidationReport& report, const std::string& verdict);
   // Of train.validate_command, of an earlier validation.
@@ -44,7 +50,8 @@ class RunLog {
   void write(nlohmann::ordered_json record);
   std::string describe_place(const StepReport& report) const;
   void report_stage(const StepReport& report);
-  void report_epoch(const StepReport& report, int64_t dropped, int64_t below_score);
+  std::vector<std::string> new_epochs(const StepReport& report);
+  void report_epochs(const StepReport& report, const RunSoFar& run);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
@@ -60,9 +67,12 @@ class RunLog {
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;
+  struct Epoch {
+    int64_t number = 0, said_at = 0;  // a step
+  };
   std::optional<size_t> stage_;
-  int64_t epoch_ = -1;
-  double epoch_steps_ = 0, epoch_source_ = 0, epoch_target_ = 0;
+  std::vector<Epoch> epochs_;                                     // of each corpus of the stage
+  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // and tokens, since the start or in the stage
 };
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 
 #include "launch/options/fields.h"
 #include "tests/support/errors.h"
+#include "trainer/plan/update_options.h"
 
 namespace weft {
 namespace {
@@ -141,6 +142,23 @@ TEST(ConfigIo, RefusesStagesWithoutANameOrWithUnknownKeys) {
     testing::expect_error([&] { apply_cfg(text, "a.cfg", config); }, ErrorKind::usage, {"a.cfg"});
   testing::expect_error([&] { apply_cfg("[stage.1]\nmixx = a\n", "a.cfg", config); }, ErrorKind::usage,
                         {"a.cfg:2: unknown key 'stage.1.mixx'; did you mean 'stage.1.mix'?"});
+}
+
+TEST(ConfigIo, ReadsEachConfigurationOfTheTree) {
+  int count = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/configs")) {
+    const std::string path = file.path().string();
+    if (file.is_directory() || path.find("/machines/") != std::string::npos) continue;
+    SCOPED_TRACE(path);
+    RunConfig config;
+    apply_cfg_file(path, config);
+    check_optimizer(config);
+    check_schedules(config);
+    EXPECT_EQ(describe_options_without_effect(config), "");
+    EXPECT_EQ(config.stages.size(), path.ends_with("/stages.cfg") ? 3u : 0u);
+    ++count;
+  }
+  EXPECT_GE(count, 18);
 }
 
 TEST(ConfigIo, WritesEachFieldsSentence) {

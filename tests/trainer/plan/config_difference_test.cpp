@@ -29,8 +29,17 @@ TEST(ConfigDifference, NamesStagesAndSchedulesOfStagesThatAreNew) {
   EXPECT_EQ(changed[1].name + " " + changed[1].from + " " + changed[1].to, "stage.2.mix not given b");
 }
 
-std::string refusal(const std::string& from, const std::string& to) {
-  return refusal_of(ErrorKind::usage, [&] { require_same_training(from, to); });
+TEST(ConfigDifference, NamesStagesAndSchedulesOfStagesThatAreGone) {
+  const auto changed =
+      config_differences("[stage.1]\nmix = a\n[stage.1.schedule]\nkind = wsd\nlr = 1\n[stage.2]\nmix = b\nsteps = 0\n",
+                         "[stage.1]\nmix = a\n");
+  ASSERT_EQ(changed.size(), 2u);
+  EXPECT_EQ(changed[0].name + " " + changed[0].from + " " + changed[0].to, "stage.1.schedule.kind wsd not given");
+  EXPECT_EQ(changed[1].name + " " + changed[1].from + " " + changed[1].to, "stage.2.mix b not given");
+}
+
+std::string refusal(const std::string& from, const std::string& to, size_t num_stages = 1) {
+  return refusal_of(ErrorKind::usage, [&] { require_same_training(from, to, num_stages); });
 }
 
 TEST(RequireSameTraining, RefusesOtherOptimizationUnlessAllowed) {
@@ -53,6 +62,35 @@ TEST(RequireSameTraining, TheEndOfTheRunIsThatOfADecayWithoutItsOwn) {
   };
   EXPECT_NO_THROW(require_same_training(config("50", "100"), config("50", "200")));
   EXPECT_NE(refusal(config("0", "100"), config("0", "200")).find("train.steps = 100 (now 200)"), std::string::npos);
+}
+
+// Two stages; the schedule of the second one.
+std::string text_of_stages(const std::string& schedule, const std::string& steps = "0",
+                           const std::string& train_steps = "9") {
+  return fmt::format("[stage.1]\nmix = a\nsteps = 5\n[stage.2]\nmix = b\nsteps = {}\n{}[train]\nsteps = {}\n", steps,
+                     schedule.empty() ? "" : "[stage.2.schedule]\n" + schedule + "\ndecay_steps = 0\n", train_steps);
+}
+
+TEST(RequireSameTraining, GuardsTheScheduleOfAStageThatHasBegun) {
+  const std::string wsd = text_of_stages("kind = wsd\nlr = 1");
+  for (const std::string& other :
+       {text_of_stages("kind = wsd\nlr = 2"), text_of_stages("kind = cosine\nlr = 1"), text_of_stages("")})
+    for (const bool forward : {true, false}) {
+      const std::string &from = forward ? wsd : other, &to = forward ? other : wsd;
+      EXPECT_NE(refusal(from, to, 2).find("the run was trained with stage.2.schedule."), std::string::npos);
+      EXPECT_NO_THROW(require_same_training(from, to, 1));  // it is still to come
+    }
+}
+
+TEST(RequireSameTraining, GuardsTheStepsOverWhichTheRateOfTheStageFalls) {
+  const std::string wsd = "kind = wsd", constant = "kind = constant";
+  EXPECT_NE(refusal(text_of_stages(wsd, "8"), text_of_stages(wsd, "9"), 2).find("stage.2.steps = 8 (now 9)"),
+            std::string::npos);
+  EXPECT_NO_THROW(require_same_training(text_of_stages(wsd, "8"), text_of_stages(wsd, "9"), 1));
+  EXPECT_NO_THROW(require_same_training(text_of_stages(constant, "8"), text_of_stages(constant, "9"), 2));
+  EXPECT_NO_THROW(require_same_training(text_of_stages(wsd, "8", "9"), text_of_stages(wsd, "8", "20"), 2));
+  EXPECT_NE(refusal(text_of_stages(wsd, "0", "9"), text_of_stages(wsd, "0", "20"), 2).find("train.steps = 9 (now 20)"),
+            std::string::npos);
 }
 
 }  // namespace

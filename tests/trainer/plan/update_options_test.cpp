@@ -25,6 +25,82 @@ TEST(CheckSchedule, RefusesAShareThatIsNone) {
               fmt::format("schedule.decay_share = {} must be in (0, 1]", share));
 }
 
+TEST(CheckSchedule, RefusesALowestRateAboveTheHighest) {
+  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule({.lr = 1e-3, .min_lr = 2e-3}, 100); }),
+            "schedule.min_lr = 0.002 is above schedule.lr = 0.001, the highest rate: lower it");
+}
+
+RunConfig run_in_stages(std::vector<StageConfig> stages) {
+  RunConfig config;
+  config.stages = std::move(stages);
+  config.train.steps = 100;
+  return config;
+}
+
+StageConfig stage_with(ScheduleKind kind, int64_t steps, int64_t warmup = 1) {
+  return {
+      .name = "tune", .mix = "b", .steps = steps, .has_schedule = true, .schedule = {.kind = kind, .warmup = warmup}};
+}
+
+TEST(CheckSchedules, ThatOfAStageDecaysOverItsOwnSteps) {
+  const StageConfig first{.name = "first", .mix = "a", .steps = 60};
+  const auto refused = [&](const StageConfig& stage) {
+    return refusal_of(ErrorKind::usage, [&] { check_schedules(run_in_stages({first, stage})); });
+  };
+  EXPECT_EQ(refused(stage_with(ScheduleKind::wsd, /*steps=*/0, /*warmup=*/32)), "");  // 40 steps are left
+  EXPECT_EQ(
+      refused(stage_with(ScheduleKind::wsd, /*steps=*/0, /*warmup=*/33)),
+      "stage.tune.schedule.warmup = 33 ends after step 32 of the stage, where the decay of "
+      "stage.tune.schedule.kind = wsd begins: lower stage.tune.schedule.warmup or stage.tune.schedule.decay_share "
+      "= 0.2, or raise the steps of the stage, or else train.steps");
+  EXPECT_EQ(refused(stage_with(ScheduleKind::wsd, /*steps=*/200, /*warmup=*/33)), "");
+  StageConfig negative = stage_with(ScheduleKind::constant, 0);
+  negative.schedule.lr = -1;
+  EXPECT_EQ(refused(negative), "stage.tune.schedule.lr = -1 must be at least 0");
+}
+
+TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
+  const StageConfig last{.name = "last", .mix = "a"};
+  RunConfig config = run_in_stages({stage_with(ScheduleKind::cosine, 60), last});
+  const auto refused = [&] { return refusal_of(ErrorKind::usage, [&] { check_schedules(config); }); };
+  EXPECT_EQ(
+      refused(),
+      "stage.last would train at a rate of 0: stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 when "
+      "it begins; set stage.last.schedule.lr, or stage.tune.schedule.min_lr or decay_steps");
+  config.stages[0].schedule.min_lr = 1e-5;
+  EXPECT_EQ(refused(), "");
+  config.stages[0].schedule.min_lr = 0, config.stages[0].schedule.decay_steps = 90;
+  EXPECT_EQ(refused(), "");
+  config.stages[0].has_schedule = false;  // the run's
+  config.schedule.kind = ScheduleKind::linear, config.schedule.decay_steps = 50, config.schedule.warmup = 1;
+  EXPECT_NE(refused().find("stage.last would train at a rate of 0: schedule has fallen"), std::string::npos);
+  config.schedule.decay_steps = 0;
+  EXPECT_EQ(refused(), "");
+}
+
+TEST(CheckOptimizer, RefusesAFallingScheduleOfAStageWithScheduleFreeSteps) {
+  RunConfig config = run_in_stages({stage_with(ScheduleKind::inverse_sqrt, 60)});
+  config.optimizer.kind = OptimizerKind::schedule_free, config.schedule.kind = ScheduleKind::constant;
+  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
+            "optimizer.kind = schedule_free takes the place of a falling rate: set stage.tune.schedule.kind = constant "
+            "(it is inverse_sqrt), with stage.tune.schedule.warmup");
+  config.stages[0].schedule.kind = ScheduleKind::constant;
+  EXPECT_NO_THROW(check_optimizer(config));
+}
+
+TEST(DescribeOptionsWithoutEffect, NamesThoseOfOtherKinds) {
+  RunConfig config = run_in_stages({stage_with(ScheduleKind::constant, 60)});
+  EXPECT_EQ(describe_options_without_effect(config), "");
+  config.schedule.kind = ScheduleKind::cosine;
+  config.schedule.decay_steps = 50, config.schedule.decay_shape = DecayShape::linear;
+  config.stages[0].schedule.min_lr = 1e-5;
+  config.optimizer.muon_momentum = 0.9;
+  EXPECT_EQ(describe_options_without_effect(config),
+            "schedule.decay_shape, stage.tune.schedule.min_lr, optimizer.muon_momentum");
+  config.schedule.kind = ScheduleKind::wsd, config.optimizer.kind = OptimizerKind::muon;
+  EXPECT_EQ(describe_options_without_effect(config), "stage.tune.schedule.min_lr");
+}
+
 TEST(CheckOptimizer, RefusesASecondAverageBesideThatOfScheduleFreeSteps) {
   RunConfig config;
   config.train.ema = 0.999;
@@ -41,6 +117,11 @@ TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
   EXPECT_EQ(describe_schedule({.lr = 1e-3, .warmup = 10}, 100), "rate up to 0.001 after 10 of warm-up");
   EXPECT_EQ(describe_schedule({.kind = ScheduleKind::wsd, .lr = 1e-3, .warmup = 10, .decay_steps = 50}, 100),
             "rate up to 0.001 after 10 of warm-up, constant until step 40, then down to 0");
+  EXPECT_EQ(describe_schedule({.kind = ScheduleKind::wsd, .lr = 1e-3, .warmup = 10}, std::nullopt),
+            "rate up to 0.001 after 10 of warm-up, constant until the last 20 % of its steps, then down to 0 by "
+            "train.steps");
+  EXPECT_EQ(describe_schedule({.kind = ScheduleKind::cosine, .lr = 1e-3, .warmup = 10, .min_lr = 1e-5}, 100),
+            "rate up to 0.001 after 10 of warm-up, then down to 1e-05");
 }
 
 }  // namespace

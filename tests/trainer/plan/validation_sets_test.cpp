@@ -54,7 +54,12 @@ TEST(ValidationSets, MayBeNoisyCopies) {
   EXPECT_TRUE(holds(refused("dev=a:shout"),
                     "the set dev has the noise 'shout': give none, upper, title, lower, typos, punctuation, words"));
   EXPECT_TRUE(holds(refused("dev=:upper"), "the set dev has no folder"));
-  EXPECT_EQ(validation_sets("a:upper").at(0).folder, "a:upper") << "a folder alone";
+}
+
+TEST(ValidationSets, MayHaveBlanksBetweenThemAndColonsInTheirFolders) {
+  EXPECT_EQ(validation_sets("dev=a, news=b").at(1).name, "news");
+  EXPECT_EQ(validation_sets("packed/v:upper/").at(0).folder, "packed/v:upper/");
+  EXPECT_EQ(validation_sets("packed/v:2").at(0).folder, "packed/v:2");
 }
 
 TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
@@ -63,6 +68,9 @@ TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
   EXPECT_TRUE(holds(refused("dev=a,"), "'' is no NAME=FOLDER"));
   EXPECT_TRUE(holds(refused("dev=a,news="), "the set news has no folder"));
   EXPECT_TRUE(holds(refused("dev=a,dev=b"), "the name dev is given twice"));
+  EXPECT_EQ(refused("packed/v:upper"),
+            "data.valid = packed/v:upper: only a set with a name has noise: give NAME=packed/v:upper (write / after a "
+            "folder whose name has a :)");
 }
 
 TEST(ValidationKey, HasTheNameOfTheSet) {

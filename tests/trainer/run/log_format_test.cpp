@@ -107,10 +107,10 @@ void write_every_record(const std::string& output) {
   run_thread_ranks(2, [&](Communicator& world) {
     const Mesh mesh(world, config.parallel);
     RunLog log(config, mesh);
-    log.set_peak(1e9);
+    log.set_limits({.flops = 1e9, .seconds = 0.5});
     if (!world.is_main_rank()) return;
     log.open(RunFolder(output, /*fresh=*/false), "plan", TrainState());
-    log.step(full_step(), 1, 0, 0);
+    log.step(full_step(), {.seconds = 1, .last_step = 9, .expected_last_step = 9});
     log.validation(full_validation(), "best");
     log.score({.step = 7, .scores = {{"score", 1}, {"dev.score", 1}, {"news.score", 2}}, .failure = ""}, "");
     log.score({.step = 7, .scores = {}, .failure = "exit status 1"}, "");

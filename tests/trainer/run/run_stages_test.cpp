@@ -56,7 +56,6 @@ class StagedRun : public ::testing::Test {
   std::string refused(ErrorKind kind = ErrorKind::usage) const {
     return refusal_of(kind, [&] { run(); });
   }
-  static bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
   const TemporaryFolder folder_;
   const std::string a_ = large().folder(), b_ = small().folder();
@@ -110,6 +109,64 @@ TEST_F(StagedRun, BeginsPatienceInItsLastStageUnlessToldOtherwise) {
   config_.train.patience_from = PatienceFrom::start, config_.train.output = folder_ / "from the start";
   run();
   EXPECT_EQ(log("loss").size(), 6u);
+}
+
+TEST_F(StagedRun, BeginsPatienceInALastStageThatBeginsWhereItResumes) {
+  config_.stages[0].steps = 1000, config_.schedule.lr = 0;
+  config_.train.steps = 8, config_.train.patience = 3;
+  run();  // three validations after the best one
+  config_.stages[0].steps = 8, config_.train.steps = 1000;
+  run();
+  EXPECT_EQ(log("loss").size(), 14u);
+}
+
+// Its losses are higher than those of the pair that the run has learned by heart.
+TEST_F(StagedRun, DoesNotJudgeAStageByTheLossesOfAnother) {
+  const TextCorpus easy(/*num_pairs=*/1, 290, /*seed=*/4, large().folder());
+  config_.stages = {{.name = "easy", .mix = easy.folder(), .steps = 60}, {.name = "hard", .mix = a_}};
+  config_.data.valid = "", config_.schedule.lr = 1e-2;
+  config_.train.steps = 85, config_.train.keep_last = 99, config_.train.divergence_rise = 0.5;
+  run();
+  const auto steps = log("loss");
+  ASSERT_EQ(steps.size(), 85u);
+  double before = 0, after = 1e9;
+  for (size_t i = 40; i < 60; ++i) before += steps[i].at("nll").get<double>() / 20;
+  for (size_t i = 60; i < 80; ++i) after = std::min(after, steps[i].at("nll").get<double>());
+  EXPECT_GT(after, before + config_.train.divergence_rise);
+  config_.stages[1].mix = easy.folder(), config_.train.steps = 120;  // another mix of the present stage
+  run();
+  config_.stages[1].mix = a_, config_.train.steps = 145;
+  run();
+  EXPECT_EQ(log("loss").size(), 145u);
+}
+
+TEST_F(StagedRun, JudgesAStageByTheLossesOfAnotherOnTheSameData) {
+  config_.stages = {{.name = "good", .mix = a_, .steps = 40},
+                    {.name = "ruined", .mix = a_, .has_schedule = true, .schedule = config_.schedule}};
+  config_.stages[1].schedule.lr = 10;
+  config_.data.valid = "", config_.train.steps = 200;
+  EXPECT_TRUE(holds(message_of(ErrorKind::diverged, [&] { run(); }), "the run has diverged"));
+}
+
+TEST_F(StagedRun, SaysWhichStagesDoNotBegin) {
+  config_.stages[1].steps = 3, config_.train.steps = 6;
+  config_.stages.push_back({.name = "never", .mix = a_});
+  ::testing::internal::CaptureStderr();
+  run();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER BEGINS: train.steps = 6 ends the run before")) << said;
+  EXPECT_TRUE(holds(said, "the run has ended after step 6 with stage 2 of 3, last; never did not begin")) << said;
+}
+
+TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
+  config_.stages[1].steps = 17;
+  config_.train.steps = 1000, config_.train.log_every = 2, config_.data.valid = "";
+  ::testing::internal::CaptureStderr();
+  run();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(holds(said, "step 20/20  stage 2/2 last")) << said;
+  EXPECT_TRUE(holds(said, "epoch 1 of " + a_)) << said;
+  EXPECT_TRUE(holds(said, " of " + b_ + " begins; blocks so far were filled")) << said;
 }
 
 TEST_F(StagedRun, RestartsTheRateWhereAStageHasASchedule) {
@@ -189,6 +246,39 @@ TEST_F(StagedRun, RefusesCorporaThatAreMissingOrUnfitBeforeItsFirstStep) {
   config_.batch.rows = config_.batch.source_rows = 2;
   EXPECT_TRUE(holds(refused(ErrorKind::data), "no pair fits a block of 2 source and 2 target rows; raise batch.rows"));
   EXPECT_FALSE(fs::exists(config_.train.output));
+}
+
+TEST_F(StagedRun, NamesTheOptionWhoseFolderIsMissingOrUnfit) {
+  config_.stages[1].mix = a_ + ":3," + (folder_ / "v:2,x");
+  const std::string part = folder_ / "v";
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + part + "/manifest.json"))
+      << refused(ErrorKind::data);
+  EXPECT_TRUE(holds(refused(ErrorKind::data),
+                    "write / after a folder whose name has a :, and link one whose name has a "
+                    "comma)"));
+  config_.stages[1].mix = a_;
+  config_.data.valid = "dev=" + a_ + ",news=nowhere";
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "data.valid, set news: nowhere/manifest.json"));
+  config_.data.valid = "nowhere";
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "data.valid: nowhere/manifest.json"));
+  const TextCorpus other(/*num_pairs=*/60, 280, /*seed=*/9);
+  config_.data.valid = "dev=" + a_ + ",news=" + other.folder();
+  EXPECT_TRUE(holds(refused(), "data.valid, set news: " + other.folder() + " was packed with another tokenizer than " +
+                                   a_ + " of the training data: pack it again with --tokenizer " + a_));
+  config_.stages.clear();
+  EXPECT_TRUE(holds(refused(), "no training data: set data.train, or the mix of a stage (stage.NAME.mix)"));
+}
+
+TEST_F(StagedRun, RefusesOptionsThatWouldHaveNoEffect) {
+  config_.train.patience_from = PatienceFrom::start;
+  EXPECT_TRUE(holds(refused(), "train.patience_from = start")) << refused();
+  EXPECT_TRUE(holds(refused(), "set train.patience, or leave it out"));
+  config_.train.patience = 2;
+  config_.stages.clear(), config_.data.train = a_;
+  EXPECT_TRUE(holds(refused(), "set stage.NAME.mix, or leave it out"));
+  config_.train.patience_from = PatienceFrom::last_stage;
+  config_.train.validate_command_minutes = 5;
+  EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 is of train.validate_command"));
 }
 
 }  // namespace
