@@ -41,7 +41,6 @@ class Run {
   void take_initial_values();
   void start(const std::string& resume_from, const std::string& plan, const std::string& kept_gemms);
   StopRequest own_request();
-  RunSoFar so_far() const;
   bool finished(StopRequest request) const;
   bool out_of_patience() const;
   void take_snapshot();
@@ -162,15 +161,6 @@ StopRequest Run::own_request() {
   const bool time_is_over = limit > 0 && state_.seconds >= limit;
   return std::max({asked, checkpoints_->is_due(state_) ? StopRequest::save : StopRequest::none,
                    time_is_over ? StopRequest::finish : StopRequest::none});
-}
-
-RunSoFar Run::so_far() const {
-  const StageRun& stages = trainer_->stages();
-  return {.seconds = state_.seconds,
-          .dropped = trainer_->dropped(),
-          .below_score = trainer_->below_score(),
-          .last_step = stages.last_step(config_.train.steps),
-          .expected_last_step = stages.expected_last_step(config_.train.steps)};
 }
 
 bool Run::finished(StopRequest request) const {
@@ -360,7 +350,7 @@ int Run::loop() {
     request = report.request;
     take_snapshot();
     state_.seconds += report.seconds;
-    log_.step(report, so_far());
+    log_.step(report, so_far(*trainer_, state_.seconds, config_.train.steps));
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);

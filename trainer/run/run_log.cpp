@@ -58,6 +58,14 @@ std::vector<Stage> stages_or_one(const RunConfig& config) {
 
 }  // namespace
 
+RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps) {
+  return {.seconds = seconds,
+          .dropped = trainer.dropped(),
+          .below_score = trainer.below_score(),
+          .last_step = trainer.stages().last_step(train_steps),
+          .expected_last_step = trainer.stages().expected_last_step(train_steps)};
+}
+
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),

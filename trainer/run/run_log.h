@@ -30,6 +30,8 @@ struct RunSoFar {                        // after a step
   int64_t expected_last_step = 0;        // as far as the ends of its stages can be foretold
 };
 
+RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps);
+
 class RunLog {
  public:
   RunLog(const RunConfig& config, const Mesh& mesh);
