@@ -8,6 +8,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "data/block_plan.h"
+#include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "data/turns.h"
 #include "tensor/error.h"
@@ -31,15 +32,6 @@ std::optional<int64_t> weight_of(const std::string& text) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(',', begin);
-    parts.emplace_back(trim(std::string_view(text).substr(begin, end == std::string::npos ? end : end - begin)));
-  }
-  return parts;
-}
 
 std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text) {
   std::vector<WeightedFolder> mix;

@@ -21,7 +21,6 @@ struct WeightedFolder {
   std::optional<float> min_score = {};  // of the pairs that are used (data/min_score.h)
   bool operator==(const WeightedFolder&) const = default;
 };
-std::vector<std::string> split_at_commas(const std::string& text);  // without white space around the parts
 
 // An Error of kind usage names `option` and what is wrong. A text without a comma and a weight is one folder.
 std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "data/tags.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -18,22 +19,12 @@ constexpr std::array<std::pair<const char*, Member>, 5> kColumns = {{{"source", 
                                                                      {"prefix", &TaggedLine::prefix},
                                                                      {"-", nullptr}}};
 
-std::vector<std::string> parts_of(const std::string& text, char separator, size_t most = std::string::npos) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size() && parts.size() < most;) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 }  // namespace
 
 TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns)
     : all_{.text = "", .tag = tags.tag, .target_tag = tags.target_tag, .prefix = target_prefix}, names_(columns) {
   if (columns.empty()) return;
-  for (const std::string& name : parts_of(columns, ',')) {
+  for (const std::string& name : split_at_commas(columns)) {
     const auto* found = std::ranges::find(kColumns, name, [](const auto& column) { return std::string(column.first); });
     const auto refuse = [&](const char* why) {
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' {}", columns, printable(name), why));
@@ -57,14 +48,14 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
     parsed.text = line;
     return parsed;
   }
-  std::vector<std::string> values = parts_of(line, '\t', columns_.size());
+  const std::vector<std::string_view> values = split(line, '\t');
   if (values.size() < columns_.size())
     fail(ErrorKind::data,
          fmt::format("standard input, line {}: {} where --columns {} wants {}, with a tab between them", number,
                      values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
                      columns_.size()));
   for (size_t i = 0; i < columns_.size(); ++i)
-    if (columns_[i]) parsed.*columns_[i] = std::move(values[i]);
+    if (columns_[i]) parsed.*columns_[i] = values[i];
   return parsed;
 }
 

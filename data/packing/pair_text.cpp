@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
@@ -15,16 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kColumnNames = {"source",     "target",   "weight", "score", "tag",
                                                           "target-tag", "document", "-"};  // in the order of Column
-
-template <typename Visit>
-void for_each_part(std::string_view text, char separator, Visit visit) {
-  for (;;) {
-    const size_t end = text.find(separator);
-    visit(text.substr(0, end));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
 
 float number_of(std::string_view text, float least, const char* what, const TextReader& reader) {
   text = trim(text);
@@ -41,7 +32,7 @@ float number_of(std::string_view text, float least, const char* what, const Text
 
 std::vector<PairText::Column> PairText::parse_columns(const std::string& names) {
   std::vector<Column> columns;
-  for_each_part(names, ',', [&](std::string_view name) {
+  for (const std::string& name : split_at_commas(names)) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is no column; name source and target, and weight, score, "
@@ -52,7 +43,7 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is there twice", names, name));
     columns.push_back(column);
-  });
+  }
   for (const Column side : {Column::source, Column::target})
     if (std::find(columns.begin(), columns.end(), side) == columns.end())
       fail(ErrorKind::usage,
@@ -142,10 +133,10 @@ void PairText::take(Column column, std::string_view value, const TextReader& tex
 
 void PairText::split(const Input& input, TextPair& pair) {
   size_t column = 0;
-  for_each_part(line_, '\t', [&](std::string_view value) {
-    if (column == input.columns.size()) return;
+  for (const std::string_view value : weft::split(line_, '\t')) {
+    if (column == input.columns.size()) break;
     take(input.columns[column++], value, input.text, pair);
-  });
+  }
   if (column < input.columns.size())
     fail(ErrorKind::data,
          fmt::format("{}, line {}: {} where --columns {} wants {}, with a tab between them", input.text.path(),

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/text/rates.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 
@@ -43,7 +44,8 @@ NoiseRates parse_noise_rates(const std::string& option, const std::string& text)
 
 std::set<TextNoise> parse_letter_cases(const std::string& option, const std::string& text, const NoiseRates& rates) {
   std::set<TextNoise> cases;
-  for_each_item(text, [&](std::string_view name) {
+  if (text.empty()) return cases;
+  for (const std::string& name : split_at_commas(text)) {
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
       fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no letter case; only upper, title and lower may be on the "
@@ -52,7 +54,7 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
     if (rates[*noise] == 0)
       fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise, too", option, text, name));
     cases.insert(*noise);
-  });
+  }
   return cases;
 }
 

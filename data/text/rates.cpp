@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -17,33 +18,26 @@ std::string joined(const std::vector<std::string_view>& names) {
 
 }  // namespace
 
-void for_each_item(std::string_view list, const std::function<void(std::string_view)>& visit) {
-  while (!list.empty()) {
-    const size_t end = list.find(',');
-    visit(list.substr(0, end));
-    list = end == std::string_view::npos ? "" : list.substr(end + 1);
-  }
-}
-
 std::vector<double> parse_rates(const std::string& option, const std::string& list,
                                 const std::vector<std::string_view>& names, std::string_view kind) {
   std::vector<double> rates(names.size());
   const auto bad = [&](const std::string& what) {
     fail(ErrorKind::usage, fmt::format("{} {}: {}", option, list, what));
   };
-  for_each_item(list, [&](std::string_view item) {
+  if (list.empty()) return rates;
+  for (const std::string& item : split_at_commas(list)) {
     const size_t equals = item.find('=');
-    const std::string_view name = item.substr(0, equals);
+    const std::string name = item.substr(0, equals);
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) bad(fmt::format("'{}' is no {}; these are: {}", name, kind, joined(names)));
-    if (equals == std::string_view::npos) bad(fmt::format("'{}' has no rate; write {}=0.05, say", name, name));
+    if (equals == std::string::npos) bad(fmt::format("'{}' has no rate; write {}=0.05, say", name, name));
     double& rate = rates[static_cast<size_t>(found - names.begin())];
     if (rate != 0) bad(fmt::format("'{}' is there twice", name));
-    const std::string_view number = item.substr(equals + 1);
+    const std::string number = item.substr(equals + 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rate);
     if (error != std::errc() || end != number.data() + number.size() || !(rate > 0 && rate <= 1))
       bad(fmt::format("'{}' is no rate: give a number above 0, and at most 1", number));
-  });
+  }
   return rates;
 }
 

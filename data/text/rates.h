@@ -1,15 +1,11 @@
 // data/text/rates.h: rates of named things, as users write them: "upper=0.05,typos=0.1".
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weft {
-
-// Calls visit(item) for each part of a list with commas.
-void for_each_item(std::string_view list, const std::function<void(std::string_view)>& visit);
 
 // The rate of each of `names`, 0 where none is given. A usage Error of one line names `option` and what is wrong;
 // `kind`: what the names are, such as "noise".

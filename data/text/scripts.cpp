@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "data/text/unicode_scripts.h"
 #include "tensor/error.h"
@@ -34,15 +35,12 @@ const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
 }  // namespace
 
 ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(std::size(kScriptNames) + 1) {
-  for (size_t begin = 0; begin <= names.size();) {
-    const size_t end = std::min(names.find('+', begin), names.size());
-    const std::string name = names.substr(begin, end - begin);
+  for (const std::string_view name : split(names, '+')) {
     const auto found = std::find(std::begin(kScriptNames), std::end(kScriptNames), name);
     if (found == std::end(kScriptNames))
       fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no script that is known here; these are: {}", option, names,
                                          name, known_scripts()));
     included_[static_cast<size_t>(found - std::begin(kScriptNames))] = true;
-    begin = end + 1;
   }
 }
 

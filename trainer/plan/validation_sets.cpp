@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "data/mix.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -17,15 +17,6 @@ namespace {
 bool is_set_name(const std::string& text) {
   const auto is_part = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '-' || c == '_'); };
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, is_part);
-}
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end = 0; (end = text.find(separator, begin)) != std::string::npos; begin = end + 1)
-    parts.push_back(text.substr(begin, end - begin));
-  parts.push_back(text.substr(begin));
-  return parts;
 }
 
 std::string without_spaces(std::string text) {
@@ -122,7 +113,9 @@ std::string validation_key(const std::string& set, const std::string& number) {
 }
 
 void BestRule::parse(const std::string& option) {
-  for (const std::string& part : split_at(without_spaces(option), '+')) {
+  const std::string sum = without_spaces(option);
+  for (const std::string_view text : split(sum, '+')) {
+    const std::string part(text);
     const size_t times = part.find('*');
     Term term;
     const std::string what = times == std::string::npos ? part : part.substr(times + 1);

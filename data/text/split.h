@@ -1,0 +1,14 @@
+// data/text/split.h: parts of a text between separators.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+// At least one; parts may be empty. They refer to `text`.
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::vector<std::string> split_at_commas(std::string_view text);  // without white space around the parts
+
+}  // namespace weft
