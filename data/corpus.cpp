@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "data/atomic_file.h"
+#include "data/regular_file.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
 
@@ -129,6 +130,15 @@ size_t Corpus::cache_bytes() const {
 void Corpus::verify_shards(const std::stop_token& stop) {
   for (size_t shard = 0; shard < impl_->verified.size() && !stop.stop_requested(); ++shard)
     if (!impl_->verified[shard]) impl_->reader_of(shard);
+}
+
+void Corpus::require_shards() {
+  for (size_t shard = 0; shard < impl_->verified.size(); ++shard) {
+    if (impl_->verified[shard])
+      impl_->reader_of(shard);
+    else
+      open_regular_file(impl_->folder + "/" + impl_->manifest.shards[shard].file);
+  }
 }
 
 void Corpus::close_shards() {

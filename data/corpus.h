@@ -33,6 +33,8 @@ class Corpus {
   // Checks the digests of the shards that were not read yet, one after the other, until it is told to stop. Another
   // thread may do it before the one that reads.
   void verify_shards(const std::stop_token& stop);
+  // Throws if a shard is missing, or has been replaced by another one since it was verified. Reads no other shard.
+  void require_shards();
   void close_shards();  // gives their memory back; what is verified stays so
 
   // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. `variant` is
