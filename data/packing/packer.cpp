@@ -238,12 +238,13 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
   return counts;
 }
 
-// What the filters beyond the two that are always there dropped.
+// By reason: those of the filters that are always there only if there are some.
 std::vector<std::pair<std::string, int64_t>> dropped_by_filters(const Drops& drops, const FilterOptions& filter) {
   std::vector<std::pair<std::string, int64_t>> dropped;
   for (size_t i = 0; i < kNumFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
-    if (fault != Fault::empty && fault != Fault::too_long && is_active(fault, filter))
+    const bool is_always_there = fault == Fault::empty || fault == Fault::too_long;
+    if (is_always_there ? drops.count(fault) > 0 : is_active(fault, filter))
       dropped.emplace_back(description(fault, filter), drops.count(fault));
   }
   return dropped;
