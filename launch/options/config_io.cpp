@@ -95,10 +95,11 @@ void add_stages_of_file(const std::string& text, const std::string& file_name, R
   std::string section;
   for (std::string line; std::getline(in, line);) {
     line = trimmed(line.substr(0, line.find('#')));
-    if (line.size() > 1 && line.front() == '[' && line.back() == ']') section = line.substr(1, line.size() - 2);
-    if (line.find('=') == std::string::npos) continue;
-    try {
-      add_stage_of(section + "." + trimmed(line.substr(0, line.find('='))), config);
+    const bool is_section = line.size() > 1 && line.front() == '[' && line.back() == ']';
+    if (is_section) section = line.substr(1, line.size() - 2);
+    if (!is_section && line.find('=') == std::string::npos) continue;
+    try {  // a section mentions its stage, even if it is empty
+      add_stage_of(section + "." + (is_section ? "" : trimmed(line.substr(0, line.find('=')))), config);
     } catch (const Error& e) {
       fail(ErrorKind::usage, fmt::format("{}: {}", file_name, e.what()));
     }

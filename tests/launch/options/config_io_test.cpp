@@ -127,6 +127,12 @@ TEST(ConfigIo, ReadsStagesInTheOrderOfTheirSections) {
   EXPECT_EQ(to_cfg(again), text);
 }
 
+TEST(ConfigIo, KeepsAStageWhoseSectionIsEmpty) {
+  RunConfig config;
+  apply_cfg("[stage.a]\n[stage.b]\nmix = b\n", "a.cfg", config);
+  EXPECT_EQ(config.stages.size(), 2u);  // so a lacking mix is refused
+}
+
 TEST(ConfigIo, ReadsStagesFromTheCommandLine) {
   const RunConfig config =
       parsed({"--stage.1.mix=a", "--stage.1.steps=5", "--stage.tune.mix", "b", "--stage.tune.schedule.warmup=3"});
