@@ -80,7 +80,7 @@ void set_min_scores(const std::string& option, const std::string& text, std::vec
     const size_t colon = part.rfind(':');
     const std::string folder = part.substr(0, colon);
     const std::optional<float> score = colon == std::string::npos ? std::nullopt : score_of(part.substr(colon + 1));
-    if (!score) refuse(option, text, mix.front().folder);
+    if (!score || folder.empty()) refuse(option, text, mix.front().folder);
     const auto found = std::ranges::find(mix, folder, &WeightedFolder::folder);
     if (found == mix.end())
       fail(ErrorKind::usage,

@@ -3,8 +3,7 @@
 
 namespace weft {
 
-Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions,
-                 ParamUse use)
+Replica::Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions, ParamUse use)
     : mesh_(mesh),
       device_mesh_(mesh, config.parallel.communication, nccl_limits(config.parallel)),
       tp_(device_mesh_.tp()),

@@ -1,4 +1,6 @@
 // trainer/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and goes on from a checkpoint.
+#include "trainer/stage_run.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,7 +12,6 @@
 #include "data/min_score.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
-#include "trainer/stages.h"
 
 namespace weft {
 namespace {

@@ -28,8 +28,9 @@ void parse_epochs(const StageConfig& c, const std::vector<WeightedFolder>& mix, 
     fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
   if (std::ranges::none_of(mix, [&](const WeightedFolder& f) { return f.folder == end.epochs_of; }))
-    fail(ErrorKind::usage, fmt::format("{} names {}, which is not in {} = {}", option_of(c, "epochs"),
-                                       printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
+    fail(ErrorKind::usage,
+         fmt::format("{} names {}, which is not in {} = {}: give one folder of it, written alike",
+                     option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
 }
 
 Stage stage_of(const StageConfig& c, bool is_last) {
@@ -89,9 +90,9 @@ std::string describe_end(const StageEnd& end) {
   return text.empty() ? "no end" : text;
 }
 
-std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index) {
+std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first) {
   int64_t steps = 0;
-  for (size_t i = 0; i < index; ++i) {
+  for (size_t i = first; i < index; ++i) {
     const StageEnd& end = stages[i].end;
     if (end.steps == 0 || end.target_tokens > 0 || end.epochs > 0) return std::nullopt;
     steps += end.steps;

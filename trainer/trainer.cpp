@@ -107,8 +107,8 @@ std::string Trainer::tune_gemms(const std::string& known) {
 StepReport Trainer::step(StopRequest request) {
   const double begin = monotonic_seconds();
   busy_.resume();
+  if (stage_is_over()) enter_next_stage();
   StepReport report = step_on(loader_->next(), request);
-  if (stages_->is_over() && !stages_->is_last()) enter_next_stage();
   report.seconds = monotonic_seconds() - begin;
   return report;
 }
@@ -162,8 +162,8 @@ StepReport Trainer::step_on(const Step& step, StopRequest request) {
           .stage = stage,
           .epochs = step.epochs,
           .corpora = totals.corpora,
-          .loss = totals.loss * per_weight,  // 0 * infinity is NaN
-          .nll = totals.nll * per_weight,
+          .loss = has_weight ? totals.loss * per_weight : std::nan(""),
+          .nll = has_weight ? totals.nll * per_weight : std::nan(""),
           .lr = lr,
           .grad_norm = norm,
           .loss_scale = loss_scale,
@@ -317,7 +317,6 @@ void Trainer::load(const std::string& checkpoint, TrainState& state) {
   load_parameters(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   step_ = state.step;
   start_loader(state.cursor);
-  while (stages_->is_over() && !stages_->is_last()) enter_next_stage();  // it has another end now
 }
 
 void Trainer::go_back_to(const std::string& checkpoint) {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
+#include "data/corpus_verifier.h"
 #include "data/loader.h"
 #include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
@@ -22,7 +22,7 @@
 #include "trainer/health/busy_time.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
-#include "trainer/stages.h"
+#include "trainer/stage_run.h"
 #include "trainer/step_graphs.h"
 #include "trainer/step_totals.h"
 #include "trainer/train_state.h"
@@ -75,8 +75,14 @@ class Trainer {
   // Step, optimizer steps, cursor, order, model, precision and loss scale; the caller fills in the rest. The cursor is
   // that of this rank's streams: start_save() gathers the others.
   void snapshot(TrainState& state) const;
-  // The stages of the data; only with data. A step that ends one is followed by the first of the next.
+  // The stages of the data; only with data.
   const StageRun& stages() const { return *stages_; }
+  bool stage_is_over() const { return stages_ && stages_->is_over() && !stages_->is_last(); }
+  // Between two steps; otherwise step() does it before the next one. An Error if a file of the next stage is missing
+  // or damaged: then the trainer is as before, and can be saved.
+  void enter_next_stage();
+  // A file of the next stage that was found missing or damaged in the meantime; said once.
+  std::optional<std::string> damage_of_next_stage();
   bool data_is_over() const { return stages_ && stages_->is_last() && stages_->is_over(); }
   // What of the stages changed when the run resumed, one line each.
   const std::vector<std::string>& changes_of_stages() const { return changes_of_stages_; }
@@ -105,7 +111,6 @@ class Trainer {
   // And moments, average, and the loss scale of `then`, the checkpoint's state.
   void load_parameters(const std::string& checkpoint, const TrainState& then, bool verified);
   void start_loader(const StepCursor& cursor);
-  void enter_next_stage();
   double rate() const;
   std::vector<CorpusTotals> totals_of_corpora(const Step& step);
   StepCursor cursor_of_all_ranks(const StepCursor& own) const;
@@ -136,8 +141,8 @@ class Trainer {
   std::vector<std::string> changes_of_stages_;
   std::map<std::string, Corpus> corpora_;  // of all stages, by folder, as they were when the run started
   std::unique_ptr<Loader> loader_;
-  std::jthread verifier_;  // of the corpora of the next stage
-  CheckpointSaver saver_;  // after the memory that its thread copies
+  std::unique_ptr<CorpusVerifier> verifier_;  // of the corpora of the next stage
+  CheckpointSaver saver_;                     // after the memory that its thread copies
   int64_t step_ = 0, dropped_ = 0, below_score_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace weft {
 // The corpora of the present stage are the loader's. Those of the next one are verified beside it, so that its first
 // step need not wait for their digests.
 void Trainer::start_loader(const StepCursor& cursor) {
-  verifier_ = {};
+  verifier_.reset();
   loader_.reset();  // before another reads ahead
   const Mix& mix = stages_->mix();
   std::vector<Corpus*> present;
@@ -23,16 +23,16 @@ void Trainer::start_loader(const StepCursor& cursor) {
   for (const std::string& folder : stages_->next_folders())
     if (Corpus* corpus = &corpora_.at(folder); std::ranges::find(present, corpus) == present.end())
       next.push_back(corpus);
-  verifier_ = std::jthread([next](const std::stop_token& stop) {
-    try {
-      for (Corpus* corpus : next) corpus->verify_shards(stop);
-    } catch (const Error&) {  // the loader finds it again, where it needs the shard
-    }
-  });
+  verifier_ = std::make_unique<CorpusVerifier>(std::move(next));
+}
+
+std::optional<std::string> Trainer::damage_of_next_stage() {
+  return verifier_ ? verifier_->take_damage() : std::nullopt;
 }
 
 // What the loader has read ahead is of the stage that is over.
 void Trainer::enter_next_stage() {
+  verifier_->finish();
   StepCursor cursor = loader_->cursor();
   stages_->advance(cursor);
   start_loader(cursor);

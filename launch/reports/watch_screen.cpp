@@ -32,7 +32,10 @@ double sum(const WatchedLog& log, const char* key) {
   return total;
 }
 
-double left_seconds(const TrainConfig& t, const WatchedLog& log) {
+double left_seconds(const WatchedRun& run) {
+  if (run.finished) return 0;
+  const TrainConfig& t = run.config.train;
+  const WatchedLog& log = run.log;
   const double left = static_cast<double>(t.steps) - number_or_nan(log.steps.back(), "step");
   const double by_steps = left * sum(log, "seconds") / static_cast<double>(log.steps.size());
   const double by_time = t.minutes > 0 ? 60 * t.minutes - log.seconds : by_steps;
@@ -47,9 +50,9 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
     if (now.contains(key))
       shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : "  ", key, 100 * number_or_nan(now, key));
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
-  return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {:.2f}",
+  return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {}",
                       with_commas(integer_at(now, "step").value_or(0)), with_commas(run.config.train.steps),
-                      number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, std::exp(nll)),
+                      number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, format_perplexity(nll)),
           fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s", number_or_nan(now, "lr"),
                       number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens")),
           shares};
@@ -167,7 +170,7 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
     lines.emplace_back("no step yet");
     return lines;
   }
-  const double left = left_seconds(run.config.train, run.log);
+  const double left = left_seconds(run);
   const double fraction = run.log.seconds / std::max(run.log.seconds + left, 1e-9);
   const std::string percent = fmt::format(" {:.1f} %, {} left", 100 * fraction, format_duration(left));
   lines.push_back(bar(fraction, std::max(10, size.columns - static_cast<int>(percent.size())), utf8) + percent);

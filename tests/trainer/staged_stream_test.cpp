@@ -13,7 +13,7 @@
 #include "data/variant_turns.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
-#include "trainer/stages.h"
+#include "trainer/stage_run.h"
 #include "trainer/train_state.h"
 
 namespace weft {

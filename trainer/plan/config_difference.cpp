@@ -35,6 +35,7 @@ class TrainingOptions {
         if (config == &now && now_.contains(stage + ".schedule.kind")) schedule_ = stage + ".schedule";
         begun_.push_back(std::move(stage));
       }
+    past_ = first_stages(now, num_stages - 1);
   }
 
   bool contains(const std::string& option) const {
@@ -42,6 +43,9 @@ class TrainingOptions {
     if (option == stage_of_schedule() + ".steps") return decays_without_end();
     for (const std::string& stage : begun_)
       if (option.starts_with(stage + ".schedule.")) return true;
+    for (const std::string& stage : past_)
+      for (const char* end : {".steps", ".tokens", ".epochs"})
+        if (option == stage + end) return true;
     return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
            option.starts_with("optimizer.") || option.starts_with("schedule.");
   }
@@ -60,6 +64,7 @@ class TrainingOptions {
 
   const std::map<std::string, std::string> now_;
   std::vector<std::string> begun_;     // stages, by both texts
+  std::vector<std::string> past_;      // that are over
   std::string schedule_ = "schedule";  // that holds now: the run's, or that of the last stage that has one
 };
 

@@ -22,9 +22,9 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
 
 // An Error of kind usage that lists the changed options with which a resumed run would train otherwise than it began:
 // batch.blocks, dropout, label smoothing, optimizer and schedule; and of the first `num_stages` stages of the data,
-// which have begun, the schedules, and the steps over which the present one decays. Other options may change (grid,
-// device, saves, validation), or the checkpoint refuses them in any case (model, seed, order of sentences:
-// train_state.h).
+// which have begun, the schedules, the ends of all but the last one, and the steps over which that one decays. Other
+// options may change (grid, device, saves, validation), or the checkpoint refuses them in any case (model, seed, order
+// of sentences: train_state.h).
 void require_same_training(const std::string& from, const std::string& to, size_t num_stages = 1);
 
 }  // namespace weft

@@ -70,8 +70,9 @@ std::string describe_course(const std::vector<Stage>& stages, size_t index, cons
   std::string text;
   if (stages[index].schedule)
     text = "; " + describe_schedule(*stages[index].schedule, steps_to_decay(stages, index, c.train.steps));
-  if (const std::optional<int64_t> before = steps_before(stages, index); before && *before >= c.train.steps)
-    text += fmt::format("; NEVER BEGINS: train.steps = {} ends the run before", c.train.steps);
+  for (size_t i = 0; i <= index; ++i)
+    if (const std::optional<int64_t> before = steps_before(stages, i); before && *before >= c.train.steps)
+      return text + fmt::format("; NEVER BEGINS: train.steps = {} ends the run before", c.train.steps);
   return text;
 }
 
@@ -90,12 +91,14 @@ std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
 Manifest manifest_of(const std::string& option, const std::string& text, const std::string& folder) try {
   return read_manifest(folder);
 } catch (const Error& e) {
-  const bool is_part = folder != text && !std::filesystem::exists(folder);
-  fail(e.kind(), fmt::format("{}: {}{}", option, e.what(),
-                             is_part ? fmt::format(" (a part of '{}': write / after a folder whose name has a :, and "
-                                                   "link one whose name has a comma)",
-                                                   printable(text))
-                                     : ""));
+  std::string hint;
+  if (folder != text && !std::filesystem::exists(folder))
+    hint =
+        fmt::format(" (a part of '{}': write / after a folder whose name has a :, and link one whose name has a comma)",
+                    printable(text));
+  else if (folder.find_first_of(",=") != std::string::npos)
+    hint = " (several sets need names of letters, digits, - and _: NAME=FOLDER,NAME=FOLDER)";
+  fail(e.kind(), fmt::format("{}: {}{}", option, e.what(), hint));
 }
 
 void require_same_tokenizers(const RunConfig& c) {

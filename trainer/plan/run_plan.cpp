@@ -2,18 +2,24 @@
 #include "trainer/plan/run_plan.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
 
+#include "data/atomic_file.h"
 #include "data/corpus.h"
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/inference/translator.h"
+#include "trainer/plan/config_difference.h"
 #include "trainer/plan/data_plan.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
+#include "trainer/stage_run.h"
 #include "trainer/stages.h"
 
 namespace weft {
@@ -101,6 +107,16 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
     fail(ErrorKind::usage,
          fmt::format("{} = {}, but {} was packed with {} entries: leave the option at 0, or pack again", option, wanted,
                      folder, packed));
+}
+
+// Of the run that this one resumes: its blocks keep their shape, whatever its data is now.
+std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
+  const std::string config = c.train.output + "/checkpoints/latest/config.cfg";
+  if (c.train.fresh || !std::filesystem::exists(config)) return std::nullopt;
+  int64_t rows = 0;
+  for (const auto& [option, value] : config_options(read_file(config)))
+    if (option == "batch.source_rows") std::from_chars(value.data(), value.data() + value.size(), rows);
+  return rows > 0 ? std::optional(rows) : std::nullopt;
 }
 
 void match_validation(const Manifest& train, const RunConfig& c, const ValidationSet& set) {
@@ -230,6 +246,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   check_rollback(c);
   const std::vector<std::string> folders = training_folders(c);
   require_same_tokenizers(c);
+  StageRun{c};  // no corpus is twice in a stage
   const Manifest data = read_manifest(folders.front());
   match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", folders.front());
   match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", folders.front());
@@ -241,7 +258,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   for (const ValidationSet& set : validation_sets(c.data.valid)) match_validation(data, c, set);
   c.parallel = resolve_grid(c.parallel, ranks);
   c.model.resolve(c.parallel.tp);
-  if (c.batch.source_rows == 0) c.batch.source_rows = source_rows_of_data(c);
+  if (c.batch.source_rows == 0) c.batch.source_rows = source_rows_of_run(c).value_or(source_rows_of_data(c));
   resolve_blocks(c);
   require_even_rows(c);
   require_pairs(c);

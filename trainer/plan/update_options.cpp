@@ -23,20 +23,20 @@ void require_not_negative(T value, const std::string& section, const char* optio
 
 bool falls(const ScheduleConfig& s) { return s.kind != ScheduleKind::inverse_sqrt && s.kind != ScheduleKind::constant; }
 
-// Of stages that begin after a known number of steps, and before the run ends.
+// Of stages that begin a known number of steps after their schedule, and before the run ends.
 void require_no_rate_of_zero(const RunConfig& c) {
   const std::vector<Stage> stages = stages_of(c);
   const ScheduleConfig* schedule = &c.schedule;
   std::string section = "schedule";
-  int64_t begin = 0;
+  size_t first = 0;  // stage of the schedule
   std::optional<int64_t> total = c.train.steps;
   for (size_t i = 0; i < stages.size(); ++i) {
-    const std::optional<int64_t> before = steps_before(stages, i);
-    if (!before || *before >= c.train.steps) return;
+    const std::optional<int64_t> before = steps_before(stages, i), done = steps_before(stages, i, first);
+    if (before && *before >= c.train.steps) return;
     if (stages[i].schedule) {
       schedule = &*stages[i].schedule, section = section_of(stages[i].name);
-      begin = *before, total = steps_to_decay(stages, i, c.train.steps);
-    } else if (schedule->lr > 0 && total && learning_rate(*schedule, *before - begin, *total) == 0) {
+      first = i, total = steps_to_decay(stages, i, c.train.steps);
+    } else if (schedule->lr > 0 && done && total && learning_rate(*schedule, *done, *total) == 0) {
       fail(ErrorKind::usage, fmt::format("stage.{} would train at a rate of 0: {} has fallen to {}.min_lr = 0 when it "
                                          "begins; set {}.lr, or {}.min_lr or decay_steps",
                                          stages[i].name, section, section, section_of(stages[i].name), section));

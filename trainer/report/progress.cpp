@@ -161,10 +161,10 @@ std::string train_line(const TrainStatus& s) {
     return share > 0 ? fmt::format("{} {:.1f}%  ", name, 100 * share) : "";
   };
   return fmt::format(
-      "step {}/{}  {}{}loss {:.4f}  nll {:.4f}  ppl {:.2f}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  "
+      "step {}/{}  {}{}loss {:.4f}  nll {:.4f}  ppl {}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  "
       "{}{}{} left",
-      s.step, s.total_steps, s.data, s.data.empty() ? "" : "  ", s.loss, s.nll, std::exp(s.nll), s.lr, s.grad_norm,
-      format_count(s.source_tokens_per_second), format_count(s.target_tokens_per_second), 100 * s.fill,
+      s.step, s.total_steps, s.data, s.data.empty() ? "" : "  ", s.loss, s.nll, format_perplexity(s.nll), s.lr,
+      s.grad_norm, format_count(s.source_tokens_per_second), format_count(s.target_tokens_per_second), 100 * s.fill,
       percent("mfu", s.mfu), percent("roofline", s.roofline), format_duration(s.eta_seconds));
 }
 

@@ -23,6 +23,11 @@ std::string format_count(double value) {
   return fmt::format("{:.2f}G", value / 1e9);
 }
 
+std::string format_perplexity(double nll) {
+  const double perplexity = std::exp(nll);
+  return perplexity < 1e6 ? fmt::format("{:.2f}", perplexity) : fmt::format("{:.2e}", perplexity);
+}
+
 std::string format_bytes(size_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
   double size = static_cast<double>(bytes) / 1024;

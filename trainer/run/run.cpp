@@ -20,10 +20,10 @@
 #include "trainer/plan/same_on_all_ranks.h"
 #include "trainer/prediction/roofline.h"
 #include "trainer/run/divergence_report.h"
-#include "trainer/run/resume_report.h"
 #include "trainer/run/run_checkpoints.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_log.h"
+#include "trainer/run/run_report.h"
 #include "trainer/run/tuned_gemms.h"
 #include "trainer/run/validation_scores.h"
 
@@ -43,8 +43,8 @@ class Run {
   StopRequest own_request();
   bool finished(StopRequest request) const;
   bool out_of_patience() const;
-  void take_snapshot();
-  void begin_stage();
+  void take_snapshot_of_data();
+  void enter_next_stage();
   std::string known_good_checkpoint();
   bool recover_from_divergence(const StepReport& r);
   void go_back(const std::string& reason);
@@ -70,8 +70,7 @@ class Run {
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  bool stage_begins_ = false, data_changes_ = false;  // between state_ and the one before
-  bool best_is_new_ = false, may_be_best_ = false;    // the validation after this step; its score decides
+  bool best_is_new_ = false, may_be_best_ = false;  // the validation after this step; its score decides
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
@@ -124,8 +123,7 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
   mesh_.world().limit_waits(config_.parallel.timeout, config_.train.output + "/waiting");
   all_or_none(mesh_.world(), [&] {
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
-    take_snapshot();
-    begin_stage();
+    take_snapshot_of_data();
     if (!is_main_rank()) return;
     folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
@@ -173,20 +171,28 @@ bool Run::out_of_patience() const {
   return t.patience > 0 && counts && state_.best.stale >= t.patience;
 }
 
-// After a step, or a start from the checkpoint whose state was read.
-void Run::take_snapshot() {
+// Where a run starts, or its stage. What was noted of the losses of other data does not count any more.
+void Run::take_snapshot_of_data() {
   const std::vector<PastStage> before = std::move(state_.data.stages);
   trainer_->snapshot(state_);
-  const std::vector<PastStage>& now = state_.data.stages;
-  stage_begins_ = !before.empty() && before.size() != now.size();
-  data_changes_ = !before.empty() && before.back().parts != now.back().parts;
+  if (!before.empty() && before.back().parts != state_.data.stages.back().parts)
+    DivergenceRule::begin_data(state_.divergence);
 }
 
-// What was noted of the losses of other data, and of validations before the last stage, does not count any more.
-void Run::begin_stage() {
-  if (data_changes_) DivergenceRule::begin_data(state_.divergence);
-  if (stage_begins_ && config_.train.patience_from == PatienceFrom::last_stage && trainer_->stages().is_last())
-    state_.best.stale = 0;
+// Between two steps. Where a file of the next stage is missing or damaged, the run ends, and has lost nothing.
+void Run::enter_next_stage() {
+  if (!trainer_->stage_is_over()) return;
+  try {
+    all_or_none(mesh_.world(), [&] { trainer_->enter_next_stage(); });
+  } catch (const Error& e) {
+    save(/*last=*/true);
+    fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved, and the same command goes on once its files "
+                               "are whole",
+                               describe_next_stage(trainer_->stages(), "cannot begin"), state_.step, e.what()));
+  }
+  take_snapshot_of_data();
+  if (config_.train.patience_from == PatienceFrom::last_stage && trainer_->stages().is_last()) state_.best.stale = 0;
+  log_.stage_begins(trainer_->stages());
 }
 
 std::string Run::known_good_checkpoint() {  // empty if there is none
@@ -336,21 +342,21 @@ int Run::loop() {
   const bool time_is_over = mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
   bool last = finished(time_is_over ? StopRequest::finish : StopRequest::none) || out_of_patience();
   if (last && !state_.validation_due && state_.scores_due.empty())
-    log_.message(fmt::format("nothing is left to do after step {}: give more {}", state_.step,
-                             out_of_patience()          ? "train.patience"
-                             : trainer_->data_is_over() ? "stages, or the last one a later end"
-                                                        : "train.steps or train.minutes"));
+    log_.message(describe_nothing_left(config_, *trainer_, state_.step, out_of_patience()));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
     if (best_is_new_) save(last);
   }
   if (last && request != StopRequest::stop && !wait_for_scores()) request = StopRequest::stop;
   while (!last) {
+    enter_next_stage();
     const StepReport report = trainer_->step(own_request());
     request = report.request;
-    take_snapshot();
+    trainer_->snapshot(state_);
     state_.seconds += report.seconds;
     log_.step(report, so_far(*trainer_, state_.seconds, config_.train.steps));
+    if (const auto damage = trainer_->damage_of_next_stage())
+      log_.message(fmt::format("{}: {}", describe_next_stage(trainer_->stages(), "could not begin now"), *damage));
     bool rolled_back = recover_from_divergence(report);
     if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
     last = finished(request);
@@ -358,7 +364,6 @@ int Run::loop() {
     // A stop after the last step puts off its validation, too.
     if (!validate(/*last=*/finished(request == StopRequest::stop ? StopRequest::none : request)))
       request = StopRequest::stop;
-    begin_stage();
     last = last || request == StopRequest::stop || out_of_patience();
     if (last && request != StopRequest::stop) {  // the scores may be better ones
       if (!wait_for_scores()) request = StopRequest::stop;
@@ -369,8 +374,7 @@ int Run::loop() {
       if (save_or_go_back([&] { save(last); })) save(last);
   }
   if (request != StopRequest::stop) {
-    if (const std::string left = describe_stages_left(trainer_->stages(), state_.step); !left.empty())
-      log_.message(left);
+    log_.message(describe_end(config_, *trainer_, state_.step, out_of_patience()));
     all_or_none(mesh_.world(), [&] {
       if (is_main_rank()) folder_->note_finished(state_.step);
     });

@@ -70,6 +70,7 @@ RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
       stages_(stages_or_one(config)),
+      has_corpora_(training_folders(config).size() > 1),
       hosts_(mesh.world().all_gather_strings(host_name())),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
@@ -137,10 +138,11 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   if (r.skipped) record["skipped"] = true;
   const Stage& stage = stages_.at(r.stage);
   if (!stage.name.empty()) record["stage"] = stage.name;
-  for (size_t i = 0; stage.corpora.size() > 1 && i < r.epochs.size(); ++i)
-    record["epochs"][stage.corpora[i].folder] = r.epochs[i];
-  for (size_t i = 0; stage.corpora.size() > 1 && i < r.corpora.size(); ++i)
-    record["corpus_nll"][stage.corpora[i].folder] = mean_nll(r.corpora[i]);
+  for (size_t i = 0; has_corpora_ && i < r.epochs.size(); ++i) {
+    const std::string& folder = stage.corpora[i].folder;
+    record["epochs"][folder] = r.epochs[i];
+    record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll : mean_nll(r.corpora[i]);
+  }
   write(std::move(record));
 
   const double minutes = config_.train.minutes;
@@ -161,7 +163,6 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
                   .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
                   .roofline = limits_.seconds / throughput_.seconds_for(1),
                   .eta_seconds = left});
-  report_stage(r);
   report_epochs(r, run);
   report_skipped(r);
   report_straggler(r);
@@ -173,28 +174,26 @@ void RunLog::report_straggler(const StepReport& r) {
   if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
-// "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"
+// "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"; "-": no pair of the corpus was in the step.
 std::string RunLog::describe_place(const StepReport& r) const {
   const Stage& stage = stages_.at(r.stage);
   std::string text;
   if (!stage.name.empty()) text = fmt::format("stage {}/{} {}", r.stage + 1, stages_.size(), stage.name);
-  if (stage.corpora.size() > 1) text += fmt::format("{}epochs {}", text.empty() ? "" : "  ", fmt::join(r.epochs, " "));
-  for (size_t i = 0; stage.corpora.size() > 1 && i < r.corpora.size(); ++i)
-    text += fmt::format("{}{:.2f}", i == 0 ? "  nlls " : " ", mean_nll(r.corpora[i]));
+  if (!has_corpora_) return text;
+  const bool is_mix = stage.corpora.size() > 1;
+  text += fmt::format("{}{} {}", text.empty() ? "" : "  ", is_mix ? "epochs" : "epoch", fmt::join(r.epochs, " "));
+  for (size_t i = 0; is_mix && i < r.corpora.size(); ++i) {
+    const double nll = mean_nll(r.corpora[i]);
+    text += (i == 0 ? "  nlls " : " ") + (std::isnan(nll) ? "-" : fmt::format("{:.2f}", nll));
+  }
   return text;
 }
 
-void RunLog::report_stage(const StepReport& r) {
-  if (stage_ == r.stage) return;
-  if (stage_) {
-    const Stage& stage = stages_.at(r.stage);
-    message(fmt::format("stage {} of {}, {}, began with step {}: {}", r.stage + 1, stages_.size(), stage.name, r.step,
-                        describe_end(stage.end)));
-  }
-  stage_ = r.stage;
+void RunLog::stage_begins(const StageRun& stages) {
   stage_steps_ = stage_source_ = stage_target_ = 0;
   epochs_.clear();
-  for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
+  message(fmt::format("stage {} of {}, {}, begins with step {}: {}", stages.index() + 1, stages_.size(),
+                      stages.stage().name, stages.first_step() + 1, describe_end(stages.stage().end)));
 }
 
 // "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every log_every steps are left to
@@ -215,6 +214,8 @@ std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
 
 // At the first step of a new epoch: reports how full the blocks were and how many pairs were left out.
 void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
+  if (epochs_.empty())
+    for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
   const double blocks = static_cast<double>(config_.batch.blocks);
   stage_steps_ += 1, stage_source_ += static_cast<double>(r.source_tokens),
       stage_target_ += static_cast<double>(r.target_tokens);

@@ -40,6 +40,7 @@ class RunLog {
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }
   void step(const StepReport& report, const RunSoFar& run);
+  void stage_begins(const StageRun& stages);  // before its first step
   void rollback(int64_t step, int64_t back_to);
   void validation(const ValidationReport& report, const std::string& verdict);
   // Of train.validate_command, of an earlier validation.
@@ -51,7 +52,6 @@ class RunLog {
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
   void write(nlohmann::ordered_json record);
   std::string describe_place(const StepReport& report) const;
-  void report_stage(const StepReport& report);
   std::vector<std::string> new_epochs(const StepReport& report);
   void report_epochs(const StepReport& report, const RunSoFar& run);
   void report_straggler(const StepReport& report);
@@ -60,6 +60,7 @@ class RunLog {
   RunConfig config_;
   const Mesh& mesh_;
   const std::vector<Stage> stages_;
+  const bool has_corpora_;                // several, in one stage or in all
   const std::vector<std::string> hosts_;  // of each rank
   TrainProgress progress_;
   std::optional<EventLog> events_;
@@ -72,7 +73,6 @@ class RunLog {
   struct Epoch {
     int64_t number = 0, said_at = 0;  // a step
   };
-  std::optional<size_t> stage_;
   std::vector<Epoch> epochs_;                                     // of each corpus of the stage
   double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // and tokens, since the start or in the stage
 };

@@ -93,5 +93,13 @@ TEST(RequireSameTraining, GuardsTheStepsOverWhichTheRateOfTheStageFalls) {
             std::string::npos);
 }
 
+TEST(RequireSameTraining, GuardsTheEndsOfStagesThatAreOver) {
+  const std::string before = "[stage.1]\nmix = a\nsteps = 5\ntokens = 0\n[stage.2]\nmix = b\nsteps = 6\n";
+  const std::string after = "[stage.1]\nmix = a\nsteps = 0\ntokens = 9\n[stage.2]\nmix = b\nsteps = 7\n";
+  const std::string said = refusal(before, after, 2);
+  EXPECT_NE(said.find("with stage.1.steps = 5 (now 0), stage.1.tokens = 0 (now 9): use"), std::string::npos) << said;
+  EXPECT_NO_THROW(require_same_training(before, after, 1));
+}
+
 }  // namespace
 }  // namespace weft::testing

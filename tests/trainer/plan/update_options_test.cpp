@@ -76,6 +76,10 @@ TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
   EXPECT_NE(refused().find("stage.last would train at a rate of 0: schedule has fallen"), std::string::npos);
   config.schedule.decay_steps = 0;
   EXPECT_EQ(refused(), "");
+  StageConfig first{.name = "first", .mix = "a"};
+  first.tokens = 1000;  // so nobody knows where the next one begins
+  config = run_in_stages({first, stage_with(ScheduleKind::cosine, 60), last});
+  EXPECT_NE(refused().find("stage.last would train at a rate of 0"), std::string::npos);
 }
 
 TEST(CheckOptimizer, RefusesAFallingScheduleOfAStageWithScheduleFreeSteps) {

@@ -45,7 +45,8 @@ class StagedRun : public ::testing::Test {
 
   void run() const {
     const auto world = make_single_communicator();
-    run_training(config_, *world, [](const RunConfig&) { return ""; });
+    run_training(config_, *world,
+                 [](const RunConfig& c) { return fmt::format("[batch]\nsource_rows = {}\n", c.batch.source_rows); });
   }
   std::vector<nlohmann::json> log(const char* key) const {
     std::vector<nlohmann::json> records;
@@ -67,7 +68,8 @@ TEST_F(StagedRun, LogsTheStageAndTheEpochsOfItsCorpora) {
   const auto steps = log("loss");
   ASSERT_EQ(steps.size(), 6u);
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(steps[i].at("stage"), i < 3 ? "first" : "last");
-  EXPECT_FALSE(steps[2].contains("epochs"));
+  EXPECT_TRUE(steps[2].at("epochs").contains(a_));
+  EXPECT_EQ(steps[2].at("corpus_nll").at(a_), steps[2].at("nll"));  // it has no other corpus
   EXPECT_TRUE(steps[5].at("epochs").contains(a_));
   EXPECT_GT(steps[5].at("epochs").at(b_), 0);
   const auto& losses = steps[5].at("corpus_nll");  // their mean is that of the step
@@ -155,7 +157,9 @@ TEST_F(StagedRun, SaysWhichStagesDoNotBegin) {
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER BEGINS: train.steps = 6 ends the run before")) << said;
-  EXPECT_TRUE(holds(said, "the run has ended after step 6 with stage 2 of 3, last; never did not begin")) << said;
+  EXPECT_TRUE(
+      holds(said, "the run has ended after step 6: train.steps = 6; in stage 2 of 3, last; never did not begin"))
+      << said;
 }
 
 TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
@@ -165,7 +169,8 @@ TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(holds(said, "step 20/20  stage 2/2 last")) << said;
-  EXPECT_TRUE(holds(said, "epoch 1 of " + a_)) << said;
+  EXPECT_TRUE(holds(said, "epoch 1 begins; blocks so far were filled")) << said;  // of stage 1's only corpus
+  EXPECT_TRUE(holds(said, "epoch 2 of " + a_ + " begins")) << said;
   EXPECT_TRUE(holds(said, " of " + b_ + " begins; blocks so far were filled")) << said;
 }
 
@@ -193,6 +198,38 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   config_.train.steps = 9;
   config_.stages[0].mix = b_;
   EXPECT_TRUE(holds(refused(), "stage 1 of the run is over and was first: " + a_ + ", now it is first: " + b_));
+}
+
+TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
+  config_.batch.source_rows = 0, config_.train.steps = 2;
+  run();
+  config_.stages[0].mix = b_, config_.train.steps = 4;
+  run();
+  EXPECT_EQ(log("loss").size(), 4u);
+}
+
+TEST_F(StagedRun, HasSavedItsLastStepWhereTheNextStageCannotBegin) {
+  const TextCorpus damaged(/*num_pairs=*/9, 290, /*seed=*/5, large().folder());
+  const std::string shard = damaged.folder() + "/shard-00000.h5", whole = folder_ / "whole";
+  fs::copy_file(shard, whole);
+  config_.stages[1].mix = damaged.folder(), config_.train.save_every = 0, config_.data.valid = "";
+  config_.train.output = folder_ / "undisturbed";
+  run();
+  const auto undisturbed = log("loss");
+  config_.train.output = folder_ / "run";
+  fs::resize_file(shard, 1000);
+  const std::string why = refused(ErrorKind::data);
+  EXPECT_TRUE(holds(why, "stage 2 of 2, last, cannot begin after step 3: ")) << why;
+  EXPECT_TRUE(holds(why, shard + " is damaged")) << why;
+  EXPECT_TRUE(holds(why, "the run is saved")) << why;
+  fs::remove(shard);
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "cannot begin after step 3")) << refused(ErrorKind::data);
+  EXPECT_EQ(log("loss").size(), 3u);
+  fs::rename(whole, shard);
+  run();
+  const auto steps = log("loss");
+  ASSERT_EQ(steps.size(), 6u);
+  for (size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i].at("loss"), undisturbed[i].at("loss"));
 }
 
 TEST_F(StagedRun, GoesOnFromARunWithoutStages) {

@@ -1,5 +1,5 @@
-// tests/trainer/stages_test.cpp: stages end with the step that they name, and a run goes on in them as it must.
-#include "trainer/stages.h"
+// tests/trainer/stage_run_test.cpp: stages end with the step that they name, and a run goes on in them as it must.
+#include "trainer/stage_run.h"
 
 #include <gtest/gtest.h>
 
