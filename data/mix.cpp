@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -60,6 +61,16 @@ std::vector<WeightedFolder> parse_mix(const std::string& option, const std::stri
   for (const WeightedFolder& part : mix) divisor = std::gcd(divisor, part.weight);
   for (WeightedFolder& part : mix) part.weight /= divisor;
   return mix;
+}
+
+void require_distinct_corpora(const std::vector<WeightedFolder>& folders) {
+  std::map<std::string, std::string> seen;  // folders by the digests of their manifests
+  for (const WeightedFolder& corpus : folders) {
+    const auto [first, is_new] = seen.emplace(manifest_digest(corpus.folder), corpus.folder);
+    if (!is_new)
+      fail(ErrorKind::usage,
+           fmt::format("{} and {} are the same corpus: give it one weight", first->second, corpus.folder));
+  }
 }
 
 std::string mix_text(const std::vector<WeightedFolder>& folders) {

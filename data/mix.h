@@ -26,6 +26,9 @@ struct WeightedFolder {
 std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text);
 std::string mix_text(const std::vector<WeightedFolder>& folders);
 
+// Reads their manifests. An Error of kind usage if two folders hold the same corpus.
+void require_distinct_corpora(const std::vector<WeightedFolder>& folders);
+
 struct Mix {
   struct Part {
     int64_t corpus = 0;  // by number

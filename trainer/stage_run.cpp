@@ -10,7 +10,6 @@
 
 #include "data/corpus.h"
 #include "data/min_score.h"
-#include "data/sha256.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -30,10 +29,9 @@ std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora)
   return printable(mix) + (scores.empty() ? "" : " with min_score = " + printable(scores));
 }
 
-std::string manifest_digest(const std::string& folder) { return sha256_of_file(folder + "/" + kManifestFile); }
-
 // The number of each folder of a stage. A corpus is known by its manifest; new ones are appended.
 std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpora) {
+  require_distinct_corpora(stage.corpora);
   std::vector<Mix::Part> parts;
   for (const auto& [folder, weight, min_score] : stage.corpora) {
     const std::string digest = manifest_digest(folder);
@@ -42,10 +40,6 @@ std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpor
     found->folder = folder;
     found->num_pairs = read_manifest(folder).num_pairs;
     const int64_t corpus = found - corpora.begin();
-    for (size_t i = 0; i < parts.size(); ++i)
-      if (parts[i].corpus == corpus)
-        fail(ErrorKind::usage,
-             fmt::format("{} and {} are the same corpus: give it one weight", stage.corpora[i].folder, folder));
     parts.push_back({corpus, weight, min_score});
   }
   return parts;

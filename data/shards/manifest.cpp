@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "data/atomic_file.h"
+#include "data/sha256.h"
 #include "data/strict_json.h"
 #include "tensor/error.h"
 
@@ -145,6 +146,10 @@ OrderedJson json_of(const Creation& creation) {
 }
 
 }  // namespace
+
+std::string manifest_digest(const std::string& folder) {
+  return sha256_of_file((std::filesystem::path(folder) / kManifestFile).string());
+}
 
 Manifest read_manifest(const std::string& folder) {
   const std::string path = (std::filesystem::path(folder) / kManifestFile).string();

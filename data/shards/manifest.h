@@ -68,7 +68,8 @@ int64_t format_version(PairColumns columns, const Variants& variants);  // the l
 
 inline constexpr const char* kManifestFile = "manifest.json";
 
-Manifest read_manifest(const std::string& folder);  // Error of kind data that names the file and the field
+std::string manifest_digest(const std::string& folder);  // SHA-256 of the file, by which a corpus is known
+Manifest read_manifest(const std::string& folder);       // Error of kind data that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
 // Replaces a manifest and keeps how the corpus was made: `added` joins it.
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added);

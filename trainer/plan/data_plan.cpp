@@ -101,11 +101,11 @@ Manifest manifest_of(const std::string& option, const std::string& text, const s
   fail(e.kind(), fmt::format("{}: {}{}", option, e.what(), hint));
 }
 
-void require_same_tokenizers(const RunConfig& c) {
+void require_fit_corpora(const RunConfig& c) {
   const std::string first_folder = training_folders(c).front();
   std::optional<Manifest> first;
   const std::vector<Stage> stages = stages_of(c);
-  for (size_t i = 0; i < stages.size(); ++i)
+  for (size_t i = 0; i < stages.size(); ++i) {
     for (const WeightedFolder& corpus : stages[i].corpora) {
       const bool is_stage = !c.stages.empty();
       const std::string& folder = corpus.folder;
@@ -121,6 +121,8 @@ void require_same_tokenizers(const RunConfig& c) {
              fmt::format("{}: {} was packed with another tokenizer than {}: pack it again with --tokenizer {}/{}",
                          option, folder, first_folder, first_folder, first->source_tokenizer));
     }
+    require_distinct_corpora(stages[i].corpora);
+  }
 }
 
 void require_pairs(const RunConfig& c) {

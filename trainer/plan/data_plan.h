@@ -15,9 +15,9 @@ namespace weft {
 // there it says how to write names that would be read as several, or with a weight.
 Manifest manifest_of(const std::string& option, const std::string& text, const std::string& folder);
 
-// All corpora need the tokenizer of the first one. An Error names the option, and the corpus that is missing, has no
-// pairs or has another tokenizer.
-void require_same_tokenizers(const RunConfig& config);
+// All corpora need the tokenizer of the first one, and none may be twice in a mix. An Error names the option, and the
+// corpus that is missing, has no pairs or has another tokenizer.
+void require_fit_corpora(const RunConfig& config);
 
 // batch.source_rows is known: of each corpus some pair that has the least score must fit a block.
 void require_pairs(const RunConfig& config);

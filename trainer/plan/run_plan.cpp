@@ -19,7 +19,6 @@
 #include "trainer/plan/update_options.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/units.h"
-#include "trainer/stage_run.h"
 #include "trainer/stages.h"
 
 namespace weft {
@@ -245,8 +244,7 @@ RunConfig resolve(RunConfig c, int ranks) {
   check_validation_options(c);
   check_rollback(c);
   const std::vector<std::string> folders = training_folders(c);
-  require_same_tokenizers(c);
-  StageRun{c};  // no corpus is twice in a stage
+  require_fit_corpora(c);
   const Manifest data = read_manifest(folders.front());
   match_vocabulary(c.model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", folders.front());
   match_vocabulary(c.model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", folders.front());

@@ -19,9 +19,7 @@ std::string first_difference(const std::string& main, const std::string& own) {
   return fmt::format("{} = {}, rank 0 {}", changed[0].name, changed[0].to, changed[0].from);
 }
 
-std::string digest_of(const std::string& corpus) {
-  return corpus.empty() ? "" : sha256_of_file(corpus + "/" + kManifestFile);
-}
+std::string digest_of(const std::string& corpus) { return corpus.empty() ? "" : manifest_digest(corpus); }
 
 std::string digests_of(const std::vector<std::string>& corpora) {
   std::string digests;
