@@ -78,9 +78,9 @@ class Trainer {
   // The stages of the data; only with data.
   const StageRun& stages() const { return *stages_; }
   bool stage_is_over() const { return stages_ && stages_->is_over() && !stages_->is_last(); }
-  // Between two steps; otherwise step() does it before the next one. An Error if a file of the next stage is missing
-  // or damaged: then the trainer is as before, and can be saved.
-  void enter_next_stage();
+  // An Error if a file of the next stage is missing or damaged; the trainer stays as it is, and can be saved.
+  void require_next_stage();
+  void enter_next_stage();  // between two steps; otherwise step() does it before the next one
   // A file of the next stage that was found missing or damaged in the meantime; said once.
   std::optional<std::string> damage_of_next_stage();
   bool data_is_over() const { return stages_ && stages_->is_last() && stages_->is_over(); }

@@ -30,9 +30,10 @@ std::optional<std::string> Trainer::damage_of_next_stage() {
   return verifier_ ? verifier_->take_damage() : std::nullopt;
 }
 
+void Trainer::require_next_stage() { verifier_->finish(); }
+
 // What the loader has read ahead is of the stage that is over.
 void Trainer::enter_next_stage() {
-  verifier_->finish();
   StepCursor cursor = loader_->cursor();
   stages_->advance(cursor);
   start_loader(cursor);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "data/text/split.h"
 #include "tensor/error.h"
 #include "trainer/report/svg_chart.h"
 
@@ -29,9 +30,7 @@ std::vector<NamedCurve> curves_of(const std::vector<RunCurves>& runs, const Curv
   for (const RunCurves& run : runs)
     for (const std::string& name : drawable_names(run.log)) known.insert(printable(name));
   std::vector<NamedCurve> curves;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = choice.names.find(',', begin);
-    const std::string name = choice.names.substr(begin, end == std::string::npos ? end : end - begin);
+  for (const std::string& name : split_at_commas(choice.names)) {
     if (!known.contains(printable(name)))
       fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(name), fmt::join(known, ", ")));
     curves.push_back({name, name, curves.size(), false});

@@ -68,7 +68,7 @@ std::string stage_text(const WatchedRun& run) {
   return fmt::format("stage {}{}, since step {}", run.log.stage, place, with_commas(run.log.stage_since));
 }
 
-// Of a mix: "corpora     clean: epoch 3, nll 2.10", and a line for each other corpus.
+// Of a run on several: "corpora     clean: epoch 3, nll 2.10", and a line for each other corpus.
 std::vector<std::string> corpus_lines(const nlohmann::json& step) {
   const auto epochs = numbers_in(step, "epochs");
   std::vector<std::string> folders, lines;

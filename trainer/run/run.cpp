@@ -183,13 +183,14 @@ void Run::take_snapshot_of_data() {
 void Run::enter_next_stage() {
   if (!trainer_->stage_is_over()) return;
   try {
-    all_or_none(mesh_.world(), [&] { trainer_->enter_next_stage(); });
+    all_or_none(mesh_.world(), [&] { trainer_->require_next_stage(); });  // no rank is in it before all can be
   } catch (const Error& e) {
     save(/*last=*/true);
     fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved, and the same command goes on once its files "
                                "are whole",
                                describe_next_stage(trainer_->stages(), "cannot begin"), state_.step, e.what()));
   }
+  all_or_none(mesh_.world(), [&] { trainer_->enter_next_stage(); });
   take_snapshot_of_data();
   if (config_.train.patience_from == PatienceFrom::last_stage && trainer_->stages().is_last()) state_.best.stale = 0;
   log_.stage_begins(trainer_->stages());
