@@ -21,7 +21,6 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr int kCell = 14;  // pixels of a weight
 constexpr size_t kEmptiedFiles = 8;
@@ -67,7 +66,7 @@ std::string code(const std::string& text) {
 
 class Summary {  // the values of one event
  public:
-  void scalar(const std::string& tag, const Json& value) {
+  void scalar(const std::string& tag, const nlohmann::json& value) {
     if (value.is_number()) add(ProtoMessage().bytes(1, tag).real(2, value.get<float>()));  // null: was not finite
   }
   void text(const std::string& tag, const std::string& markdown) {
@@ -97,14 +96,14 @@ class Summary {  // the values of one event
 
 // Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage`: of the step before, and now of this
 // one.
-void add_step(const Json& record, std::string& stage, Summary& to) {
+void add_step(const nlohmann::json& record, std::string& stage, Summary& to) {
   if (const std::string now = text_at(record, "stage"); now != stage) to.text("stages", plain(stage = now));
   for (const auto& [key, value] : record.items())
     if (key != "step" && key != "time" && key != "seconds" && key != "slowest_rank" && key != "waiting" &&
         !key.ends_with("_tokens"))
       to.scalar("train/" + key, value);
-  to.scalar("speed/step_seconds", record.value("seconds", Json()));
-  to.scalar("speed/waiting", record.value("waiting", Json()));
+  to.scalar("speed/step_seconds", record.value("seconds", nlohmann::json()));
+  to.scalar("speed/waiting", record.value("waiting", nlohmann::json()));
   for (const char* of_corpora : {"corpus_nll", "epochs"})
     for (const auto& [folder, value] : numbers_in(record, of_corpora))
       to.scalar(fmt::format("{}/{}", of_corpora, folder), value);
@@ -115,19 +114,19 @@ void add_step(const Json& record, std::string& stage, Summary& to) {
 }
 
 // Empty if it is no matrix of numbers: the log may come from elsewhere.
-std::vector<std::vector<double>> matrix_of(const Json& rows) {
+std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   std::vector<std::vector<double>> matrix;
-  for (const Json& row : rows.is_array() ? rows : Json::array()) {
+  for (const nlohmann::json& row : rows.is_array() ? rows : nlohmann::json::array()) {
     if (!row.is_array() || row.empty() || row.size() != rows.front().size()) return {};
     matrix.emplace_back();
-    for (const Json& value : row) matrix.back().push_back(value.is_number() ? value.get<double>() : 0);
+    for (const nlohmann::json& value : row) matrix.back().push_back(value.is_number() ? value.get<double>() : 0);
   }
   return matrix;
 }
 
 // Rows are tokens of the translation, columns of the source; the darkest cell is the largest weight.
-void add_attention(const Json& attention, Summary& to) {
-  const std::vector<std::vector<double>> weights = matrix_of(attention.value("weights", Json()));
+void add_attention(const nlohmann::json& attention, Summary& to) {
+  const std::vector<std::vector<double>> weights = matrix_of(attention.value("weights", nlohmann::json()));
   if (weights.empty()) return;
   const size_t columns = weights.front().size();
   double most = 1e-9;
@@ -142,11 +141,11 @@ void add_attention(const Json& attention, Summary& to) {
   to.picture("attention", width, height, to_png(width, height, rgb));
 }
 
-void add_validation(const Json& record, Summary& to) {
+void add_validation(const nlohmann::json& record, Summary& to) {
   for (const auto& [key, value] : record.items())
     if (key != "step" && key != "time") to.scalar("valid/" + key.substr(key.starts_with("valid_") ? 6 : 0), value);
   std::map<std::string, int64_t> of_set;
-  for (const Json& sample : record.value("samples", Json())) {
+  for (const nlohmann::json& sample : record.value("samples", nlohmann::json())) {
     const std::string set = text_at(sample, "set");
     to.text(fmt::format("samples/{}{}{}", set, set.empty() ? "" : ".", ++of_set[set]),
             fmt::format("**Source** {}\n\n**Reference** {}\n\n**Translation** {}", plain(text_at(sample, "source")),
@@ -155,7 +154,7 @@ void add_validation(const Json& record, Summary& to) {
   if (const auto it = record.find("attention"); it != record.end() && it->is_object()) add_attention(*it, to);
 }
 
-void add_scores_of(const Json& record, Summary& to) {
+void add_scores_of(const nlohmann::json& record, Summary& to) {
   for (const auto& [key, value] : record.items())
     if (key == "score" || key.ends_with(".score")) to.scalar("valid/" + key, value);
 }
@@ -200,7 +199,7 @@ std::string TensorBoardEncoder::begin(const std::string& config, double time) {
          framed(ProtoMessage().real(1, time).message(7, session)) + summary.event(0, time);
 }
 
-std::string TensorBoardEncoder::events(const Json& record) {
+std::string TensorBoardEncoder::events(const nlohmann::json& record) {
   seconds_ += number_or_0(record, "seconds");
   const int64_t step = record.value("step", int64_t{0});
   Summary summary;
@@ -218,25 +217,26 @@ std::string TensorBoardEncoder::events(const Json& record) {
   return summary.event(step, record.contains("time") ? number_or_0(record, "time") : seconds_);
 }
 
-std::string tensorboard_file(const std::vector<Json>& log, const std::string& config) {
+std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config) {
   TensorBoardEncoder encoder;
   std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number_or_0(log.front(), "time"));
-  for (const Json& record : log) bytes += encoder.events(record);
+  for (const nlohmann::json& record : log) bytes += encoder.events(record);
   return bytes;
 }
 
-TensorBoardLog::TensorBoardLog(const std::string& folder, const std::vector<Json>& log, const std::string& config) {
+TensorBoardLog::TensorBoardLog(const std::string& folder, const std::vector<nlohmann::json>& log,
+                               const std::string& config) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   file_.emplace((fs::path(folder) / name_after(emptied_files(folder), now)).string(), 0);
   file_->keep(TensorBoardEncoder::begin(config, now));
-  for (const Json& record : log) file_->keep(encoder_.events(record));
+  for (const nlohmann::json& record : log) file_->keep(encoder_.events(record));
   file_->flush();
 }
 
-void TensorBoardLog::write(const Json& record) {
+void TensorBoardLog::write(const nlohmann::json& record) {
   file_->keep(encoder_.events(record));
   const auto now = std::chrono::steady_clock::now();
   if (now - written_at_ < std::chrono::seconds(1) && record.contains("loss")) return;
