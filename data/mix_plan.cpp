@@ -212,7 +212,7 @@ struct MixPlan::Impl {
         shuffle(shuffle),
         weights(weights_of(mix)),
         stream(stream),
-        turns(weights, stream.index, stream.count),
+        turns(weights, stream.index),
         begins(turns) {
     for (MixSource& source : mix) sources.emplace_back(std::move(source), config, whole, seed, shuffle, stream);
   }
@@ -343,7 +343,7 @@ void MixPlan::seek(const StreamCursor& cursor) {
     const auto corpus = static_cast<size_t>(source.corpus);
     source.seek(corpus < cursor.corpora.size() ? cursor.corpora[corpus] : Cursor());
   }
-  plan.turns = plan.begins = Turns(plan.weights, plan.stream.index, plan.stream.count);
+  plan.turns = plan.begins = Turns(plan.weights, plan.stream.index);
   const bool starts = cursor.turns.empty() && cursor.begins.empty();
   if (!starts && (!plan.turns.restore(cursor.turns) || !plan.begins.restore(cursor.begins)))
     fail(ErrorKind::checkpoint, kNoTurns);

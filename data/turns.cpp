@@ -6,18 +6,31 @@
 
 namespace weft {
 
-Turns::Turns(const std::vector<int64_t>& weights, int64_t phase, int64_t num_phases)
+// Place p is frac(p / golden ratio) of a period: any consecutive ones are spread evenly (Knuth, The Art of Computer
+// Programming, volume 3, section 6.4).
+Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
     : weights_(weights),
       credits_(weights.size(), 0),
       total_(std::accumulate(weights.begin(), weights.end(), int64_t{0})) {
-  const int64_t round = total_ / *std::ranges::min_element(weights_), passed = phase * round / num_phases;
-  // By largest remainders: w_i * passed rounded down, and up for those whose remainders are largest.
-  int64_t left = passed;
+  const int64_t divisor = std::accumulate(weights.begin(), weights.end(), int64_t{0}, std::gcd<int64_t, int64_t>);
+  const uint64_t place = static_cast<uint64_t>(phase) * 0x9E3779B97F4A7C15 >> 32;  // of 2^32
+  stand_after(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
+}
+
+// The rule gives the last turns, from exact shares: all of them, where a period is no longer. Shares alone would not
+// do: the rule gives a small part its turn earlier in its round than after half of it, so phases would do that
+// together.
+void Turns::stand_after(int64_t num_turns) {
+  constexpr int64_t kMostByTheRule = 4096;
+  const int64_t by_the_rule = std::min(num_turns, kMostByTheRule), before = num_turns - by_the_rule;
+  // By largest remainders: w_i * before rounded down, and up for those whose remainders are largest.
+  int64_t left = before;
   for (size_t i = 0; i < weights_.size(); ++i) {
-    credits_[i] = weights_[i] * passed % total_;
-    left -= weights_[i] * passed / total_;
+    credits_[i] = weights_[i] * before % total_;
+    left -= weights_[i] * before / total_;
   }
   for (; left > 0; --left) *std::ranges::max_element(credits_) -= total_;
+  for (int64_t i = 0; i < by_the_rule; ++i) give(next());
 }
 
 // The smallest (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Someone always lags behind by

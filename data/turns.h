@@ -19,9 +19,10 @@ class Turns {
   static constexpr int64_t kMostParts = 32, kMostWeight = 1'000'000;  // or products would overflow
   static constexpr int64_t kMostAhead = 1;  // of its share that may() lets a part be, in turns
 
-  // Weights of 1 .. kMostWeight. Phase p of n starts as if p / n of a round had passed, in exact shares. In a round
-  // the smallest part has one turn.
-  explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0, int64_t num_phases = 1);
+  // Weights of 1 .. kMostWeight. The turns repeat themselves after (sum of the weights) / (their greatest common
+  // divisor) of them. Phases begin at places that are spread over this period, and so are any consecutive ones; 0 at
+  // its start.
+  explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0);
 
   size_t next() const;          // whose turn it is
   void give(size_t part);       // gives it the turn
@@ -33,6 +34,7 @@ class Turns {
 
  private:
   int64_t due(size_t part) const { return credits_[part] + weights_[part]; }  // with the next turn
+  void stand_after(int64_t num_turns);
 
   std::vector<int64_t> weights_, credits_;
   int64_t total_ = 0;

@@ -46,7 +46,7 @@ TEST(Turns, OfAllPhasesHaveTheSharesTogether) {
   constexpr int64_t kPhases = 64;
   const std::vector<int64_t> weights = {90, 9, 1};
   std::vector<Turns> phases;
-  for (int64_t p = 0; p < kPhases; ++p) phases.emplace_back(weights, p, kPhases);
+  for (int64_t p = 0; p < kPhases; ++p) phases.emplace_back(weights, p);
   std::vector<int64_t> had(3);
   for (int64_t k = 1; k <= 300; ++k) {
     for (Turns& turns : phases) {
@@ -73,7 +73,7 @@ TEST(Turns, MakeUpForATurnGivenToAnother) {
 }
 
 TEST(Turns, GoOnFromTheirCredits) {
-  Turns turns({7, 11, 13}, 3, 8);
+  Turns turns({7, 11, 13}, 3);
   for (int i = 0; i < 1000; ++i) {
     Turns restored({7, 11, 13});
     ASSERT_TRUE(restored.restore(turns.credits()));
