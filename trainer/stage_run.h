@@ -18,6 +18,7 @@ namespace weft {
 struct StageSchedule {  // that holds now
   ScheduleConfig schedule;
   int64_t first_step = 0, total_steps = 0;
+  std::string section = "schedule";  // its options: "schedule.lr", or "stage.NAME.schedule.lr"
 };
 
 // The stages of a run, and its place in them. The same on all ranks.

@@ -41,8 +41,8 @@ void Trainer::enter_next_stage() {
 
 // Counts from the step where the schedule began.
 double Trainer::rate() const {
-  const StageSchedule s =
-      stages_ ? stages_->schedule(config_) : StageSchedule{config_.schedule, 0, config_.train.steps};
+  const StageSchedule s = stages_ ? stages_->schedule(config_)
+                                  : StageSchedule{.schedule = config_.schedule, .total_steps = config_.train.steps};
   return learning_rate(s.schedule, step_ - s.first_step, s.total_steps);
 }
 

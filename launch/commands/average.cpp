@@ -107,7 +107,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
       scores[record.at("step").get<int64_t>()] = *value;
   std::vector<std::pair<double, std::string>> scored;
   for (const std::string& folder : folders)
-    if (const auto found = scores.find(*step_of_folder(fs::path(folder).filename().string())); found != scores.end())
+    if (const auto found = scores.find(step_of_checkpoint(folder)); found != scores.end())
       scored.emplace_back(found->second, folder);
   if (std::ssize(scored) < count) too_few(run, scored.size(), "checkpoints that were validated", "best", count);
   std::sort(scored.rbegin(), scored.rend());

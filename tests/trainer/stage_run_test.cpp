@@ -325,11 +325,13 @@ TEST_F(Stages, HaveTheScheduleThatBeganLast) {
   const auto begin = [&] { return run.schedule(c).first_step; };
   EXPECT_EQ(begin(), 0);
   EXPECT_EQ(run.schedule(c).total_steps, 100);
+  EXPECT_EQ(run.schedule(c).section, "schedule");
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
   EXPECT_EQ(begin(), 4);
   EXPECT_EQ(run.schedule(c).schedule.lr, 5);
   EXPECT_EQ(run.schedule(c).total_steps, 4);
+  EXPECT_EQ(run.schedule(c).section, "stage.2.schedule");
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
   EXPECT_EQ(begin(), 4);

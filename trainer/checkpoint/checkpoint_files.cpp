@@ -61,8 +61,6 @@ std::string without_trailing_slash(std::string path) {
 
 std::string name_of_path(const std::string& path) { return fs::path(without_trailing_slash(path)).filename().string(); }
 
-int64_t step_of(const std::string& step_folder) { return *step_of_folder(name_of_path(step_folder)); }
-
 std::set<std::string> targets_of_links(const std::string& root) {
   std::set<std::string> targets;
   for (const fs::directory_entry& entry : list_folder(root))
@@ -150,13 +148,13 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
 
 std::string newest_checkpoint_until(const std::string& root, int64_t step) {
   for (const std::string& folder : step_folders(root))
-    if (step_of(folder) <= step && has_manifest(folder)) return folder;
+    if (step_of_checkpoint(folder) <= step && has_manifest(folder)) return folder;
   return "";
 }
 
 std::string newest_whole_checkpoint_until(const std::string& root, int64_t step) {
   for (const std::string& folder : step_folders(root)) {
-    if (step_of(folder) > step) continue;
+    if (step_of_checkpoint(folder) > step) continue;
     const std::string reason = reason_against(folder, verify_checkpoint);
     if (reason.empty()) return folder;
     report_passed_over(folder, reason);
@@ -166,7 +164,7 @@ std::string newest_whole_checkpoint_until(const std::string& root, int64_t step)
 
 bool has_checkpoint(const std::string& root, int64_t step) {
   for (const std::string& folder : step_folders(root))
-    if (step_of(folder) == step) return has_manifest(folder);
+    if (step_of_checkpoint(folder) == step) return has_manifest(folder);
   return false;
 }
 
@@ -178,15 +176,15 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
   const std::string good = newest_checkpoint_until(root, good_until);
   std::string next_good;
   for (const std::string& folder : step_folders(root)) {
-    if (good_until < 0 || step_of(folder) <= good_until) break;
+    if (good_until < 0 || step_of_checkpoint(folder) <= good_until) break;
     if (has_manifest(folder)) next_good = folder;
   }
   int64_t num_kept = 0;
   for (const std::string& folder : step_folders(root)) {
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
-    const bool for_good = keep_every > 0 && step_of(folder) % keep_every == 0;
+    const bool for_good = keep_every > 0 && step_of_checkpoint(folder) % keep_every == 0;
     const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder)) ||
-                               std::ranges::count(awaited, step_of(folder)) > 0;
+                               std::ranges::count(awaited, step_of_checkpoint(folder)) > 0;
     if (++num_kept > keep_last && !for_good && !may_be_needed) remove_checkpoint(folder);
   }
 }
@@ -194,7 +192,8 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
 void remove_checkpoints_after(const std::string& root, const std::string& step_folder) {
   const std::set<std::string> pointed = targets_of_links(root);
   for (const std::string& folder : step_folders(root))
-    if (step_of(folder) > step_of(step_folder) && !fs::is_symlink(folder) && !pointed.contains(name_of_path(folder)))
+    if (step_of_checkpoint(folder) > step_of_checkpoint(step_folder) && !fs::is_symlink(folder) &&
+        !pointed.contains(name_of_path(folder)))
       remove_checkpoint(folder);
 }
 

@@ -98,6 +98,11 @@ std::optional<int64_t> step_of_folder(const std::string& name) {
   return step_folder_name(step) == name ? std::optional(step) : std::nullopt;
 }
 
+int64_t step_of_checkpoint(const std::string& path) {
+  const std::filesystem::path folder(path);
+  return *step_of_folder((folder.has_filename() ? folder : folder.parent_path()).filename().string());
+}
+
 std::string temporary_name(const std::string& folder) { return fmt::format("{}.tmp-{}", folder, getpid()); }
 
 bool is_temporary_name(const std::string& name) {

@@ -32,6 +32,7 @@ struct CheckpointManifest {
 
 std::string step_folder_name(int64_t step);                   // "step-00001200"
 std::optional<int64_t> step_of_folder(const std::string& n);  // nothing for any other name
+int64_t step_of_checkpoint(const std::string& path);          // of .../step-00001200
 
 // "FOLDER.tmp-..." with the process id.
 std::string temporary_name(const std::string& folder);

@@ -17,9 +17,9 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
       report.step, DivergenceRule::kMostNotFinite, report.epoch, report.loss_scale, report.not_finite);
 }
 
-std::string advice_after_divergence(const std::string& good, OnDivergence chosen) {
-  const std::string change =
-      "a lower schedule.lr, a longer schedule.warmup or optimizer.clip_norm (and --train.allow_changes=true)";
+std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule) {
+  const std::string change = fmt::format(
+      "a lower {0}.lr, a longer {0}.warmup or optimizer.clip_norm (and --train.allow_changes=true)", schedule);
   if (good.empty()) return fmt::format("no checkpoint is known to be good: start again (train.fresh) with {}", change);
   if (chosen == OnDivergence::rollback)
     return fmt::format(

@@ -225,17 +225,17 @@ void Run::finish_save_in_progress() {
   }
 }
 
-// Or ends the run, if it may not go back. The step goes on counting, and so does the data: the sentences since that
-// checkpoint are not repeated.
+// Or ends the run, if it may not. Step and data go on: the sentences since that checkpoint are not repeated.
 void Run::go_back(const std::string& reason) {
   const OnDivergence chosen = config_.train.on_divergence;
   finish_save_in_progress();
   const std::string good = known_good_checkpoint();
   const bool may = chosen == OnDivergence::rollback && state_.divergence.rollbacks < DivergenceRule::kMostRollbacks;
-  if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice_after_divergence(good, chosen));
+  const std::string advice = advice_after_divergence(good, chosen, trainer_->stages().schedule(config_).section);
+  if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice);
   all_or_none(mesh_.world(), [&] { trainer_->go_back_to(good); });
   checkpoints_->go_back_to(good);
-  const int64_t good_step = *step_of_folder(good.substr(good.rfind('/') + 1));
+  const int64_t good_step = step_of_checkpoint(good);
   if (scores_) scores_->drop_after(good_step, state_);
   best_is_new_ = may_be_best_ = false;
   DivergenceRule::note_rollback(state_.divergence, state_.step);
@@ -334,7 +334,7 @@ void Run::save(bool last) {
   checkpoints_->save(state_, best_is_new_, last, awaited);
   best_is_new_ = may_be_best_ = false;
   if (const std::string newest = checkpoints_->newest(); scores_ && !newest.empty())
-    scores_->remove_texts(*step_of_folder(newest.substr(newest.rfind('/') + 1)));
+    scores_->remove_texts(step_of_checkpoint(newest));
 }
 
 int Run::loop() {
