@@ -28,6 +28,13 @@ std::vector<std::pair<int64_t, double>> scores_in(const RunConfig& c, const std:
 
 using Scores = std::vector<std::pair<int64_t, double>>;
 
+void run_on_ranks(const RunConfig& c) {
+  run_thread_ranks(c.parallel.dp * c.parallel.tp, [&](Communicator& world) {
+    set_num_threads(1);
+    EXPECT_EQ(run_training(c, world, [](const RunConfig&) { return ""; }), 0);
+  });
+}
+
 TEST(RunScore, LogsTheNumberOfTheCommandForEachValidation) {
   const TemporaryFolder folder;
   const RunConfig c = scored_config(folder, "cat $WEFT_SOURCE $WEFT_HYPOTHESIS $WEFT_REFERENCE | wc -l", "loss");
@@ -88,6 +95,15 @@ TEST(RunScore, CountsForPatience) {
   EXPECT_EQ(target(c, "best"), "step-00000002");
 }
 
+TEST(RunScore, CountsForPatienceOnEveryRank) {
+  const TemporaryFolder folder;
+  RunConfig c = scored_config(folder, "echo 1", "score");
+  c.train.steps = 5000, c.train.patience = 2;
+  c.parallel.dp = 2, c.parallel.tp = 2;
+  run_on_ranks(c);
+  EXPECT_LT(logged(c, "loss").back(), 5000);
+}
+
 TEST(RunScore, IsMissedByALineAndNoMore) {
   const TemporaryFolder folder;
   const RunConfig c = scored_config(folder, "echo no model >&2; exit 3", "score");
@@ -109,10 +125,7 @@ TEST(RunScore, IsTheSameOnEveryRank) {
   const TemporaryFolder folder;
   RunConfig c = scored_config(folder, "[ $WEFT_STEP = 4 ] && echo 1 || echo 0", "score");
   c.parallel.dp = 2, c.parallel.tp = 2;
-  run_thread_ranks(4, [&](Communicator& world) {
-    set_num_threads(1);
-    EXPECT_EQ(run_training(c, world, [](const RunConfig&) { return ""; }), 0);
-  });
+  run_on_ranks(c);
   EXPECT_EQ(scores_in(c), (Scores{{2, 0}, {4, 1}, {6, 0}}));
   EXPECT_EQ(target(c, "best"), "step-00000004");
 }
@@ -147,6 +160,19 @@ TEST(RunScore, ThatIsDueWhenARunStopsIsMadeWhenItResumes) {
   EXPECT_EQ(scores_in(c), (Scores{{2, 0}, {4, 4}, {6, 0}}));
   EXPECT_EQ(target(c, "best"), "step-00000004");
   EXPECT_EQ(logged(c, "valid_loss"), (std::vector<int64_t>{2, 4, 6}));
+}
+
+TEST(RunScore, IsMissedWhereFourValidationsWaitForTheirs) {
+  const TemporaryFolder folder;
+  RunConfig c = scored_config(folder, "tail -f /dev/null", "score");
+  c.train.steps = 12;
+  constexpr int64_t kAllRecords = 1 + 12 + 6 + 2;
+  EXPECT_EQ(run_and_stop_after(c, kAllRecords), 128 + SIGTERM);
+  EXPECT_EQ(logged(c, "no_score"), (std::vector<int64_t>{10, 12}));
+  c.train.validate_command = "echo $WEFT_STEP";
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(scores_in(c), (Scores{{2, 2}, {4, 4}, {6, 6}, {8, 8}}));
+  EXPECT_EQ(target(c, "best"), "step-00000008");
 }
 
 TEST(RunScore, RefusesOptionsThatDoNotFit) {

@@ -45,8 +45,12 @@ class StagedRun : public ::testing::Test {
 
   void run() const {
     const auto world = make_single_communicator();
-    run_training(config_, *world,
-                 [](const RunConfig& c) { return fmt::format("[batch]\nsource_rows = {}\n", c.batch.source_rows); });
+    run_training(config_, *world, [](const RunConfig& c) {
+      std::string text = fmt::format("[batch]\nsource_rows = {}\n", c.batch.source_rows);
+      for (const StageConfig& stage : c.stages)
+        text += fmt::format("[stage.{}]\nmix = {}\nsteps = {}\n", stage.name, stage.mix, stage.steps);
+      return text;
+    });
   }
   std::vector<nlohmann::json> log(const char* key) const {
     std::vector<nlohmann::json> records;
@@ -174,6 +178,19 @@ TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
   EXPECT_TRUE(holds(said, " of " + b_ + " begins; blocks so far were filled")) << said;
 }
 
+TEST_F(StagedRun, ShowsTheEpochsAndLossesOfItsCorpora) {
+  config_.train.log_every = 1, config_.data.valid = "";
+  ::testing::internal::CaptureStderr();
+  run();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const auto last = log("loss").back();
+  EXPECT_TRUE(
+      holds(said, fmt::format("step 6/6  stage 2/2 last  epochs {} {}  nlls {:.2f} {:.2f}  loss",
+                              last.at("epochs").at(a_).get<int64_t>(), last.at("epochs").at(b_).get<int64_t>(),
+                              last.at("corpus_nll").at(a_).get<double>(), last.at("corpus_nll").at(b_).get<double>())))
+      << said;
+}
+
 TEST_F(StagedRun, RestartsTheRateWhereAStageHasASchedule) {
   config_.stages[1].has_schedule = true;
   config_.stages[1].schedule.kind = ScheduleKind::linear;
@@ -190,7 +207,12 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   config_.stages[1].mix = b_ + "," + a_;
   config_.stages[1].steps = 4;
   config_.stages.push_back({.name = "more", .mix = b_});
+  ::testing::internal::CaptureStderr();
   run();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(holds(said, "stage 2 goes on with another mix: last: " + b_ + ":1," + a_ + ":1 (was last: ")) << said;
+  EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.last.steps = 4 (was 0)")) << said;
+  EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.more.mix = " + b_ + " (was not given)")) << said;
   const auto steps = log("loss");
   ASSERT_EQ(steps.size(), 8u);
   EXPECT_EQ(steps[6].at("stage"), "last");
