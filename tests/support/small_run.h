@@ -46,7 +46,8 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   double clip_norm = 1;
   bool sequence = false;
   OptimizerKind optimizer = OptimizerKind::adam;
-  bool decays = false;  // the rate, from step 3 to step 12
+  bool decays = false;   // the rate, from step 3 to step 12
+  std::string mix = "";  // data.train instead of the corpus
 };
 
 inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
@@ -63,6 +64,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
                        .zero = part.zero,
                        .gradient_type = part.gradient_type,
                        .sequence = part.sequence};
+    if (!part.mix.empty()) config.data.train = part.mix;
     config.optimizer.clip_norm = part.clip_norm;
     config.optimizer.kind = part.optimizer;
     if (part.optimizer == OptimizerKind::schedule_free) config.schedule.kind = ScheduleKind::constant;

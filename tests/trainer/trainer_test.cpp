@@ -35,6 +35,17 @@ TEST(Training, TwentyStepsAreTheSameOnEveryGrid) {
   expect_equal_to_rounding(train(corpus(), split), one);
 }
 
+TEST(Training, OnAMixOfThreeCorporaOfVeryDifferentSizeIsTheSameOnEveryGrid) {
+  static const TextCorpus small(/*num_pairs=*/40, 290, /*seed=*/2, corpus().folder());
+  static const TextCorpus tiny(/*num_pairs=*/5, 290, /*seed=*/3, corpus().folder());
+  const std::string mix = fmt::format("{}:8,{}:1,{}:1", corpus().folder(), small.folder(), tiny.folder());
+  const Trained one = train(corpus(), {.steps = some_steps(), .mix = mix});
+  for (const auto& [dp, tp] : {std::pair{2, 1}, {1, 2}, {2, 2}}) {
+    SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
+    expect_equal_to_rounding(train(corpus(), {.dp = dp, .tp = tp, .steps = some_steps(), .mix = mix}), one);
+  }
+}
+
 // Data parallelism only adds f32 gradients; tensor parallelism rounds at other places, once less for each
 // sum.
 TEST(Training, TwentyStepsInHalfPrecisionAreTheSameOnEveryGrid) {
