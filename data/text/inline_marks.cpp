@@ -69,11 +69,17 @@ std::vector<CommonPlace> common_names(std::string_view source, std::string_view 
   return places;
 }
 
-// An emoji of the code points that have been pictures since Unicode 8 (emoji-data.txt, Emoji_Presentation).
+// Of the code points of four bytes that are pictures in Unicode 14 (emoji-data.txt, Emoji_Presentation): all but single
+// ones, flags and modifiers. So many that a model learns to copy their bytes rather than each by itself.
 std::string emoji_of(uint32_t bits) {
   constexpr struct {
     char32_t first, last;
-  } kRanges[] = {{0x1F400, 0x1F43E}, {0x1F442, 0x1F4FC}, {0x1F600, 0x1F64F}, {0x1F680, 0x1F6C5}};
+  } kRanges[] = {{0x1F300, 0x1F320}, {0x1F32D, 0x1F335}, {0x1F337, 0x1F37C}, {0x1F37E, 0x1F393}, {0x1F3A0, 0x1F3CA},
+                 {0x1F3CF, 0x1F3D3}, {0x1F3E0, 0x1F3F0}, {0x1F3F8, 0x1F3FA}, {0x1F400, 0x1F43E}, {0x1F442, 0x1F4FC},
+                 {0x1F4FF, 0x1F53D}, {0x1F54B, 0x1F54E}, {0x1F550, 0x1F567}, {0x1F5FB, 0x1F64F}, {0x1F680, 0x1F6C5},
+                 {0x1F6D0, 0x1F6D2}, {0x1F6D5, 0x1F6D7}, {0x1F6F4, 0x1F6FC}, {0x1F7E0, 0x1F7EB}, {0x1F90C, 0x1F93A},
+                 {0x1F93C, 0x1F945}, {0x1F947, 0x1F9FF}, {0x1FA78, 0x1FA7C}, {0x1FA80, 0x1FA86}, {0x1FA90, 0x1FAAC},
+                 {0x1FAB0, 0x1FABA}, {0x1FAC0, 0x1FAC5}, {0x1FAD0, 0x1FAD9}, {0x1FAE0, 0x1FAE7}, {0x1FAF0, 0x1FAF6}};
   uint32_t count = 0;
   for (const auto& range : kRanges) count += static_cast<uint32_t>(range.last - range.first + 1);
   uint32_t index = bits % count;
@@ -119,17 +125,31 @@ void enclose(const std::string& open, const std::string& close, uint32_t bits, s
   target = with_around(target, here.target, open, close);
 }
 
+// One to four letters.
+std::string any_name(uint32_t bits) {
+  std::string name;
+  for (uint32_t left = 1 + bits % 4, rest = bits / 4; left > 0; --left, rest /= 26)
+    name += static_cast<char>('a' + rest % 26);
+  return name;
+}
+
+// Every second mark has a name that is drawn letter by letter, and every second one an id of one to three digits: or a
+// model would learn the common ones, and write them instead of those that it reads.
 void insert_markup(const PhiloxBits& bits, std::string& source, std::string& target) {
   constexpr std::string_view kElements[] = {"b", "i", "u", "em", "strong", "code", "span", "a", "g"};
   constexpr std::string_view kEmpty[] = {"br", "x", "ph"};
-  const uint32_t kind = bits.v[1] % (std::size(kElements) + std::size(kEmpty)), id = bits.v[3] % 20;
-  const std::string attribute = id < 10 ? fmt::format(" id=\"{}\"", id) : "";  // of every second one
-  if (kind < std::size(kElements))
-    enclose(fmt::format("<{}{}>", kElements[kind], attribute), fmt::format("</{}>", kElements[kind]), bits.v[2], source,
-            target);
+  constexpr uint32_t kSizes[] = {10, 100, 1000};
+  constexpr uint32_t kKinds = std::size(kElements) + std::size(kEmpty);
+  const uint32_t kind = bits.v[1] % kKinds, is_any = bits.v[1] / kKinds % 2;
+  const bool encloses = kind < std::size(kElements);
+  const std::string name = is_any != 0 ? any_name(bits.v[1] / kKinds / 2)
+                                       : std::string(encloses ? kElements[kind] : kEmpty[kind - std::size(kElements)]);
+  const uint32_t has_id = bits.v[3] % 2, size = kSizes[bits.v[3] / 2 % 3];
+  const std::string attribute = has_id != 0 ? fmt::format(" id=\"{}\"", bits.v[3] / 6 % size) : "";
+  if (encloses)
+    enclose(fmt::format("<{}{}>", name, attribute), fmt::format("</{}>", name), bits.v[2], source, target);
   else
-    insert_between_words(fmt::format("<{}{}/>", kEmpty[kind - std::size(kElements)], attribute), bits.v[2], source,
-                         target);
+    insert_between_words(fmt::format("<{}{}/>", name, attribute), bits.v[2], source, target);
 }
 
 }  // namespace
