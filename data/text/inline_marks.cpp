@@ -140,12 +140,12 @@ void insert_markup(const PhiloxBits& bits, std::string& source, std::string& tar
   constexpr std::string_view kEmpty[] = {"br", "x", "ph"};
   constexpr uint32_t kSizes[] = {10, 100, 1000};
   constexpr uint32_t kKinds = std::size(kElements) + std::size(kEmpty);
-  const uint32_t kind = bits.v[1] % kKinds, is_any = bits.v[1] / kKinds % 2;
-  const bool encloses = kind < std::size(kElements);
-  const std::string name = is_any != 0 ? any_name(bits.v[1] / kKinds / 2)
-                                       : std::string(encloses ? kElements[kind] : kEmpty[kind - std::size(kElements)]);
-  const uint32_t has_id = bits.v[3] % 2, size = kSizes[bits.v[3] / 2 % 3];
-  const std::string attribute = has_id != 0 ? fmt::format(" id=\"{}\"", bits.v[3] / 6 % size) : "";
+  const uint32_t kind = bits.v[1] % kKinds, size = kSizes[bits.v[3] / 2 % 3];
+  const bool encloses = kind < std::size(kElements), is_known = bits.v[1] / kKinds % 2 == 0,
+             has_id = bits.v[3] % 2 == 1;
+  const std::string name = is_known ? std::string(encloses ? kElements[kind] : kEmpty[kind - std::size(kElements)])
+                                    : any_name(bits.v[1] / kKinds / 2);
+  const std::string attribute = has_id ? fmt::format(" id=\"{}\"", bits.v[3] / 6 % size) : "";
   if (encloses)
     enclose(fmt::format("<{}{}>", name, attribute), fmt::format("</{}>", name), bits.v[2], source, target);
   else
