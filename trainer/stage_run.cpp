@@ -140,13 +140,15 @@ double StageRun::steps_left() const {
   return std::max(left, 0.0);
 }
 
-int64_t StageRun::expected_last_step(int64_t train_steps) const {
-  double last = static_cast<double>(first_step() + steps_) + steps_left();
+std::optional<int64_t> StageRun::expected_end() const {
+  constexpr double kLargest = 1e15;
+  double end = static_cast<double>(first_step() + steps_) + steps_left();
   for (size_t i = index_ + 1; i < stages_.size(); ++i) {
-    if (stages_[i].end.steps == 0) return train_steps;
-    last += static_cast<double>(stages_[i].end.steps);
+    if (stages_[i].end.steps == 0) return std::nullopt;
+    end += static_cast<double>(stages_[i].end.steps);
   }
-  return static_cast<int64_t>(std::ceil(std::min(last, static_cast<double>(train_steps))));
+  if (!(end < kLargest)) return std::nullopt;
+  return static_cast<int64_t>(std::ceil(end));
 }
 
 StageSchedule StageRun::schedule(const RunConfig& c) const {

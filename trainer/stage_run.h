@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,10 @@ class StageRun {
   // Where a new run begins: with as many streams as suit the stage with most pairs.
   StepCursor start(const BatchConfig& batch) const;
 
-  // The run's last step, at most `train_steps`: for certain, and as the present stage leads one to expect.
-  int64_t last_step(int64_t train_steps) const;
-  int64_t expected_last_step(int64_t train_steps) const;
+  int64_t last_step(int64_t train_steps) const;  // of the run, for certain at most
+  // Where the stages end, as the pace of the present one leads one to expect; nothing if that is not known yet or
+  // nowhere. It does not depend on train.steps.
+  std::optional<int64_t> expected_end() const;
 
   // Goes on from a checkpoint. Stages that have begun must have the same names in the same order, those that are over
   // the same mix, and corpora that they use the same pairs: an Error of kind usage otherwise. The present stage may

@@ -32,11 +32,16 @@ double sum(const WatchedLog& log, const char* key) {
   return total;
 }
 
+int64_t last_step(const WatchedRun& run) {
+  const int64_t steps = run.config.train.steps;
+  return std::min(steps, integer_at(run.log.steps.back(), "stages_end").value_or(steps));
+}
+
 double left_seconds(const WatchedRun& run) {
   if (run.finished) return 0;
   const TrainConfig& t = run.config.train;
   const WatchedLog& log = run.log;
-  const double left = static_cast<double>(t.steps) - number_or_nan(log.steps.back(), "step");
+  const double left = static_cast<double>(last_step(run)) - number_or_nan(log.steps.back(), "step");
   const double by_steps = left * sum(log, "seconds") / static_cast<double>(log.steps.size());
   const double by_time = t.minutes > 0 ? 60 * t.minutes - log.seconds : by_steps;
   return std::max(0.0, std::min(by_steps, by_time));
@@ -51,7 +56,7 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
       shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : "  ", key, 100 * number_or_nan(now, key));
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
   return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {}",
-                      with_commas(integer_at(now, "step").value_or(0)), with_commas(run.config.train.steps),
+                      with_commas(integer_at(now, "step").value_or(0)), with_commas(last_step(run)),
                       number_or_nan(now, "epoch"), number_or_nan(now, "loss"), nll, format_perplexity(nll)),
           fmt::format("lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s", number_or_nan(now, "lr"),
                       number_or_nan(now, "grad_norm"), speed("source_tokens"), speed("target_tokens")),

@@ -213,20 +213,20 @@ TEST_F(Stages, TellTheLastStepOfTheRun) {
   EXPECT_EQ(run.last_step(50), 50);
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
-  EXPECT_EQ(run.expected_last_step(50), 50);  // the third has no end
+  EXPECT_EQ(run.expected_end(), std::nullopt);  // the third has no end
   third.steps = 7;
   run = StageRun(config({first, second, third}));
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
-  EXPECT_EQ(run.expected_last_step(50), 50);  // nothing is known of the second
-  run.add_step(50, passed({0, 1}));           // of 500 tokens and of 14 pairs
-  EXPECT_EQ(run.expected_last_step(50), 4 + 10 + 7);
+  EXPECT_EQ(run.expected_end(), std::nullopt);  // nothing is known of the second
+  run.add_step(50, passed({0, 1}));             // of 500 tokens and of 14 pairs
+  EXPECT_EQ(run.expected_end(), 4 + 10 + 7);
   run.add_step(50, passed({0, 6}));
-  EXPECT_EQ(run.expected_last_step(50), 4 + 4 + 7);
+  EXPECT_EQ(run.expected_end(), 4 + 4 + 7);
   EXPECT_EQ(run.last_step(50), 50);
   run.advance(cursor);
   EXPECT_EQ(run.last_step(50), 4 + 2 + 7);
-  EXPECT_EQ(run.expected_last_step(50), 4 + 2 + 7);
+  EXPECT_EQ(run.expected_end(), 4 + 2 + 7);
   EXPECT_EQ(run.last_step(9), 9);
 }
 

@@ -4,26 +4,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "data/atomic_file.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
 // Calls visit(record, offset of its line) for each finished line until it returns false; returns where it stopped.
-size_t visit_records(const std::string& path, const std::string& text,
-                     const std::function<bool(nlohmann::json&&)>& visit) {
+size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
+  const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    fail(ErrorKind::io, fmt::format("{} is not a regular file", path));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) cannot_read();
   size_t begin = 0;
+  std::string line;
   for (int64_t number = 1;; ++number) {
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos) return begin;
-    nlohmann::json record =
-        nlohmann::json::parse(text.begin() + begin, text.begin() + end, nullptr, /*allow_exceptions=*/false);
+    std::getline(file, line);
+    if (file.bad()) cannot_read();
+    if (file.eof()) return begin;
+    nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
       fail(ErrorKind::data,
            fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its "
@@ -31,7 +39,7 @@ size_t visit_records(const std::string& path, const std::string& text,
                        path, number));
     require_known_schema(record, fmt::format("{}:{}", path, number));
     if (!visit(std::move(record))) return begin;
-    begin = end + 1;
+    begin += line.size() + 1;
   }
 }
 
@@ -41,7 +49,7 @@ EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_d
                    const std::vector<int64_t>& unscored) {
   size_t size = 0;
   if (std::filesystem::is_regular_file(path)) {
-    size = visit_records(path, read_file(path), [&](const nlohmann::json& record) {
+    size = visit_records(path, [&](const nlohmann::json& record) {
       const int64_t step = record.value("step", int64_t{0});
       if ((has_score(record) || record.contains("no_score")) && std::ranges::count(unscored, step) > 0) return false;
       return step < last_step || (step == last_step && !(validation_due && record.contains("valid_loss")));
@@ -68,12 +76,16 @@ void require_known_schema(const nlohmann::json& record, const std::string& place
                      printable(schema->dump()), kLogSchema));
 }
 
-std::vector<nlohmann::json> read_event_log(const std::string& path) {
-  std::vector<nlohmann::json> records;
-  visit_records(path, read_file(path), [&](nlohmann::json&& record) {
-    records.push_back(std::move(record));
+void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit) {
+  visit_records(path, [&](nlohmann::json&& record) {
+    visit(std::move(record));
     return true;
   });
+}
+
+std::vector<nlohmann::json> read_event_log(const std::string& path) {
+  std::vector<nlohmann::json> records;
+  for_each_record(path, [&](nlohmann::json&& record) { records.push_back(std::move(record)); });
   return records;
 }
 

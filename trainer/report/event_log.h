@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ class EventLog {
 
 // All whole records; an unfinished last line is left out. A damaged line, and a start
 // with a later schema than kLogSchema, is an Error that names it.
+void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit);
 std::vector<nlohmann::json> read_event_log(const std::string& path);
 
 // An Error that names the place if `record` is a start with a later schema.

@@ -224,15 +224,13 @@ std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::
   return bytes;
 }
 
-TensorBoardLog::TensorBoardLog(const std::string& folder, const std::vector<nlohmann::json>& log,
-                               const std::string& config) {
+TensorBoardLog::TensorBoardLog(const std::string& folder, const std::string& config) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   file_.emplace((fs::path(folder) / name_after(emptied_files(folder), now)).string(), 0);
   file_->keep(TensorBoardEncoder::begin(config, now));
-  for (const nlohmann::json& record : log) file_->keep(encoder_.events(record));
   file_->flush();
 }
 

@@ -31,14 +31,15 @@ std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::
 
 class TensorBoardLog {
  public:
-  // Writes `log` to a new file in `folder`, which is made if necessary. Weft's earlier event files there are emptied;
-  // the last few stay, since a TensorBoard may be reading them. Errors are of kind io.
-  TensorBoardLog(const std::string& folder, const std::vector<nlohmann::json>& log, const std::string& config);
+  // Begins a new file in `folder`, which is made if necessary. Weft's earlier event files there are emptied; the last
+  // few stay, since a TensorBoard may be reading them. Errors are of kind io.
+  TensorBoardLog(const std::string& folder, const std::string& config);
   ~TensorBoardLog() { file_->write(); }
 
   // Events reach the file at most once a second, and with the last record: a run's steps do not wait for its disk. What
   // cannot be written stays in memory.
   void write(const nlohmann::json& record);
+  void flush() { file_->flush(); }  // Error of kind io if events cannot be written
 
  private:
   TensorBoardEncoder encoder_;

@@ -63,7 +63,7 @@ RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps) {
           .dropped = trainer.dropped(),
           .below_score = trainer.below_score(),
           .last_step = trainer.stages().last_step(train_steps),
-          .expected_last_step = trainer.stages().expected_last_step(train_steps)};
+          .stages_end = trainer.stages().expected_end()};
 }
 
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
@@ -80,8 +80,10 @@ void RunLog::open(const RunFolder& folder, const std::string& plan, const TrainS
   for (const ScoreDue& due : state.scores_due) unscored.push_back(due.step);
   events_.emplace(folder.log(), state.step, state.validation_due, unscored);
   start_ = start_record(state.step, plan);
-  if (config_.train.tensorboard)
-    tensorboard_.emplace(folder.tensorboard(), read_event_log(folder.log()), read_file(folder.config()));
+  if (!config_.train.tensorboard) return;
+  tensorboard_.emplace(folder.tensorboard(), read_file(folder.config()));
+  for_each_record(folder.log(), [&](const nlohmann::json& record) { tensorboard_->write(record); });
+  tensorboard_->flush();
 }
 
 nlohmann::ordered_json RunLog::start_record(int64_t step, const std::string& plan) const {
@@ -138,6 +140,7 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   if (r.skipped) record["skipped"] = true;
   const Stage& stage = stages_.at(r.stage);
   if (!stage.name.empty()) record["stage"] = stage.name;
+  if (run.stages_end) record["stages_end"] = *run.stages_end;
   for (size_t i = 0; has_corpora_ && i < r.epochs.size(); ++i) {
     const std::string& folder = stage.corpora[i].folder;
     record["epochs"][folder] = r.epochs[i];
@@ -146,7 +149,8 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   write(std::move(record));
 
   const double minutes = config_.train.minutes;
-  const double by_steps = throughput_.seconds_for(run.expected_last_step - r.step);
+  const int64_t steps = config_.train.steps;
+  const double by_steps = throughput_.seconds_for(std::min(run.stages_end.value_or(steps), steps) - r.step);
   const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
   progress_.step({.step = r.step,

@@ -27,7 +27,7 @@ struct RunSoFar {                        // after a step
   double seconds = 0;                    // of all its steps
   int64_t dropped = 0, below_score = 0;  // pairs left out
   int64_t last_step = 0;                 // the latest that it can have
-  int64_t expected_last_step = 0;        // as far as the ends of its stages can be foretold
+  std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 
 RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps);

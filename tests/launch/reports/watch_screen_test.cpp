@@ -107,6 +107,19 @@ TEST(WatchScreen, ShowsTheStageAndTheCorporaOfAMix) {
   EXPECT_NE(screen.find("step 1 "), std::string::npos) << "the chart has room: " << screen;
 }
 
+TEST(WatchScreen, CountsTheStepsToTheEndOfTheStages) {
+  WatchedRun run;
+  run.config.train.steps = 100000;
+  for (int64_t i = 1; i <= 100; ++i) {
+    nlohmann::json record = step_record(i);
+    record["stages_end"] = 400;
+    run.log.add(record);
+  }
+  const std::vector<std::string> lines = lines_of(run);
+  EXPECT_TRUE(lines[1].ends_with("- 25.0 %, 10m 00s left")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with("step 100 of 400, ")) << lines[2];
+}
+
 TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
   WatchedRun run = run_of_steps(1);
   nlohmann::json record = step_record(2);

@@ -222,8 +222,11 @@ std::vector<std::string> event_files(const TemporaryFolder& folder) {
 TEST(TensorBoardLog, IsWrittenAnewByEachStartAndLeavesOtherFiles) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "events.out.tfevents.1.elsewhere", "of another program");
-  { TensorBoardLog(folder.path(), {}, "").write(step(1, 9)); }
-  { TensorBoardLog(folder.path(), {step(1, 3)}, "").write(step(2, 2)); }
+  { TensorBoardLog(folder.path(), "").write(step(1, 9)); }
+  {
+    TensorBoardLog log(folder.path(), "");
+    for (const int64_t number : {1, 2}) log.write(step(number, 4.0 - static_cast<double>(number)));
+  }
   const std::vector<std::string> ours = event_files(folder);
   ASSERT_EQ(ours.size(), 2u) << "one that may be open in a TensorBoard stays";
   EXPECT_EQ(read_file(ours.front()), "");
@@ -246,7 +249,7 @@ TEST(TensorBoardLog, NamesALaterFileAlwaysLater) {
   const TemporaryFolder folder;
   const std::string future = folder / "events.out.tfevents.9000000000.weft";  // the clock was set back
   write_file_atomically(future, "x");
-  for (int start = 0; start < 20; ++start) TensorBoardLog(folder.path(), {step(1, start)}, "");
+  for (int start = 0; start < 20; ++start) TensorBoardLog(folder.path(), "");
   const std::vector<std::string> files = event_files(folder);
   ASSERT_EQ(files.size(), 9u) << "the last few";
   for (const std::string& file : files) EXPECT_EQ(read_file(file).empty(), file != files.back());
