@@ -62,6 +62,9 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
   if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
+  for (const auto& [option, name] :
+       {std::pair{"svg", &r.run.svg}, {"html", &r.run.html}, {"tensorboard", &r.run.tensorboard}})
+    if (options.given(option) && name->empty()) fail(ErrorKind::usage, fmt::format("--{} needs a name", option));
   for (const char* option : {"curve", "over"})
     if (options.given(option) && !r.run.chart && r.run.svg.empty())
       fail(ErrorKind::usage, fmt::format("--{} says what --chart or --svg FILE draws: give one of them", option));
@@ -93,9 +96,12 @@ Thing thing_of_folder(const fs::path& path) {
     return {"a run", {std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns)}, [=](const InspectRequest& r) {
               inspect_run(folder, r.run);
             }};
-  return {"a checkpoint", {}, [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) {
-            inspect_checkpoint(folder);
-          }};
+  if (!is_step && fs::exists(path / "config.cfg") && !fs::exists(path / "checkpoints"))
+    fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl: there is nothing to show", folder));
+  return {
+      is_step ? "a checkpoint" : "checkpoints without log.jsonl",
+      {},
+      [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) { inspect_checkpoint(folder); }};
 }
 
 Thing thing_at(const std::string& path) {

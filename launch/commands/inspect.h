@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/reports/run_curves.h"
@@ -21,6 +22,11 @@ struct RunView {
 };
 void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together
+
+// An Error of kind usage if `path`, given to --option, is a folder, or a file that has no `kind` at its beginning
+// and would be lost.
+inline constexpr std::string_view kSvgTag = "<svg", kHtmlTag = "<html";
+void require_replaceable(const std::string& option, const std::string& path, std::string_view kind);
 
 struct ModelView {
   int64_t vocabulary = 0;  // used if neither the file nor its corpus has it; 0 = not given

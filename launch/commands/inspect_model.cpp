@@ -111,31 +111,33 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-// The arena's size is the same on all tp ranks: a dry run of one is enough.
-size_t activation_bytes(const RunConfig& config, int64_t tp, Device device) {
-  size_t bytes = 0;
+// It is the same on all tp ranks: a dry run of one is enough.
+MemoryPlan memory_of_rank(const RunConfig& config, int64_t tp, Device device) {
+  MemoryPlan plan;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
-    Context dry(device, /*dry_run=*/true);
-    if (group.is_main_rank()) bytes = arena_bytes(config, TensorParallel(group), dry);
+    if (group.is_main_rank()) plan = plan_tensors(config, TensorParallel(group), device);
   });
-  return bytes;
+  return plan;
 }
 
-void print_memory(const RunConfig& config, const ParamStore& params) {
-  const size_t flat = static_cast<size_t>(params.numel()) * sizeof(float);
-  const size_t arena = activation_bytes(config, params.tp_size(), params.device());
-  const char* const storage = name_of(params.compute_dtype());
-  const size_t copies = params.copies_bytes();
-  fmt::print("\nmemory of a rank in training, parallel.tp = {}{}, {}{}\n", params.tp_size(),
-             config.parallel.sequence && params.tp_size() > 1 ? " with parallel.sequence" : "", storage,
-             params.device() == Device::cuda ? ", on a GPU" : "");
-  const size_t average = config.train.ema > 0 ? flat : 0;
-  fmt::print("  parameters {}{}, gradients {}, moments {}{}\n", format_bytes(flat),
-             copies > 0 ? fmt::format(", their {} copies {}", storage, format_bytes(copies)) : "", format_bytes(flat),
-             format_bytes(2 * flat), average > 0 ? fmt::format(", average {}", format_bytes(average)) : "");
-  fmt::print("  activations of a block of {} x {} rows: {}\n", config.batch.source_rows, config.batch.rows,
-             format_bytes(arena));
-  fmt::print("  together {}\n", format_bytes(4 * flat + average + copies + arena));
+void print_memory(const RunConfig& config, Device device) {
+  const ParallelConfig& parallel = config.parallel;
+  const MemoryPlan plan = memory_of_rank(config, parallel.tp, device);
+  const char* const storage = name_of(storage_of(config.train.precision));
+  const auto part = [](const std::string& before, size_t bytes) {
+    return bytes > 0 ? before + format_bytes(bytes) : "";
+  };
+  fmt::print("\nmemory of a rank in training, parallel.tp = {}{}{}, {}{}\n", parallel.tp,
+             parallel.sequence && parallel.tp > 1 ? " with parallel.sequence" : "",
+             parallel.zero > 0 && parallel.dp > 1 ? fmt::format(", parallel.zero over dp = {}", parallel.dp) : "",
+             storage, device == Device::cuda ? ", on a GPU" : "");
+  fmt::print("  parameters {}{}, gradients {}, moments {}{}\n", format_bytes(plan.parameters),
+             part(fmt::format(", their {} copies ", storage), plan.copies), format_bytes(plan.gradients),
+             format_bytes(plan.moments), part(", average ", plan.average));
+  fmt::print("  activations of a block of {} x {} rows: {}{}{}\n", config.batch.source_rows, config.batch.rows,
+             format_bytes(plan.activations), part("; scratch ", plan.scratch),
+             part("; translation of a validation ", plan.translation));
+  fmt::print("  together {}\n", format_bytes(plan.tensors()));
 }
 
 }  // namespace
@@ -159,7 +161,7 @@ void inspect_model(const std::string& path, const ModelView& view) {
   print_tree(params);
   print_totals(params);
   print_flops(config.model, view.length);
-  print_memory(config, params);
+  print_memory(config, device);
 }
 
 int run_inspect_model(const CommandContext& context) {

@@ -144,7 +144,10 @@ int run_inspect_positions(const CommandContext& context) {
     request.model = found.config.model;
     parse(context.args, request, /*found=*/true);  // second pass: the path's settings are now the defaults
   }
-  if (!request.output.empty()) prepare_output(request.output);
+  if (!request.output.empty()) {
+    require_replaceable("output", request.output, kSvgTag);
+    prepare_output(request.output);
+  }
   std::vector<float> values =
       request.model.positions == Positions::learned ? learned(found.checkpoint, request) : sinusoids(request);
   const std::string svg = draw(request, std::move(values));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,6 +18,8 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kBytesThatTell = 256;  // of a file: what it is
 
 std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
   const std::vector<std::string> names = distinct_names(folders);
@@ -33,6 +36,13 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
   return runs;
 }
 
+// Training keeps the run's own event file.
+void require_other_folder(const std::string& folder, const std::string& run) {
+  std::error_code none;
+  if (fs::equivalent(folder, run + "/tensorboard", none))
+    fail(ErrorKind::usage, fmt::format("--tensorboard {} is kept by the run itself: give another folder", folder));
+}
+
 std::string drawing_of(const std::vector<PageRun>& runs, const CurveChoice& choice) {
   std::vector<RunCurves> curves;
   for (const PageRun& run : runs) curves.push_back({.name = run.name, .log = with_scores(run.log)});
@@ -43,13 +53,34 @@ std::string drawing_of(const std::vector<PageRun>& runs, const CurveChoice& choi
 
 }  // namespace
 
+void require_replaceable(const std::string& option, const std::string& path, std::string_view kind) {
+  std::error_code none;
+  if (fs::is_directory(path, none))
+    fail(ErrorKind::usage, fmt::format("--{} {} is a folder: name a file", option, path));
+  if (!fs::is_regular_file(path, none)) return;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(kBytesThatTell, '\0');
+  file.read(begin.data(), std::ssize(begin));
+  begin.resize(static_cast<size_t>(file.gcount()));
+  if (!begin.empty() && begin.find(kind) == std::string::npos)
+    fail(ErrorKind::usage,
+         fmt::format("--{} {}: there is a file without {} at its beginning, which is kept: give another name", option,
+                     path, kind));
+}
+
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view) {
   if (view.svg.empty() && view.html.empty() && view.tensorboard.empty()) return;
+  if (!view.svg.empty()) require_replaceable("svg", view.svg, kSvgTag);
+  if (!view.html.empty()) require_replaceable("html", view.html, kHtmlTag);
+  for (const std::string& run : folders) require_other_folder(view.tensorboard, run);
   const std::vector<PageRun> runs = read_runs(folders);
   if (!view.svg.empty()) write_file_atomically(view.svg, drawing_of(runs, view.curves));
   if (!view.html.empty()) write_file_atomically(view.html, run_page(runs));
-  for (const PageRun& run : view.tensorboard.empty() ? std::vector<PageRun>() : runs)
-    TensorBoardLog(runs.size() == 1 ? view.tensorboard : view.tensorboard + "/" + run.name, run.log, run.config);
+  for (const PageRun& run : view.tensorboard.empty() ? std::vector<PageRun>() : runs) {
+    TensorBoardLog events(runs.size() == 1 ? view.tensorboard : view.tensorboard + "/" + run.name, run.config);
+    for (const nlohmann::json& record : run.log) events.write(record);
+    events.flush();
+  }
 }
 
 }  // namespace weft

@@ -62,6 +62,7 @@ double seconds_since_change(const fs::path& file) {
 class RunWatch {
  public:
   explicit RunWatch(const fs::path& folder) : folder_(folder), log_((folder / "log.jsonl").string()) {
+    if (!fs::exists(folder)) fail(ErrorKind::usage, fmt::format("{}: there is no such folder", folder.string()));
     if (!fs::exists(folder / "config.cfg"))
       fail(ErrorKind::usage, fmt::format("{} is not the folder of a run: it has no config.cfg", folder.string()));
     run_.name = fs::canonical(folder).filename().string();

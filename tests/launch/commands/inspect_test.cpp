@@ -104,6 +104,27 @@ TEST(Inspect, WritesOnePageOfSeveralRuns) {
             folder / "a" + " is given twice");
 }
 
+TEST(Inspect, ReplacesPagesAndDrawingsButNoOtherFile) {
+  const TemporaryFolder folder;
+  const std::string run = make_run(folder, "run"), log = read_file(run + "/log.jsonl");
+  for (const char* option : {"--html", "--svg"}) {
+    EXPECT_NE(refusal({run, option, run + "/log.jsonl"}).find("give another name"), std::string::npos) << option;
+    EXPECT_NE(refusal({run, option, run}).find("is a folder"), std::string::npos) << option;
+    EXPECT_NE(refusal({run, option, ""}).find("needs a name"), std::string::npos) << option;
+    for (int again = 0; again < 2; ++again) inspect({run, option, folder / "out"});
+    std::filesystem::remove(folder / "out");
+  }
+  EXPECT_EQ(read_file(run + "/log.jsonl"), log);
+}
+
+TEST(Inspect, LeavesTheEventFileOfARunToItsTraining) {
+  const TemporaryFolder folder;
+  const std::string run = make_run(folder, "run");
+  inspect({run, "--tensorboard", run + "/tensorboard"});  // it has none yet
+  EXPECT_NE(refusal({run, "--tensorboard", run + "/tensorboard/"}).find("is kept by the run itself"),
+            std::string::npos);
+}
+
 TEST(Inspect, ShowsStagesAndCorpora) {
   const TemporaryFolder folder;
   const std::string text = inspect({make_run(folder, "run")});
@@ -117,11 +138,10 @@ TEST(Inspect, DrawsAnyNumbersOfTheLog) {
   const std::string run = make_run(folder, "run"), svg = folder / "a.svg";
   inspect({run, "--svg", svg, "--curve", "lr,target_tokens_per_second", "--over", "tokens"});
   const std::vector<std::string> texts = texts_of(read_file(svg));
-  for (const char* text : {"run", "lr", "target_tokens_per_second", "target tokens", "4,000"})
+  for (const char* text : {"run", "lr", "target_tokens_per_second (right)", "target tokens", "4,000"})
     EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 1) << text;
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "loss"), 0);
-  EXPECT_NE(inspect({run, "--chart", "--curve", "corpus_nll.packed/a"}).find("corpus_nll.packed/a"),
-            std::string::npos);
+  EXPECT_NE(inspect({run, "--chart", "--curve", "corpus_nll.packed/a"}).find("corpus_nll.packed/a"), std::string::npos);
 }
 
 TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
@@ -185,6 +205,18 @@ TEST(InspectModel, ShowsOperationsOfATokenAtTheLengthThatIsAsked) {
   const std::string text = inspect({"model", base, "--vocabulary", "8000", "--length", "24"});
   EXPECT_NE(text.find("sentences of 24 tokens"), std::string::npos);
   EXPECT_EQ(line_with(text, "a pair of tokens"), " a pair of tokens 97.02M 291.05M");
+}
+
+TEST(InspectModel, CountsTheMomentsThatTheOptimizerKeeps) {
+  const TemporaryFolder folder;
+  const auto moments_of = [&](const char* kind) {
+    const std::string model = "[model]\nwidth = 64\nheads = 2\nsource_vocabulary = 300\ntarget_vocabulary = 300\n";
+    write_file_atomically(folder / "a.cfg", model + "[optimizer]\nkind = " + kind + "\n");
+    const std::string line = line_with(inspect({"model", folder / "a.cfg"}), "moments");
+    return line.substr(line.find("moments"));
+  };
+  EXPECT_EQ(moments_of("adam"), "moments 28.0 MiB");
+  EXPECT_EQ(moments_of("muon"), "moments 14.2 MiB") << "matrices have no second one";
 }
 
 TEST(InspectModel, RefusesWhatCannotBeBuilt) {
