@@ -25,6 +25,14 @@ void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config) {
   apply_cfg_file(folder + "/config.cfg", config);
 }
 
+StoredWeights weights_to_use(bool raw_weights, const std::string& folder) {
+  if (!raw_weights) return StoredWeights::evaluation;
+  if (!has_average(folder))
+    fail(ErrorKind::usage,
+         fmt::format("--raw-weights has no effect: {} has no average of the weights (train.ema)", folder));
+  return StoredWeights::training;
+}
+
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks) {
   RunConfig config;
   apply_cfg_of_checkpoint(folder, config);

@@ -25,6 +25,10 @@ void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 // The same with this grid of `ranks`.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
+// Which of the folder's weights --raw-weights, or its absence, asks for. An Error of kind usage if the option has no
+// effect, because there is no average.
+StoredWeights weights_to_use(bool raw_weights, const std::string& folder);
+
 // Options for model and device, shared by the commands that use a trained model.
 struct ModelRequest {
   std::string checkpoint;
@@ -36,7 +40,6 @@ struct ModelRequest {
   // The storage of activations and weights, the same on all ranks, which all call it.
   DType compute(const Mesh& mesh) const;
   void add_to(Options& options);
-  StoredWeights weights() const { return raw_weights ? StoredWeights::training : StoredWeights::evaluation; }
 };
 
 // The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU, or

@@ -109,6 +109,9 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   for (const std::string& folder : folders)
     if (const auto found = scores.find(step_of_checkpoint(folder)); found != scores.end())
       scored.emplace_back(found->second, folder);
+  if (scored.empty())
+    fail(ErrorKind::usage,
+         fmt::format("--best: no checkpoint of {} was validated by {}: give --last", run, rule->text()));
   if (std::ssize(scored) < count) too_few(run, scored.size(), "checkpoints that were validated", "best", count);
   std::sort(scored.rbegin(), scored.rend());
   std::vector<std::string> best;
@@ -193,8 +196,10 @@ int run_average(const CommandContext& context) {
   if (!parse(context.args, request)) return 0;
   const std::vector<std::string> folders = chosen(request);
   for (const std::string& folder : folders) require_same_options(folders.front(), folder);
+  const auto averaged = std::ranges::find_if(folders, has_average);
+  const StoredWeights which =
+      weights_to_use(request.raw_weights, averaged == folders.end() ? folders.back() : *averaged);
   make_room(request, folders);
-  const StoredWeights which = request.raw_weights ? StoredWeights::training : StoredWeights::evaluation;
   const TrainState last = state_of(folders.back());
   nlohmann::json state = TrainState{.step = last.step, .model = last.model, .precision = last.precision}.to_json();
   for (const std::string& folder : folders) state["averaged"].push_back(folder);

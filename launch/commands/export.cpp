@@ -81,8 +81,7 @@ int run_export(const CommandContext& context) {
   if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);
   if (request.format == ExportFormat::marian) require_marian_model(config.model);
   const Mesh mesh(*alone, config.parallel);
-  const LoadedModel model(folder, config, mesh,
-                          request.raw_weights ? StoredWeights::training : StoredWeights::evaluation);
+  const LoadedModel model(folder, config, mesh, weights_to_use(request.raw_weights, folder));
   write_folder(request, model);
   if (!request.raw_weights && has_average(folder)) fmt::print("  the average of the weights (train.ema)\n");
   return 0;

@@ -133,7 +133,8 @@ int run_score(const CommandContext& context) {
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
+  LoadedModel model(folder, config, mesh, weights_to_use(request.model.raw_weights, folder),
+                    request.model.compute(mesh));
 
   all_or_none(world, [&] {
     if (is_main_rank) check_pairs(model, request);

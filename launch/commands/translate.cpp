@@ -214,7 +214,8 @@ int run_translate(const CommandContext& context) {
   request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, request.model.weights(), request.model.compute(mesh));
+  LoadedModel model(folder, config, mesh, weights_to_use(request.model.raw_weights, folder),
+                    request.model.compute(mesh));
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);
   request.tags.check(translator);

@@ -153,6 +153,7 @@ TEST_F(Average, TakesMovingAveragesUnlessRawWeightsAreWanted) {
   fs::remove_all(output_);
   average({first, second, "--raw-weights", "--output", output_});
   expect_mean_of({50, 60}, 60);
+  EXPECT_TRUE(holds(refusal({run_, "--last", "2", "--raw-weights"}), "--raw-weights has no effect"));
 }
 
 TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
