@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -21,6 +22,21 @@ struct NamedCurve {
   bool right;     // its scale
 };
 
+// Of the curve in all runs.
+double largest_value(const std::vector<RunCurves>& runs, const std::string& key, CurveAxis axis) {
+  double most = 0;
+  for (const RunCurves& run : runs)
+    for (const auto& [x, y] : curve_of(run.log, key, axis).points)
+      if (std::isfinite(y)) most = std::max(most, std::abs(y));
+  return most;
+}
+
+// A scale shows both curves if neither looks like a straight line at its end.
+bool share_a_scale(double a, double b) {
+  constexpr double kMost = 5;
+  return a == 0 || b == 0 || (a < kMost * b && b < kMost * a);
+}
+
 std::vector<NamedCurve> curves_of(const std::vector<RunCurves>& runs, const CurveChoice& choice) {
   if (choice.names.empty()) {
     if (runs.size() > 1) return {{"loss", "loss", 0, false}, {"bleu", "BLEU", 1, true}};
@@ -34,6 +50,8 @@ std::vector<NamedCurve> curves_of(const std::vector<RunCurves>& runs, const Curv
     if (!known.contains(printable(name)))
       fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(name), fmt::join(known, ", ")));
     curves.push_back({name, name, curves.size(), false});
+    curves.back().right =
+        !share_a_scale(largest_value(runs, curves.front().key, choice.axis), largest_value(runs, name, choice.axis));
   }
   return curves;
 }
@@ -60,6 +78,7 @@ std::string draw_run(const RunCurves& run, const CurveChoice& choice) {
 std::string runs_to_svg(const std::vector<RunCurves>& runs, const CurveChoice& choice) {
   const std::vector<NamedCurve> curves = curves_of(runs, choice);
   const bool several = runs.size() > 1;
+  const size_t groups = (runs.size() + kSvgColours - 1) / kSvgColours;  // of runs with different colours
   SvgChart chart{.title = several ? "" : runs.front().name, .axis = title_of(choice.axis), .lines = {}};
   for (size_t i = 0; i < curves.size(); ++i) {
     bool is_drawn = false;
@@ -71,7 +90,7 @@ std::string runs_to_svg(const std::vector<RunCurves>& runs, const CurveChoice& c
                                         : runs[run].name;
       chart.lines.push_back({.series = std::move(series),
                              .colour = several ? run : curves[i].colour,
-                             .dash = several ? run / kSvgColours + i : i / kSvgColours,
+                             .dash = several ? i * groups + run / kSvgColours : i / kSvgColours,
                              .right = curves[i].right});
     }
     if (several && is_drawn) chart.title += (chart.title.empty() ? "" : ", ") + curves[i].label;

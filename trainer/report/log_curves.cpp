@@ -70,18 +70,16 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& folders)
     const fs::path path = fs::absolute(folder).lexically_normal();
     paths.push_back(path.has_filename() ? path : path.parent_path());
   }
-  std::vector<std::string> names;
-  for (const fs::path& path : paths) {
-    const auto is_shared = [&](size_t parts) {
-      for (const fs::path& other : paths)
-        if (other != path && last_parts(other, parts) == last_parts(path, parts)) return true;
-      return false;
-    };
-    size_t parts = 1;
-    while (is_shared(parts)) ++parts;
-    names.push_back(last_parts(path, parts));
+  const size_t folders_given = std::set(paths.begin(), paths.end()).size();
+  const auto names_of = [&](size_t parts) {
+    std::vector<std::string> names;
+    for (const fs::path& path : paths) names.push_back(last_parts(path, parts));
+    return names;
+  };
+  for (size_t parts = 1;; ++parts) {
+    std::vector<std::string> names = names_of(parts);
+    if (std::set(names.begin(), names.end()).size() == folders_given) return names;
   }
-  return names;
 }
 
 }  // namespace weft

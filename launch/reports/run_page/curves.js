@@ -147,7 +147,7 @@ class Chart {
     Object.assign(this, { to_x, left, plot_width: width - left - right });
     const clip = `clip-${charts.indexOf(this)}`;
     const lines = this.series.map((s) => {
-      const dots = s.kind !== "valid" || s.y.length > 60 ? [] : s.y.map((y, i) => y == null ? null :
+      const dots = (s.kind !== "valid" || s.y.length > 60) && s.y.length > 1 ? [] : s.y.map((y, i) => y == null ? null :
         svg("circle", { class: "dot", cx: to_x(s.x[i]), cy: to_y(y), r: 2.6 }));
       const path = { class: `curve ${s.kind}`, d: curve_path(s, to_x, to_y), "stroke-dasharray": s.colour >= 6 ? "6 3" : null };
       return svg("g", { style: colour(s.colour) }, svg("path", path), dots);

@@ -43,7 +43,7 @@ TEST(LogCurves, HaveTheCorporaOfAMix) {
 TEST(DistinctNames, AreTheShortestEndsOfPathsThatDiffer) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(distinct_names({"runs/a", "runs/b/"}), (Names{"a", "b"}));
-  EXPECT_EQ(distinct_names({"x/run", "y/run", "z"}), (Names{"x/run", "y/run", "z"}));
+  EXPECT_EQ(distinct_names({"/d/x/run", "/d/y/run", "/d/z"}), (Names{"x/run", "y/run", "d/z"}));
   EXPECT_EQ(distinct_names({"/run", "/x/run"}), (Names{"/run", "x/run"}));
   EXPECT_EQ(distinct_names({"run", "./run", "run/"}), (Names{"run", "run", "run"}));
 }
