@@ -331,6 +331,7 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   row("schedule", fmt::format("{} steps{}, {}", c.train.steps,
                               c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
                               describe_schedule(c.schedule, c.train.steps)));
+  if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
     row("no effect", options + ": of another kind of schedule or optimizer");

@@ -133,6 +133,13 @@ std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> to
   return text + fmt::format(", then down to {}{}", s.min_lr, is_known ? "" : " by train.steps");
 }
 
+std::string describe_fall_by_steps(const RunConfig& c) {
+  const auto schedules = all_schedules(c);
+  if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return falls(*s.second); }))
+    return "";
+  return "the rate falls by steps: if train.minutes ends the run before, it ends at a higher rate";
+}
+
 std::string describe_options_without_effect(const RunConfig& c) {
   std::string text;
   const auto note = [&](bool has_effect, const std::string& option, const auto& value, const auto& by_default) {

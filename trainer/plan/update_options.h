@@ -24,6 +24,7 @@ void check_schedules(const RunConfig& config);
 std::string describe_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps);
 std::string describe_optimizer(const RunConfig& config);  // of another kind than adam; otherwise empty
 // Options that are not at their defaults, but belong to another kind of schedule or optimizer; may be empty.
+std::string describe_fall_by_steps(const RunConfig& config);  // if train.minutes may cut it; else empty
 std::string describe_options_without_effect(const RunConfig& config);
 
 }  // namespace weft
