@@ -41,8 +41,11 @@ for key in ("loss", "nll", "lr", "grad_norm", "fill"):
     expect(f"train/{key}", steps, key)
 for key in ("valid_loss", "valid_nll", "bleu", "chrf"):
     expect("valid/" + key.removeprefix("valid_"), validations, key)
-for i, record in enumerate(validations[-1].get("samples", [])):
-    shown = read.Tensors(f"samples/{i + 1}")
+place_of = {}  # counted within each set
+for sample in validations[-1].get("samples", []):
+    name = sample.get("set", "")
+    place_of[name] = place_of.get(name, 0) + 1
+    shown = read.Tensors(f"samples/{name}{'.' if name else ''}{place_of[name]}")
     assert [e.step for e in shown] == [r["step"] for r in validations]
     assert shown[-1].tensor_proto.string_val[0].startswith(b"**Source** ")
 pictures = read.Images("attention") if "attention" in tags["images"] else []

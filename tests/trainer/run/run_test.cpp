@@ -136,14 +136,13 @@ TEST(Run, LogsTheLeastTimeOfAStepAsAShareOfItsTime) {
   EXPECT_NEAR(least_seconds(2e5) / least_seconds(1e5), 0.5, 1e-3);
 }
 
-TEST(Run, IsSlowerThanTheRooflineOfThisMachine) {
+TEST(Run, LogsItsShareOfTheRooflineOfThisMachine) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   c.device = DeviceChoice::cpu, c.train.steps = 1;
   run(c);
   const double share = read_event_log(c.train.output + "/log.jsonl").at(1).at("roofline");
-  EXPECT_GT(share, 0);  // both rates are measured
-  EXPECT_LT(share, 1);
+  EXPECT_GT(share, 0) << "both rates are measured; beside other load a step may be faster than they were";
 }
 
 TEST(Run, WithoutSamplesLogsScoresAlone) {
