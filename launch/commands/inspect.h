@@ -23,9 +23,9 @@ struct RunView {
 void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together
 
-// An Error of kind usage if `path`, given to --option, is a folder, or a file that has no `kind` at its beginning
-// and would be lost.
 inline constexpr std::string_view kSvgTag = "<svg", kHtmlTag = "<html";
+// An Error of kind usage if `path`, given to --option, is a folder, or a file without the tag `kind` at its beginning,
+// which would be lost.
 void require_replaceable(const std::string& option, const std::string& path, std::string_view kind);
 
 struct ModelView {

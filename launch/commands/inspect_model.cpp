@@ -12,10 +12,11 @@
 #include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/plan/memory_plan.h"
 #include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/report/units.h"
-#include "trainer/trainer.h"
+#include "trainer/stages.h"
 
 namespace weft {
 namespace {

@@ -22,9 +22,9 @@ void check_schedules(const RunConfig& config);
 
 // "rate up to 0.001 after ..."
 std::string describe_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps);
-std::string describe_optimizer(const RunConfig& config);  // of another kind than adam; otherwise empty
+std::string describe_optimizer(const RunConfig& config);      // of another kind than adam; otherwise empty
+std::string describe_fall_by_steps(const RunConfig& config);  // of the rate, which train.minutes may cut; or empty
 // Options that are not at their defaults, but belong to another kind of schedule or optimizer; may be empty.
-std::string describe_fall_by_steps(const RunConfig& config);  // if train.minutes may cut it; else empty
 std::string describe_options_without_effect(const RunConfig& config);
 
 }  // namespace weft

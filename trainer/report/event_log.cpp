@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-// Calls visit(record, offset of its line) for each finished line until it returns false; returns where it stopped.
+// Calls visit(record) for each finished line until it returns false; returns the offset of the line where it stopped.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
   const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
   std::error_code none;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -166,6 +167,21 @@ TEST(Inspect, DrawsSeveralRunsTogether) {
   const std::vector<std::string> texts = texts_of(read_file(svg));
   for (const char* text : {"loss", "a: loss", "b: loss"})
     EXPECT_EQ(std::count(texts.begin(), texts.end(), text), 1) << text;
+}
+
+TEST(Inspect, DrawsEachCurveOfManyRunsInAWayOfItsOwn) {
+  const TemporaryFolder folder;
+  std::vector<std::string> args;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) args.push_back(make_run(folder, name));
+  args.insert(args.end(), {"--svg", folder / "all.svg", "--curve", "loss,lr"});
+  inspect(args);
+  std::set<std::pair<std::string, std::string>> ways;
+  for (const XmlElement& e : XmlReader::read(read_file(folder / "all.svg")))
+    if (e.name == "polyline") {
+      const auto dash = e.attributes.find("stroke-dasharray");
+      ways.emplace(e.attributes.at("stroke"), dash == e.attributes.end() ? "" : dash->second);
+    }
+  EXPECT_EQ(ways.size(), 14u);
 }
 
 TEST(Inspect, RefusesAPageOfWhatIsNoRun) {

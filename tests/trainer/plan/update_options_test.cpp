@@ -128,5 +128,15 @@ TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
             "rate up to 0.001 after 10 of warm-up, then down to 1e-05");
 }
 
+TEST(DescribeSchedule, WarnsOfMinutesThatMayCutADecay) {
+  RunConfig config;
+  config.train.minutes = 5;
+  EXPECT_EQ(describe_fall_by_steps(config), "") << "inverse_sqrt has no end";
+  config.schedule.kind = ScheduleKind::wsd;
+  EXPECT_NE(describe_fall_by_steps(config), "");
+  config.train.minutes = 0;
+  EXPECT_EQ(describe_fall_by_steps(config), "");
+}
+
 }  // namespace
 }  // namespace weft::testing
