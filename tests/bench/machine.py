@@ -2,9 +2,13 @@
 import os
 import pathlib
 import platform
+import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: the command that runs ends too
 
 BUSY_SHARE = 0.05  # of all cores: above it a run is unreliable
 INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
@@ -46,7 +50,11 @@ def run_measured(command, environment=None, limit=3600, stdin=None, keep_errors=
         with open(stdin or os.devnull, "rb") as source:
             process = subprocess.Popen([str(part) for part in command], stdin=source, stdout=output, stderr=errors, text=True,
                                        env=os.environ | (environment or {}), start_new_session=True)
-        usage = wait(process, begin + limit)
+        try:
+            usage = wait(process, begin + limit)
+        except BaseException:
+            end(process)
+            raise
         seconds = time.monotonic() - begin
         (busy, steal), load_after = ticks(), os.getloadavg()[0]
         output.seek(0), errors.seek(0)
@@ -68,7 +76,11 @@ def wait(process, deadline):
             process.returncode = os.waitstatus_to_exitcode(status)
             return usage
         if time.monotonic() > deadline:
-            os.killpg(process.pid, 9)  # the session has only this command's processes
-            os.wait4(process.pid, 0)
             raise RunFailed("took too long")
         time.sleep(0.05)
+
+
+def end(process):
+    if process.returncode is None:
+        os.killpg(process.pid, signal.SIGKILL)  # its session has only this command's processes
+        process.wait()
