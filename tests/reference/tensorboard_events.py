@@ -16,6 +16,7 @@ events = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else run / "tensorboard"
 log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
 steps = [record for record in log if "loss" in record]
 validations = [record for record in log if "valid_loss" in record]
+rollbacks = [record["step"] for record in log if "rolled_back_to" in record]
 
 read = EventAccumulator(str(events), size_guidance={"tensors": 0, "images": 0, "scalars": 0})
 read.Reload()
@@ -37,6 +38,7 @@ def expect(tag, records, key):
     assert scalars(tag) == want, f"{tag}: {scalars(tag)[:3]} ..., the log has {want[:3]} ..."
 
 
+assert len({record["step"] for record in steps}) == len(steps)
 for key in ("loss", "nll", "lr", "grad_norm", "fill"):
     expect(f"train/{key}", steps, key)
 for key in ("valid_loss", "valid_nll", "bleu", "chrf"):
@@ -51,5 +53,6 @@ for sample in validations[-1].get("samples", []):
 pictures = read.Images("attention") if "attention" in tags["images"] else []
 assert len(pictures) == sum("attention" in r for r in validations)
 assert all(e.encoded_image_string.startswith(b"\x89PNG") for e in pictures)
+assert [e.step for e in read.Tensors("rollbacks")] == rollbacks if rollbacks else "rollbacks" not in tags["tensors"]
 assert read.Tensors("config")[0].tensor_proto.string_val[0].startswith(b"    ")
-print(f"TensorBoard reads {len(steps)} steps, {len(validations)} validations, {len(pictures)} pictures as logged")
+print(f"TensorBoard reads {len(steps)} steps, {len(validations)} validations, {len(pictures)} pictures, {len(rollbacks)} rollbacks as logged")
