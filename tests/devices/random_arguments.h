@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -17,28 +16,16 @@
 #include "tensor/op/op_operands.h"
 #include "tensor/op/sorted_ids.h"
 #include "tensor/random.h"
+#include "tests/support/draw.h"
 
 namespace weft::testing {
 
 // A pure function of the seed.
-class RandomArguments {
+class RandomArguments : public Draw {
  public:
-  RandomArguments(uint64_t seed, DType storage) : storage(storage), seed_(seed) {}
+  RandomArguments(uint64_t seed, DType storage) : Draw(seed, "arguments"), storage(storage) {}
   const DType storage;
 
-  int64_t from(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(bits() % static_cast<uint64_t>(most - least + 1));
-  }
-  bool coin() { return from(0, 1) == 1; }
-  template <typename T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[from(0, static_cast<int64_t>(values.size()) - 1)];
-  }
-  template <typename E>
-  E one_of_enum() {
-    const auto all = enum_names(E());
-    return all[static_cast<size_t>(from(0, all.size() - 1))].second;
-  }
   int64_t rows() { return one_of<int64_t>({1, 2, 5, 33, 70}); }
   int64_t cols() { return one_of<int64_t>({8, 17, 31, 64, 100, 256, 520}); }
 
@@ -101,7 +88,6 @@ class RandomArguments {
   Arguments complete(Arguments a = {});
 
  private:
-  uint32_t bits() { return random_bits(seed_, next_++, 0, purpose_of("arguments")); }
   Tensor memory(Shape shape, DType dtype) {
     buffers_.emplace_back(static_cast<size_t>(std::max<int64_t>(shape.numel(), 1)) * size_of(dtype));
     const Tensor t = buffers_.back().tensor(shape, dtype);
@@ -120,7 +106,6 @@ class RandomArguments {
     return t;
   }
 
-  uint64_t seed_, next_ = 0;
   std::vector<Buffer> buffers_;
   std::deque<StepScalars> scalars_;
 };

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <initializer_list>
 
 #include "tests/support/definition/kinks.h"
+#include "tests/support/draw.h"
 #include "tests/support/grid_comparison.h"
 
 namespace weft::testing {
@@ -22,28 +22,6 @@ std::vector<uint64_t> seeds() {
   for (uint64_t seed = 1; seed <= all_or_few(kNumCases, kFewCases); ++seed) all.push_back(seed);
   return all;
 }
-
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : seed_(seed) {}
-  int64_t from(int64_t least, int64_t most) {
-    const uint64_t bits = random_bits(seed_, next_++, 0, purpose_of("random models"));
-    return least + static_cast<int64_t>(bits % static_cast<uint64_t>(most - least + 1));
-  }
-  bool coin() { return from(0, 1) == 1; }
-  template <typename T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[from(0, static_cast<int64_t>(values.size()) - 1)];
-  }
-  template <typename E>
-  E one_of_enum() {
-    const auto all = enum_names(E());
-    return all[static_cast<size_t>(from(0, all.size() - 1))].second;
-  }
-
- private:
-  uint64_t seed_, next_ = 0;
-};
 
 using Pair = std::pair<std::vector<int32_t>, std::vector<int32_t>>;  // tokens of source and target
 
@@ -81,7 +59,7 @@ struct RandomCase {
 };
 
 RandomCase::RandomCase(uint64_t seed) {
-  Draw draw(seed);
+  Draw draw(seed, "random models");
   grid.tp = static_cast<int>(draw.from(1, 8));
   grid.dp = static_cast<int>(draw.from(1, 8 / grid.tp));
   grid.sequence = draw.coin();
@@ -164,7 +142,7 @@ GridResult without_dropout(const RandomCase& c, const std::vector<Block>& blocks
 TEST(RandomModels, DoNotDependOnTheOrderOfSentencesInABlock) {
   for (uint64_t seed : seeds()) {
     const RandomCase c(seed);
-    Draw draw(~seed);
+    Draw draw(~seed, "random models");
     std::vector<Pair> shuffled = c.sentences.front();
     for (size_t i = shuffled.size(); i > 1; --i)
       std::swap(shuffled[i - 1], shuffled[static_cast<size_t>(draw.from(0, static_cast<int64_t>(i) - 1))]);
