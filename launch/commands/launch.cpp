@@ -123,14 +123,12 @@ class TrainingLaunch {
     }
   }
 
-  // The hosts where mpirun can start a program; the names of the others.
+  // The hosts where mpirun can start a program; the names of the others. A busy host or network may fail once, and a
+  // host that is left out stays out until the next start: those without an answer are asked again.
   std::vector<Host> hosts_that_answer(std::string& gone) {
-    constexpr double kSeconds = 10;
     const std::vector<Host>& hosts = start_.command.hosts;
-    std::vector<std::vector<std::string>> lines;
-    for (const Host& host : hosts)
-      lines.push_back(mpirun_command(start_.launcher.program, {.ranks = 1, .hosts = {host}, .words = {"true"}}));
-    const std::vector<bool> answered = supervisor_.succeed(lines, kSeconds);
+    std::vector<bool> answered(hosts.size(), false);
+    for (int attempt = 0; attempt < 2 && !supervisor_.stopped(); ++attempt) ask(hosts, answered);
     std::vector<Host> left;
     for (size_t i = 0; i < hosts.size(); ++i)
       if (answered[i]) {
@@ -139,6 +137,19 @@ class TrainingLaunch {
         gone += " " + hosts[i].name;
       }
     return left;
+  }
+
+  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // those that have not
+    constexpr double kSeconds = 10;
+    std::vector<size_t> asked;
+    std::vector<std::vector<std::string>> lines;
+    for (size_t i = 0; i < hosts.size(); ++i) {
+      if (answered[i]) continue;
+      asked.push_back(i);
+      lines.push_back(mpirun_command(start_.launcher.program, {.ranks = 1, .hosts = {hosts[i]}, .words = {"true"}}));
+    }
+    const std::vector<bool> succeeded = supervisor_.succeed(lines, kSeconds);
+    for (size_t i = 0; i < asked.size(); ++i) answered[asked[i]] = succeeded[i];
   }
 
   // The numbers stay the same on another grid, up to rounding: tp is kept, dp shrinks.
