@@ -53,6 +53,7 @@ for sample in validations[-1].get("samples", []):
 pictures = read.Images("attention") if "attention" in tags["images"] else []
 assert len(pictures) == sum("attention" in r for r in validations)
 assert all(e.encoded_image_string.startswith(b"\x89PNG") for e in pictures)
-assert [e.step for e in read.Tensors("rollbacks")] == rollbacks if rollbacks else "rollbacks" not in tags["tensors"]
+assert [e.step for e in (read.Tensors("rollbacks") if "rollbacks" in tags["tensors"] else [])] == rollbacks
 assert read.Tensors("config")[0].tensor_proto.string_val[0].startswith(b"    ")
-print(f"TensorBoard reads {len(steps)} steps, {len(validations)} validations, {len(pictures)} pictures, {len(rollbacks)} rollbacks as logged")
+print(f"TensorBoard reads {len(steps)} steps, {len(validations)} validations, {len(pictures)} pictures and "
+      f"{len(rollbacks)} rollbacks as logged")
