@@ -157,4 +157,20 @@ void rename_durably(const std::string& from, const std::string& to) {
   sync_folder(parent_of(to));
 }
 
+void replace_folder(const std::string& from, const std::string& to) {
+  if (!fs::exists(fs::symlink_status(to))) return rename_durably(from, to);
+  std::string old = from;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    sync_folder(parent_of(to));
+  } else {
+    if (errno != EINVAL && errno != ENOSYS) fail_io("rename to", to, errno);
+    old = fmt::format("{}.old-{}", to, ::getpid());
+    rename_durably(to, old);
+    rename_durably(from, to);
+  }
+  std::error_code error;
+  fs::remove_all(old, error);
+  if (error) fail_io("remove", old, error.value());
+}
+
 }  // namespace weft

@@ -63,4 +63,9 @@ std::string read_file(const std::string& path);  // the whole file; Error of kin
 void sync_folder(const std::string& folder);                          // makes its directory entries durable
 void rename_durably(const std::string& from, const std::string& to);  // a file or folder; fsync of `to`'s folder
 
+// Puts the folder `from` in the place of `to`, and removes what was there, if anything. At any time one of the two is
+// at `to`; where the file system cannot exchange names (NFS), a kill between two renames can leave the old one at
+// TO.old-PID alone.
+void replace_folder(const std::string& from, const std::string& to);
+
 }  // namespace weft

@@ -211,10 +211,7 @@ int run_average(const CommandContext& context) {
     bar->update(done, "tensors");
   };
   const std::string made = average_checkpoints(folders, which, root, state, show);
-  if (root != request.output) {
-    fs::remove_all(request.output);
-    fs::rename(root, request.output);
-  }
+  if (root != request.output) replace_folder(root, request.output);
   const std::string folder = request.output + "/" + fs::path(made).filename().string();
   fmt::print("{}: the mean of {} checkpoints\n", folder, folders.size());
   for (const std::string& source : folders)

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "tests/data/pack_fixture.h"
 
@@ -59,6 +61,39 @@ TEST(AtomicFile, RenamesAFolderAsAWhole) {
   rename_durably(folder / "step.tmp", folder / "step");
   EXPECT_EQ(read_file(folder / "step/a"), "text");
   EXPECT_FALSE(std::filesystem::exists(folder / "step.tmp"));
+}
+
+TEST(ReplaceFolder, PutsAFolderInThePlaceOfAnother) {
+  const TemporaryFolder folder;
+  for (const char* text : {"first", "second"}) {
+    std::filesystem::create_directory(folder / "new");
+    write_file_atomically(folder / "new/file", text);
+    write_file_atomically(folder / "new/only-in-" + text, "");
+    replace_folder(folder / "new", folder / "here");
+    EXPECT_EQ(read_file(folder / "here/file"), text);
+    EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "here/only-in-first"));
+}
+
+// Whoever opens a file in the folder finds one, at any moment.
+TEST(ReplaceFolder, LeavesNoMomentWithoutAFolder) {
+  const TemporaryFolder folder;
+  const std::string here = folder / "here";
+  std::filesystem::create_directory(here);
+  write_file_atomically(here + "/file", "");
+  std::atomic<bool> over{false};
+  size_t missing = 0;
+  std::thread reader([&] {
+    while (!over) missing += std::filesystem::exists(here) ? 0 : 1;
+  });
+  for (int i = 0; i < 20; ++i) {
+    std::filesystem::create_directory(folder / "new");
+    replace_folder(folder / "new", here);
+  }
+  over = true;
+  reader.join();
+  EXPECT_EQ(missing, 0u);
 }
 
 TEST(AtomicFile, RefusesANameThatIsNoPlainFilesAndLeavesItAlone) {

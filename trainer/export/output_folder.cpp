@@ -103,14 +103,9 @@ std::map<std::string, uint64_t> OutputFolder::commit() {
   for (const fs::directory_entry& entry : fs::directory_iterator(temporary_))
     sizes[entry.path().filename().string()] = entry.file_size();
   sync_folder(temporary_);
-  const std::string replaced = fmt::format("{}.old-{}", path_, getpid());
-  const bool replaces = fs::exists(path_);
-  if (replaces) rename_durably(path_, replaced);
-  rename_durably(temporary_, path_);
+  replace_folder(temporary_, path_);
   committed_ = true;
   parents_.keep();
-  std::error_code ignored;
-  if (replaces) fs::remove_all(replaced, ignored);
   return sizes;
 }
 
