@@ -110,4 +110,17 @@ void require_same_training(const std::string& from, const std::string& to, size_
                                        list));
 }
 
+void require_same_average(const std::string& from, const std::string& to) {
+  for (const std::string* text : {&from, &to}) {
+    const Values values = config_options(*text);
+    if (std::ranges::count(values, ConfigOption("optimizer.kind", "schedule_free")) == 0) return;
+  }
+  for (const ChangedOption& o : config_differences(from, to))
+    if (o.name == "optimizer.beta1")
+      fail(ErrorKind::usage,
+           fmt::format("optimizer.beta1 = {} cannot become {} in a run with optimizer.kind = schedule_free, whose "
+                       "average was made with it: keep it, or start a new run from its weights (train.init)",
+                       printable(o.from), printable(o.to)));
+}
+
 }  // namespace weft

@@ -27,4 +27,8 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
 // of sentences: train_state.h).
 void require_same_training(const std::string& from, const std::string& to, size_t num_stages = 1);
 
+// An Error of kind usage if both are of schedule-free optimizers with different optimizer.beta1: a checkpoint keeps y
+// and z, from which the average x is computed with the beta1 of its steps (docs/optimizers.md).
+void require_same_average(const std::string& from, const std::string& to);
+
 }  // namespace weft

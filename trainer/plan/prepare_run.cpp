@@ -68,8 +68,10 @@ PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, cons
   run.config.train.precision = choice.precision;
   run.config_text = text_to_keep(run.config, to_text);
   all_or_none(world, [&] {
-    if (world.is_main_rank() && !run.resume_from.empty() && !config.train.allow_changes)
-      require_same_training(read_file(run.resume_from + "/config.cfg"), run.config_text, origin.num_stages);
+    if (!world.is_main_rank() || run.resume_from.empty()) return;
+    const std::string before = read_file(run.resume_from + "/config.cfg");
+    require_same_average(before, run.config_text);
+    if (!config.train.allow_changes) require_same_training(before, run.config_text, origin.num_stages);
   });
   require_communication(own.device, config.parallel.communication);
   require_gpu_to_tune(config, own.device);

@@ -101,5 +101,16 @@ TEST(RequireSameTraining, GuardsTheEndsOfStagesThatAreOver) {
   EXPECT_NO_THROW(require_same_training(before, after, 1));
 }
 
+TEST(RequireSameAverage, RefusesAnotherBeta1OfAScheduleFreeOptimizerOnly) {
+  const auto config = [](const char* kind, double beta1) {
+    return fmt::format("[optimizer]\nkind = {}\nbeta1 = {}\n", kind, beta1);
+  };
+  const std::string said = refusal_of(
+      ErrorKind::usage, [&] { require_same_average(config("schedule_free", 0.9), config("schedule_free", 0.98)); });
+  EXPECT_TRUE(said.starts_with("optimizer.beta1 = 0.9 cannot become 0.98")) << said;
+  EXPECT_NO_THROW(require_same_average(config("schedule_free", 0.9), config("schedule_free", 0.9)));
+  EXPECT_NO_THROW(require_same_average(config("adam", 0.9), config("adam", 0.98)));
+}
+
 }  // namespace
 }  // namespace weft::testing
