@@ -234,12 +234,12 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, const std::string& con
   file_->flush();
 }
 
-void TensorBoardLog::write(const nlohmann::json& record) {
+bool TensorBoardLog::write(const nlohmann::json& record) {
   file_->keep(encoder_.events(record));
   const auto now = std::chrono::steady_clock::now();
-  if (now - written_at_ < std::chrono::seconds(1) && record.contains("loss")) return;
+  if (now - written_at_ < std::chrono::seconds(1) && record.contains("loss")) return is_written_;
   written_at_ = now;
-  file_->write();
+  return write_kept();
 }
 
 }  // namespace weft

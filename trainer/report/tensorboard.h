@@ -37,14 +37,16 @@ class TensorBoardLog {
   ~TensorBoardLog() { file_->write(); }
 
   // Events reach the file at most once a second, and with the last record: a run's steps do not wait for its disk. What
-  // cannot be written stays in memory.
-  void write(const nlohmann::json& record);
+  // cannot be written, to a full disk for instance, stays in memory; then these return false.
+  bool write(const nlohmann::json& record);
+  bool write_kept() { return is_written_ = file_->write(); }
   void flush() { file_->flush(); }  // Error of kind io if events cannot be written
 
  private:
   TensorBoardEncoder encoder_;
   std::optional<AppendFile> file_;
   std::chrono::steady_clock::time_point written_at_;
+  bool is_written_ = true;  // by the last attempt
 };
 
 }  // namespace weft

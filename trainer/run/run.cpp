@@ -125,9 +125,9 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     if (!resume_from.empty()) trainer_->load(resume_from, state_);
     take_snapshot_of_data();
     if (!is_main_rank()) return;
+    log_.open(*folder_, plan, config_text_, state_);
     folder_->note_started();  // a start that was refused leaves it
     write_file_atomically(folder_->config(), config_text_);
-    log_.open(*folder_, plan, state_);
   });
   if (config_.train.tune_gemm)
     if (const std::string timed = tune_gemms(*trainer_, config_.train.output, kept_gemms, mesh_.world());

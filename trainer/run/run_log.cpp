@@ -50,6 +50,14 @@ std::string words_of_set(const SetReport& set) {
 // NaN, in the log null, in a step without pairs of the corpus that weigh anything.
 double mean_nll(const CorpusTotals& corpus) { return corpus.nll / corpus.target_weight; }
 
+std::unique_ptr<TensorBoardLog> open_tensorboard(const std::string& folder, const std::string& config) {
+  try {
+    return std::make_unique<TensorBoardLog>(folder, config);
+  } catch (const Error& e) {
+    fail(e.kind(), fmt::format("{}; --train.tensorboard=false trains without event files", e.what()));
+  }
+}
+
 std::vector<Stage> stages_or_one(const RunConfig& config) {
   std::vector<Stage> stages = stages_of(config);
   if (stages.empty()) stages.emplace_back();  // without data
@@ -75,15 +83,16 @@ RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
 
-void RunLog::open(const RunFolder& folder, const std::string& plan, const TrainState& state) {
+void RunLog::open(const RunFolder& folder, const std::string& plan, const std::string& config,
+                  const TrainState& state) {
   std::vector<int64_t> unscored;
   for (const ScoreDue& due : state.scores_due) unscored.push_back(due.step);
   events_.emplace(folder.log(), state.step, state.validation_due, unscored);
   start_ = start_record(state.step, plan);
   if (!config_.train.tensorboard) return;
-  tensorboard_.emplace(folder.tensorboard(), read_file(folder.config()));
+  tensorboard_ = open_tensorboard(folder.tensorboard(), config);
   for_each_record(folder.log(), [&](const nlohmann::json& record) { tensorboard_->write(record); });
-  tensorboard_->flush();
+  report_events(tensorboard_->write_kept());
 }
 
 nlohmann::ordered_json RunLog::start_record(int64_t step, const std::string& plan) const {
@@ -107,14 +116,23 @@ void RunLog::write(nlohmann::ordered_json record) {
     start_ = nullptr;
   }
   const bool written = events_->write(record);
-  if (tensorboard_) tensorboard_->write(record);
   if (is_written_ && !written)
     message("NOT LOGGED: log.jsonl cannot be written now; its records are kept in memory until it can");
   is_written_ = written;
+  if (tensorboard_) report_events(tensorboard_->write(record));
+}
+
+void RunLog::report_events(bool written) {
+  if (has_events_ && !written)
+    message(
+        "NO EVENTS: tensorboard/ cannot be written now; they are kept in memory, and written from log.jsonl by the "
+        "next start");
+  has_events_ = written;
 }
 
 void RunLog::flush() {
   if (events_) events_->flush();
+  if (tensorboard_) report_events(tensorboard_->write_kept());
 }
 
 void RunLog::step(const StepReport& r, const RunSoFar& run) {

@@ -36,7 +36,7 @@ class RunLog {
  public:
   RunLog(const RunConfig& config, const Mesh& mesh);
   // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
-  void open(const RunFolder& folder, const std::string& plan, const TrainState& state);
+  void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }
   void step(const StepReport& report, const RunSoFar& run);
@@ -51,6 +51,7 @@ class RunLog {
  private:
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
   void write(nlohmann::ordered_json record);
+  void report_events(bool written);
   std::string describe_place(const StepReport& report) const;
   std::vector<std::string> new_epochs(const StepReport& report);
   void report_epochs(const StepReport& report, const RunSoFar& run);
@@ -64,9 +65,10 @@ class RunLog {
   const std::vector<std::string> hosts_;  // of each rank
   TrainProgress progress_;
   std::optional<EventLog> events_;
-  std::optional<TensorBoardLog> tensorboard_;  // with train.tensorboard
-  nlohmann::ordered_json start_;               // the record of this start; null once it is kept
-  bool is_written_ = true;                     // all records
+  std::unique_ptr<TensorBoardLog> tensorboard_;  // with train.tensorboard
+  nlohmann::ordered_json start_;                 // the record of this start; null once it is kept
+  bool is_written_ = true;                       // all records
+  bool has_events_ = true;                       // tensorboard/, of all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;

@@ -1,12 +1,10 @@
 // tests/trainer/checkpoint/checkpoint_damage_test.cpp: after damaged bytes, kills and full disks nothing
 // wrong is loaded and nothing good is lost.
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <csignal>
 #include <mutex>
 
 #include "checkpoint_fixture.h"
+#include "tests/support/file_size_limit.h"
 
 namespace weft::checkpoint_test {
 namespace {
@@ -121,23 +119,6 @@ TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {
   EXPECT_TRUE(names[2].starts_with("step-00000002.damaged-"));
 }
 
-class FileSizeLimit {  // writing beyond it fails with EFBIG, like ENOSPC on a full disk
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_;
-  void (*handler_)(int);
-};
-
 TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
   const Folder folder;
   save(folder.path(), 1);
@@ -148,7 +129,7 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
     int num_ranks_told = 0;
     std::mutex mutex;
     {
-      const FileSizeLimit full(limit);
+      const testing::FileSizeLimit full(limit);
       run_thread_ranks(4, [&](Communicator& world) {
         const Mesh mesh(world, {.dp = 2, .tp = 2});
         Model model(mesh.tp().rank(), 2);
@@ -172,7 +153,7 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
 TEST(CheckpointFaults, AFailedSaveTakesTheFoldersAwayThatItMade) {
   const Folder folder;
   fs::create_directory(folder / "mine");
-  const FileSizeLimit full(10);
+  const testing::FileSizeLimit full(10);
   for (const char* root : {"a/b/c", "mine/d/", "mine"}) {
     message_of(ErrorKind::io, [&] { save(folder / root, 1); });
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"mine"}) << root;

@@ -7,13 +7,13 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
 #include "tests/support/errors.h"
+#include "tests/support/file_size_limit.h"
 
 namespace weft {
 namespace {
@@ -158,17 +158,12 @@ TEST_F(EventLogTest, SaysWhenTheFileCannotBeOpened) {
 
 TEST_F(EventLogTest, KeepsRecordsWhileTheDiskIsFullAndWritesThemLater) {
   EventLog log(path_, 0);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  rlimit small = before;
-  small.rlim_cur = 10;
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);
-  EXPECT_FALSE(log.write({{"step", 1000000}, {"loss", 2.5}}));
-  EXPECT_FALSE(log.write({{"step", 1000001}, {"loss", 2.5}}));
-  EXPECT_THROW(log.flush(), Error);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  {
+    const testing::FileSizeLimit full(10);
+    EXPECT_FALSE(log.write({{"step", 1000000}, {"loss", 2.5}}));
+    EXPECT_FALSE(log.write({{"step", 1000001}, {"loss", 2.5}}));
+    EXPECT_THROW(log.flush(), Error);
+  }
   EXPECT_TRUE(read_event_log(path_).empty()) << "what was half written counts as not written";
   log.flush();
   EXPECT_EQ(read_event_log(path_).size(), 2u);

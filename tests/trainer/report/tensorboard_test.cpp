@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/report/crc32c.h"
 
@@ -235,6 +236,20 @@ TEST(TensorBoardLog, IsWrittenAnewByEachStartAndLeavesOtherFiles) {
   EXPECT_EQ(values.count("train/loss"), 2u);
   EXPECT_EQ(values.find("train/loss")->second.scalar, 3);
   EXPECT_EQ(read_file(folder / "events.out.tfevents.1.elsewhere"), "of another program");
+}
+
+TEST(TensorBoardLog, KeepsEventsWhileTheDiskIsFullAndWritesThemLater) {
+  const TemporaryFolder folder;
+  TensorBoardLog log(folder.path(), "");
+  const std::string file = event_files(folder).back();
+  {
+    const FileSizeLimit full(std::filesystem::file_size(file));
+    EXPECT_FALSE(log.write(step(1, 3)));
+    EXPECT_FALSE(log.write(step(2, 3)));
+    EXPECT_FALSE(log.write_kept());
+  }
+  EXPECT_TRUE(log.write_kept());
+  EXPECT_EQ(values_of(read_file(file)).count("train/loss"), 2u);
 }
 
 TEST(TensorBoardLog, BeginsEachFileWithAStartAtStepZero) {  // open readers then forget all steps from 0 on

@@ -200,6 +200,20 @@ TEST(Run, ARefusedStartLeavesAFinishedRunFinished) {
   EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
 }
 
+TEST(Run, AFinishedRunWhoseEventFilesHaveNoPlaceStaysAsItIs) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.tensorboard = false;
+  run(c);
+  write_file_atomically(c.train.output + "/tensorboard", "");
+  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + " as it was");
+  c.train.tensorboard = true, c.train.steps = 8;
+  const std::string said = refusal_of(ErrorKind::io, [&] { run(c); });
+  EXPECT_NE(said.find("--train.tensorboard=false"), std::string::npos) << said;
+  EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
+  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+}
+
 TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
