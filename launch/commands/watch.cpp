@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/commands.h"
@@ -31,7 +33,7 @@ constexpr char kWatchUsage[] =
     "Shows a run's progress, speed, curves, validations and checkpoints until Ctrl-C. It reads log.jsonl in the run's\n"
     "folder, and neither disturbs the run nor ends with it: when the run is resumed, so is the view. If standard "
     "output\n"
-    "is no terminal, it prints the present state once.\n";
+    "is no terminal, or one that cannot redraw (TERM=dumb), it prints the present state once.\n";
 
 constexpr char kOtherScreen[] = "\x1b[?1049h\x1b[?25l", kOwnScreen[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H", kEraseLine[] = "\x1b[K", kEraseBelow[] = "\x1b[J";
@@ -88,15 +90,21 @@ class RunWatch {
 
 ScreenSize size_of_terminal() {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {};
   return {.columns = size.ws_col, .rows = size.ws_row};
 }
 
-// Draws over what was there, line by line, so that nothing flickers.
+// Draws over what was there, line by line, so that nothing flickers. Each line is erased before it is drawn: after it,
+// a terminal that the line fills would erase its last character.
 std::string redrawn(const std::string& screen) {
-  std::string text = kHome;
-  for (const char c : screen) text += c == '\n' ? std::string(kEraseLine) + "\n" : std::string(1, c);
+  std::string text = std::string(kHome) + kEraseLine;
+  for (const char c : screen) text += c == '\n' ? "\n" + std::string(kEraseLine) : std::string(1, c);
   return text + kEraseBelow;
+}
+
+bool redraws() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 struct OtherScreen {
@@ -121,7 +129,7 @@ int run_watch(const CommandContext& context) {
   WatchRequest request;
   if (!parse(context.args, request)) return 0;
   RunWatch watch(fs::path(request.run.front()).lexically_normal());
-  if (!request.once && isatty(STDOUT_FILENO)) show_until_stopped(watch, request.seconds);
+  if (!request.once && redraws()) show_until_stopped(watch, request.seconds);
   fmt::print("{}", watch.screen(size_of_terminal()));
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/error.h"
 #include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
@@ -219,9 +220,10 @@ void WatchedLog::add(const nlohmann::json& record) {
 
 std::string watch_screen(const WatchedRun& run, const ScreenSize& size, bool utf8) {
   std::vector<std::string> lines = all_lines(run, size, utf8);
-  if (std::ssize(lines) > size.rows) lines.resize(static_cast<size_t>(size.rows));
+  if (std::ssize(lines) > size.rows) lines.resize(static_cast<size_t>(std::max(0, size.rows)));
   std::string screen;
-  for (const std::string& line : lines) screen += cut(line, size.columns) + "\n";
+  for (const std::string& line : lines)  // names in a log may hold what a terminal obeys
+    screen += cut(printable(line, line.size()), size.columns) + "\n";
   return screen;
 }
 

@@ -20,9 +20,7 @@ namespace {
 // Calls visit(record) for each finished line until it returns false; returns the offset of the line where it stopped.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
   const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
-  std::error_code none;
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
-    fail(ErrorKind::io, fmt::format("{} is not a regular file", path));
+  require_plain_log(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) cannot_read();
   size_t begin = 0;
@@ -31,14 +29,7 @@ size_t visit_records(const std::string& path, const std::function<bool(nlohmann:
     std::getline(file, line);
     if (file.bad()) cannot_read();
     if (file.eof()) return begin;
-    nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
-      fail(ErrorKind::data,
-           fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its "
-                       "records",
-                       path, number));
-    require_known_schema(record, fmt::format("{}:{}", path, number));
-    if (!visit(std::move(record))) return begin;
+    if (!visit(parse_record(line, path, number))) return begin;
     begin += line.size() + 1;
   }
 }
@@ -68,12 +59,24 @@ bool EventLog::write(const nlohmann::ordered_json& record) {
   return file_->write();
 }
 
-void require_known_schema(const nlohmann::json& record, const std::string& place) {
+void require_plain_log(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    fail(ErrorKind::io, fmt::format("{} is not a regular file", path));
+}
+
+nlohmann::json parse_record(std::string_view line, const std::string& path, int64_t number) {
+  nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
+    fail(ErrorKind::data,
+         fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its records",
+                     path, number));
   const auto schema = record.find("schema");
   if (schema != record.end() && *schema > kLogSchema)
     fail(ErrorKind::data,
-         fmt::format("{}: a later version of weft wrote these records (schema {}; this one reads up to {})", place,
-                     printable(schema->dump()), kLogSchema));
+         fmt::format("{}:{}: a later version of weft wrote these records (schema {}; this one reads up to {})", path,
+                     number, printable(schema->dump()), kLogSchema));
+  return record;
 }
 
 void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/report/append_file.h"
@@ -41,8 +42,9 @@ class EventLog {
 void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit);
 std::vector<nlohmann::json> read_event_log(const std::string& path);
 
-// An Error that names the place if `record` is a start with a later schema.
-void require_known_schema(const nlohmann::json& record, const std::string& place);
+// What they are made of: an Error if there is something else than a regular file; and the record in a line.
+void require_plain_log(const std::string& path);
+nlohmann::json parse_record(std::string_view line, const std::string& path, int64_t number);
 
 // The log with the scores of validations, which come later, in the records of these validations.
 std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log);

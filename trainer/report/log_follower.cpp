@@ -9,6 +9,7 @@
 namespace weft {
 
 void LogFollower::update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add) {
+  require_plain_log(path_);
   std::ifstream file(path_, std::ios::binary);
   const auto text_from = [&](size_t place) {
     file.clear();
@@ -20,16 +21,13 @@ void LogFollower::update(const std::function<void()>& clear, const std::function
   if (!text.starts_with(last_line_)) {
     clear();
     text = text_from(0);
-    begin = read_ = 0;
+    begin = read_ = 0, lines_ = 0;
     last_line_.clear();
   }
   for (size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     last_line_ = text.substr(begin, end + 1 - begin);
     read_ += last_line_.size();
-    const nlohmann::json record = nlohmann::json::parse(last_line_, nullptr, /*allow_exceptions=*/false);
-    if (!record.is_object()) continue;
-    require_known_schema(record, path_);
-    add(record);
+    add(parse_record(last_line_, path_, ++lines_));
   }
 }
 

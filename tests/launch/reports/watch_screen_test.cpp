@@ -38,6 +38,20 @@ TEST(WatchScreen, HasProgressSpeedAndTheTimeLeft) {
   EXPECT_EQ(lines[4], "fill 99.5 %  mfu 25.0 %  roofline 50.0 %");
 }
 
+TEST(WatchScreen, ShowsNoControlSequencesOfALog) {
+  WatchedRun run = run_of_steps(1);
+  nlohmann::json record = step_record(2);
+  record["stage"] = "\x1b]0;title\x07";
+  run.log.add(record);
+  const std::string screen = watch_screen(run, {}, /*utf8=*/false);
+  EXPECT_EQ(screen.find('\x1b'), std::string::npos);
+  EXPECT_NE(screen.find("\\x1b]0;title\\x07"), std::string::npos) << screen;
+}
+
+TEST(WatchScreen, OfATerminalWithoutRowsIsEmpty) {
+  EXPECT_EQ(watch_screen(run_of_steps(3), {.rows = -1}, /*utf8=*/false), "");
+}
+
 TEST(WatchScreen, OfARunInMinutesCountsThem) {
   WatchedRun run = run_of_steps(100);
   run.config.train.minutes = 5;

@@ -2,6 +2,7 @@
 #include "trainer/report/log_follower.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -59,13 +60,22 @@ TEST(LogFollower, RefusesRecordsOfALaterSchema) {
   f.append("{\"step\":0,\"schema\":2}\n");
   EXPECT_EQ(f.steps(), "0 ");
   f.append("{\"step\":5,\"schema\":3}\n");
-  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ": a later version of weft", "schema 3"});
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: a later version of weft", "schema 3"});
 }
 
-TEST(LogFollower, PassesOverLinesThatAreNoRecords) {
+TEST(LogFollower, NamesADamagedLineAlsoInALogThatWasCut) {
   Follower f;
-  f.append("{\"step\":1}\nnothing\n[]\n{\"step\":2}\n");
+  f.append("{\"step\":1}\n{\"step\":2}\n");
   EXPECT_EQ(f.steps(), "1 2 ");
+  std::filesystem::resize_file(f.path(), 11);
+  f.append("nothing\n{\"step\":2}\n");
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: not a record of a step"});
+}
+
+TEST(LogFollower, RefusesAPipeWithoutReadingIt) {
+  Follower f;
+  ASSERT_EQ(mkfifo(f.path().c_str(), 0600), 0);
+  expect_error([&] { f.steps(); }, ErrorKind::io, {f.path() + " is not a regular file"});
 }
 
 }  // namespace
