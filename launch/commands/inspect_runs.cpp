@@ -36,11 +36,25 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
   return runs;
 }
 
-// Training keeps the run's own event file.
-void require_other_folder(const std::string& folder, const std::string& run) {
+// Training keeps the event file in a run's folder.
+void require_no_folder_of_a_run(const std::string& folder) {
   std::error_code none;
-  if (fs::equivalent(folder, run + "/tensorboard", none))
+  if (fs::is_directory(folder, none) && fs::exists(fs::canonical(folder).parent_path() / "log.jsonl", none))
     fail(ErrorKind::usage, fmt::format("--tensorboard {} is kept by the run itself: give another folder", folder));
+}
+
+std::vector<std::string> folders_of_events(const std::vector<std::string>& runs, const std::string& folder) {
+  if (folder.empty()) return {};
+  if (runs.size() == 1) return {folder};
+  std::vector<std::string> folders;
+  for (const std::string& name : distinct_names(runs)) folders.push_back(folder + "/" + name);
+  return folders;
+}
+
+void require_two_files(const RunView& view) {
+  std::error_code none;
+  if (!view.svg.empty() && fs::weakly_canonical(view.svg, none) == fs::weakly_canonical(view.html, none))
+    fail(ErrorKind::usage, fmt::format("--svg and --html are both {}: give two names", view.svg));
 }
 
 std::string drawing_of(const std::vector<PageRun>& runs, const CurveChoice& choice) {
@@ -72,13 +86,15 @@ void write_views_of_runs(const std::vector<std::string>& folders, const RunView&
   if (view.svg.empty() && view.html.empty() && view.tensorboard.empty()) return;
   if (!view.svg.empty()) require_replaceable("svg", view.svg, kSvgTag);
   if (!view.html.empty()) require_replaceable("html", view.html, kHtmlTag);
-  for (const std::string& run : folders) require_other_folder(view.tensorboard, run);
+  require_two_files(view);
+  const std::vector<std::string> folders_to_write = folders_of_events(folders, view.tensorboard);
+  for (const std::string& folder : folders_to_write) require_no_folder_of_a_run(folder);
   const std::vector<PageRun> runs = read_runs(folders);
   if (!view.svg.empty()) write_file_atomically(view.svg, drawing_of(runs, view.curves));
   if (!view.html.empty()) write_file_atomically(view.html, run_page(runs));
-  for (const PageRun& run : view.tensorboard.empty() ? std::vector<PageRun>() : runs) {
-    TensorBoardLog events(runs.size() == 1 ? view.tensorboard : view.tensorboard + "/" + run.name, run.config);
-    for (const nlohmann::json& record : run.log) events.write(record);
+  for (size_t i = 0; i < folders_to_write.size(); ++i) {
+    TensorBoardLog events(folders_to_write[i], runs[i].config);
+    for (const nlohmann::json& record : runs[i].log) events.write(record);
     events.flush();
   }
 }

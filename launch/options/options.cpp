@@ -93,6 +93,7 @@ bool Options::parse(const std::vector<std::string>& args) {
     if (!given_.insert(field->key).second && !field->is_list)
       fail(ErrorKind::usage, fmt::format("--{} is given twice", field->key));
     field->set(option.value.at(0));
+    if (option.value.at(0).empty()) empty_.insert(field->key);
   }
   if (two_dashes != args.end()) std::for_each(two_dashes + 1, args.end(), [&](const auto& t) { take_positional(t); });
   return true;
@@ -112,6 +113,7 @@ void Options::take_positional(const std::string& text) {
 
 void Options::require(const std::string& key) const {
   if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
+  if (empty_.contains(key)) fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage_));
 }
 
 std::string Options::help(HelpFormat format) const {

@@ -5,7 +5,7 @@
 //   options.section("decode", decode);                                // --decode.beam=5
 //   options.positional("FILE", files, "what to inspect");             // arguments without a name
 //   if (!options.parse(args)) return 0;                               // --help was printed
-//   options.require("source");                                        // an Error of kind usage if it was not given
+//   options.require("source");                                        // an Error of kind usage without a value
 //
 // --help=man prints a man page, --help=words what shells complete (launch/options/help_format.h).
 //
@@ -56,7 +56,7 @@ class Options {
   std::vector<Field> fields_;
   std::string positional_name_, positional_sentence_;
   std::vector<std::string>* positional_ = nullptr;
-  std::set<std::string> given_;
+  std::set<std::string> given_, empty_;  // options; those among them with an empty value
 };
 
 }  // namespace weft

@@ -122,7 +122,15 @@ TEST(Inspect, LeavesTheEventFileOfARunToItsTraining) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run");
   inspect({run, "--tensorboard", run + "/tensorboard"});  // it has none yet
-  EXPECT_NE(refusal({run, "--tensorboard", run + "/tensorboard/"}).find("is kept by the run itself"),
+  for (const std::string& shown : {run, make_run(folder, "other")})
+    EXPECT_NE(refusal({shown, "--tensorboard", run + "/tensorboard/"}).find("is kept by the run itself"),
+              std::string::npos)
+        << shown;
+}
+
+TEST(Inspect, RefusesOneFileForThePageAndTheDrawing) {
+  const TemporaryFolder folder;
+  EXPECT_NE(refusal({make_run(folder, "run"), "--html", folder / "out", "--svg", folder / "./out"}).find("two names"),
             std::string::npos);
 }
 

@@ -78,10 +78,11 @@ TEST(Options, TakesEverythingAfterTwoDashesAsPositional) {
 }
 
 TEST(Options, SaysWhatIsMissingOrUnknown) {
-  Example missing, unknown, no_value;
+  Example missing, unknown, no_value, empty;
   EXPECT_EQ(refusal(missing, {}), "--source is missing; usage: weft example --source FILE [FILE ...]");
   EXPECT_EQ(refusal(unknown, {"--vocab_size=3"}), "unknown option '--vocab_size'; did you mean --vocab-size?");
   EXPECT_NE(refusal(no_value, {"--source"}).find("--source"), std::string::npos);
+  EXPECT_EQ(refusal(empty, {"--source="}), "--source has no value; usage: weft example --source FILE [FILE ...]");
 }
 
 TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
