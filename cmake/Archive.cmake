@@ -1,9 +1,9 @@
 # The relocatable archive: the programs and everything that a bare node lacks, made by CPack from install
 # rules (launch/archive).
 #
-# Three components go into one folder, in this order: weft (everything that `cmake --install` installs), tests
-# if CPack is called with -D WEFT_ARCHIVE_TESTS=ON, and node: documents and configurations, mpirun, and the
-# files that ArchiveNode.cmake collects.
+# Three components go into one folder, in this order: weft (the program and what shells need of it), tests if CPack is
+# called with -D WEFT_ARCHIVE_TESTS=ON, and node: documents and configurations, mpirun, and the files that
+# ArchiveNode.cmake collects.
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
 install(DIRECTORY launch/container launch/slurm DESTINATION launch ${node})

@@ -3,7 +3,7 @@
 set(CPACK_INSTALL_CMAKE_PROJECTS "")
 set(components weft node)
 if(CPACK_GENERATOR STREQUAL "DEB")
-  set(components weft)  # the rest comes as packages
+  set(components weft documents)  # the rest comes as packages
 elseif(WEFT_ARCHIVE_TESTS)
   set(components weft tests node)
   string(APPEND CPACK_PACKAGE_FILE_NAME "-tests")

@@ -1,4 +1,5 @@
-# What `cmake --install` installs beside the program: man pages, completion for shells, and the CMake package.
+# What `cmake --install` installs beside the program: man pages, completion for shells, documents with configurations,
+# and the CMake package.
 set(man_pages ${PROJECT_BINARY_DIR}/man)
 add_custom_command(OUTPUT ${man_pages}/weft.1
                    COMMAND ${CMAKE_COMMAND} -DWEFT=$<TARGET_FILE:weft> -DFOLDER=${man_pages} -P ${PROJECT_SOURCE_DIR}/cmake/ManPages.cmake
@@ -8,6 +9,8 @@ add_custom_target(man ALL DEPENDS ${man_pages}/weft.1)
 install(DIRECTORY ${man_pages}/ DESTINATION share/man/man1)
 install(FILES launch/completion/weft.bash DESTINATION share/bash-completion/completions RENAME weft)
 install(FILES launch/completion/_weft DESTINATION share/zsh/site-functions)
+install(DIRECTORY docs configs DESTINATION share/doc/weft COMPONENT documents)
+install(FILES README.md DESTINATION share/doc/weft COMPONENT documents)
 
 # find_package(weft): the libraries below launch/, with their headers (docs/library).
 set(libraries parallel data model trainer)

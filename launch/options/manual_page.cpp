@@ -72,7 +72,9 @@ std::string manual_body(const HelpText& help) {
   return text +
          ".SH EXIT STATUS\n0 done; 2 usage or configuration; 3 data; 4 no loadable checkpoint; 5 input or output;\n"
          "6 another rank was lost; 7 the run diverged; 1 a bug in Weft; 128 + N stopped by signal N.\n"
-         ".SH SEE ALSO\n.BR weft (1)\n";
+         ".SH SEE ALSO\n.BR weft (1)\n.PP\n"
+         "Documents and configurations that are named here, such as docs/running.md, are installed in "
+         "share/doc/weft.\n";
 }
 
 }  // namespace weft
