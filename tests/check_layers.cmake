@@ -2,7 +2,7 @@
 #
 # The layers are launch -> trainer -> model -> { parallel, data } -> tensor: a folder includes only folders to
 # its right. A subfolder includes only the subfolders listed for it. Only the listed files include a
-# third-party header. No file has more than 400 lines. Only tensor/dtype.h has a preprocessor condition on
+# third-party header. No source or script has more than 400 lines. Only tensor/dtype.h has a preprocessor condition on
 # nvcc. Every test file belongs to a test program, and no test is disabled.
 cmake_minimum_required(VERSION 3.22)
 
@@ -187,6 +187,12 @@ foreach(file IN LISTS files)
   if(file MATCHES "^tests/.*_test[.](cpp|cu)$")
     check_test_is_run(${file})
   endif()
+endforeach()
+
+file(GLOB scripts LIST_DIRECTORIES false RELATIVE ${ROOT} ${ROOT}/tests/* ${ROOT}/tests/*/* ${ROOT}/launch/*)
+list(FILTER scripts INCLUDE REGEX "(/[a-z_]+|[.]py|[.]sh)$")
+foreach(file IN LISTS scripts)
+  check_length(${file})
 endforeach()
 
 get_property(violations GLOBAL PROPERTY violations)

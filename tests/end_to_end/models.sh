@@ -1,0 +1,223 @@
+# tests/end_to_end/models.sh: parts of run that use a model that was trained.
+# shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; the variables are those of run
+
+translating() {
+  { head -n 5 valid.en; echo; sed -n 6,10p valid.en; } >lines
+  translate <lines >text
+  check "each line has its translation" [ "$(wc -l <text)" -eq 11 ]
+  check "an empty line stays empty" [ -z "$(sed -n 6p text)" ]
+  translate --batch 1 <lines >text-alone
+  check "one sentence at a time gives the same bytes" same text text-alone
+  expect 5 "$weft" translate --quiet --checkpoint whole </
+  expect 5 "$weft" bleu --reference lines </
+  expect 0 mpi 2 "$weft" translate --quiet --checkpoint whole <lines
+  check "two ranks give the same bytes" same text out
+
+  translate --scores <lines >scored
+  tac lines | translate --scores | tac >scored-backwards
+  check "the sentences have different scores" [ "$(cut -f 1 scored | sort -u | wc -l)" -ge 8 ]
+  check "lines in another order: the same texts in that order" same <(cut -f 2 scored) <(cut -f 2 scored-backwards)
+  check "and the same scores" columns_agree 1e-4 11 < <(paste <(cut -f 1 scored) <(cut -f 1 scored-backwards))
+
+  head -n 5 lines | translate --beam 3 --nbest 2 >nbest
+  check "n-best lines are: index ||| text ||| score" \
+    [ "$(grep -cE '^[0-4] \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$' nbest) $(wc -l <nbest)" = "10 10" ]
+  check "n-best lists are in the order of the input" same <(cut -d ' ' -f 1 nbest) <(printf '%s\n' 0 0 1 1 2 2 3 3 4 4)
+}
+
+scoring() {  # after translating
+  sed -n 6p lines >empty
+  expect 0 "$weft" score --quiet --checkpoint whole --source empty --target empty
+  check "score gives an empty line the score that translate gives it" columns_agree 1e-5 1 \
+    < <(paste <(sed -n 2p out | cut -f 1) <(sed -n 6p scored | cut -f 1))
+  expect 0 "$weft" score --quiet --checkpoint whole --source valid.en --target valid.de
+  check "score gives a table: log probability, tokens, their quotient" awk -F '\t' '
+    NR == 1 { bad = $0 != "log_prob\ttokens\tlog_prob_per_token"; next }
+    { error = $3 - $1 / $2; if (NF != 3 || $1 >= 0 || error > 2e-6 || error < -2e-6) bad = 1 }
+    END { exit bad || NR != 41 }' out
+  expect 0 "$weft" score --quiet --json --checkpoint whole --source valid.en --target valid.de
+  check "or a JSON object for each pair" [ "$(grep -cE '^\{"index":[0-9]+,"log_prob":-.*\}$' out)" -eq 40 ]
+  expect 0 "$weft" evaluate --quiet --checkpoint whole --source valid.en --reference valid.de
+  check "evaluate gives a line for the set" grep -qE '^valid\.en +40 +[0-9.]+ +[0-9.]+$' out
+  check "and BLEU with its signature" grep -qE '^ +BLEU\|.*tok:13a.* = [0-9.]+ ' out
+  expect 0 "$weft" evaluate --quiet --json --checkpoint whole --source valid.en --reference valid.de
+  check "or JSON" has out '"sentences": 40'
+  expect 0 "$weft" bleu --reference valid.de valid.de
+  check "a text is its own translation with BLEU 100.0" grep -q '^BLEU|.* = 100\.0 ' out
+  check "and chrF 100.0" grep -q '^chrF2|.* = 100\.0$' out
+}
+
+exchanging() {  # after translating, whose lines and text it reads
+  local import=("$weft" import --format pytorch --weights exported)
+  expect 0 "$weft" export --checkpoint whole --format pytorch --output exported
+  expect 0 "${import[@]}" --config whole/config.cfg --output imported
+  expect 0 "$weft" translate --quiet --checkpoint imported <lines
+  check "exported for PyTorch and imported again, the model gives the same bytes" same text out
+  expect 0 train 2 begun --train.steps=1 --train.init=imported
+  check "a new run starts with it" has err 'starting with the parameters of imported/step-00000000'
+  sed 's/^feed_forward = 64$/feed_forward = 96/' whole/config.cfg >wider.cfg
+  expect 4 "${import[@]}" --config wider.cfg --output refused
+  check "weights of another shape are refused in one line" [ "$(wc -l <err)" -eq 1 ]
+  check "it names file, tensor and both shapes" \
+    has err "weft: exported/model.safetensors: tensor 'decoder.layers.0.linear1.bias' has shape [64], the model's has [96]"
+  check "refused weights leave no checkpoint" [ ! -e refused ]
+  sed 's/^width = 32$/width = 2147483648/' whole/config.cfg >wider.cfg
+  expect 2 "${import[@]}" --config wider.cfg --output refused
+  check "a width beyond any model is refused with the limit" has err 'weft: model.width = 2147483648 must be at most 1048576'
+
+  ln -s nowhere dangling
+  expect 2 "${import[@]}" --config whole/config.cfg --output dangling
+  check "a dangling link is refused in one line" [ "$(wc -l <err)" -eq 1 ]
+  check "and still exists" [ -L dangling ]
+  mkdir -p killed/step-00000000.tmp-99999
+  expect 0 "${import[@]}" --config whole/config.cfg --output killed
+  check "an import removes the files of a killed one" [ "$(echo killed/*)" = killed/step-00000000 ]
+  (ulimit -f 8 && trap '' XFSZ && expect 5 "${import[@]}" --config whole/config.cfg --output n/m/o) || exit 1
+  check "a full disk is one line" [ "$(wc -l <err)" -eq 1 ]
+  check "and leaves no parent of the output" [ ! -e n ]
+
+  local init
+  for init in nowhere lines killed/step-00000000/config.cfg refused; do
+    expect 4 "$weft" train --config "$config" --data.train=packed --train.output=refused --train.init="$init"
+    check "--train.init=$init is refused: the last line names the option" \
+      grep -qF "weft: train.init: $init is not a checkpoint" <(tail -n 1 err)
+    check "and leaves no run" [ ! -e refused ]
+  done
+}
+
+inspecting() {
+  expect 0 "$weft" inspect packed
+  check "inspect counts a corpus' pairs" grep -qE '^ +pairs +400$' out
+  expect 0 "$weft" inspect whole/checkpoints/step-00000030
+  check "inspect verifies a checkpoint" has out 'every SHA-256 is right'
+  expect 0 "$weft" inspect whole
+  check "inspect shows the state of a run" has out 'run whole: latest checkpoint step-00000030'
+  expect 0 "$weft" inspect whole --svg curve.svg
+  check "inspect draws a run's curve" has curve.svg '<polyline'
+
+  cp -a whole damaged
+  local file=damaged/checkpoints/step-00000030/model.safetensors middle byte
+  middle=$(($(wc -c <"$file") / 2))
+  byte=$(od -An -tu1 -j "$middle" -N 1 "$file")
+  # shellcheck disable=SC2059  # the byte is the format
+  printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$file" bs=1 seek="$middle" conv=notrunc status=none
+  expect 4 "$weft" translate --quiet --checkpoint "${file%/*}" <lines
+  check "a checkpoint with one flipped bit is refused by name" has err "$file is damaged"
+}
+
+looking_inside() {
+  local files=(--alignment a.txt --alignment a.jsonl --alignment a.svg)
+  translate "${files[@]}" <lines >text-again
+  check "keeping attention does not change the text" same text text-again
+  check "each line has its alignment" [ "$(wc -l <a.txt) $(wc -l <a.jsonl)" = "11 11" ]
+  check "in Pharaoh's form" [ "$(grep -cE '^[0-9]+-[0-9]+( [0-9]+-[0-9]+)*$' a.txt)" -eq 10 ]
+  check "an empty line has an empty one" [ -z "$(sed -n 6p a.txt)" ]
+  check "each line has its drawing" [ "$(find . -maxdepth 1 -name 'a-00*.svg' | wc -l)" -eq 11 ]
+  expect 0 mpi 2 "$weft" translate --quiet --checkpoint whole --alignment b.txt --alignment b.jsonl <lines
+  check "two data-parallel ranks keep the same bytes" same a.jsonl b.jsonl
+  expect 0 mpi 2 "$weft" translate --quiet --checkpoint whole --parallel.tp 2 --alignment c.jsonl <lines
+  check "two tensor-parallel ranks keep the same numbers" \
+    columns_agree 2e-4 "$(numbers a.jsonl | wc -l)" < <(paste <(numbers a.jsonl) <(numbers c.jsonl))
+  expect 2 "$weft" translate --checkpoint whole --alignment d.txt --alignment-layer 7 <lines
+  check "a missing layer is refused with the range" has err "alignment-layer = '7': give 0 to 0"
+  check "and leaves no file" [ ! -e d.txt ]
+
+  expect 0 "$weft" inspect model whole --tp 2
+  check "inspect model shows what each rank holds" grep -qE '\[300, 32\] +\[150, 32\] +9,600$' out
+  check "and operations of a token" grep -qE '^ +a pair of tokens ' out
+  expect 0 "$weft" inspect positions whole --output positions.svg
+  check "inspect positions draws" grep -q '^</svg>$' positions.svg
+}
+
+# Files that cannot be written, and invalid options, are refused before any work.
+refused_outputs() {  # after translating and exchanging
+  mkfifo pipe
+  local name
+  for name in pipe . no/z.txt '' z.json .svg; do
+    expect_refusal "$weft" translate --quiet --checkpoint whole --alignment "$name"
+    check "--alignment '$name' is refused in one line before anything is translated" [ "$(wc -l <err) $(wc -c <out)" = "1 0" ]
+  done
+  check "the pipe still exists" [ -p pipe ]
+  expect 2 "$weft" translate --quiet --checkpoint whole --alignment d.txt --alignment ./d.txt <lines
+  check "a file that is given twice is refused" has err 'given twice'
+  expect 2 "$weft" translate --quiet --checkpoint whole --alignment out <lines
+  check "so is the file of standard output" has err "it is the file of standard output"
+  expect 2 "$weft" export --checkpoint whole --output pipe --force
+  check "export --force does not replace a pipe" [ -p pipe ]
+  ln -s whole.safetensors link.safetensors
+  expect 2 "$weft" export --checkpoint whole --output link.safetensors --force
+  check "nor a link" [ -L link.safetensors ]
+}
+expect_refusal() {
+  local status=0
+  "$@" <lines >out 2>err || status=$?
+  [ "$status" -eq 2 ] || [ "$status" -eq 5 ] || fail "exit status $status, not 2 or 5: $*"
+}
+
+saved_settings() {  # of a run whose configuration asks for n-best lists
+  expect 0 train 2 nbest-run --train.steps=1 --decode.beam=2 --decode.nbest=2
+  expect 0 "$weft" translate --quiet --checkpoint nbest-run --beam 1 <lines
+  check "a saved n-best setting does not change translate's output" [ "$(grep -c '|||' out)" -eq 0 ]
+  expect 2 "$weft" translate --quiet --checkpoint whole --beam 1 --nbest 2 <lines
+  check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2: give 1 to 1'
+}
+
+too_long() {
+  awk 'BEGIN { for (i = 0; i < 3000; ++i) printf "one two "; print "" }' >long.en
+  cat valid.en long.en >with-long.en
+  cat valid.de long.en >with-long.de
+  expect 0 "$weft" evaluate --quiet --checkpoint whole --source with-long.en --reference with-long.de
+  check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines longer than [0-9]+ tokens, which were cut: 1$' err
+  expect 0 "$weft" evaluate --quiet --json --checkpoint whole --source with-long.en --reference with-long.de
+  check "also in JSON" has out '"sources_cut": 1'
+  expect 3 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de
+  check "score refuses long sentences before it prints anything" [ "$(wc -c <out) $(wc -l <err)" = "0 1" ]
+  check "it names file and line" grep -q '^weft: with-long\.en, line 41: a sentence of' err
+}
+
+no_text() {  # every command that reads text refuses a NUL byte in the same way
+  { head -n 2 valid.en; printf 'f\0r\n'; tail -n +4 valid.en; } >nul
+  local command
+  while read -r command; do
+    # shellcheck disable=SC2086  # splits into words
+    expect 3 "$weft" $command <nul
+    check "${command%% *} refuses NUL in one line that names text, line and byte" \
+      grep -qE '^weft: (nul|standard input), line 3: byte 2 is NUL, .* tr -d ' err
+    check "and prints nothing else" [ "$(wc -l <err) $(wc -c <out)" = "1 0" ]
+  done <<'COMMANDS'
+pack --quiet --source valid.en --target nul --output refused --vocab-size 300
+translate --quiet --checkpoint whole
+score --quiet --checkpoint whole --source nul --target valid.de
+evaluate --quiet --checkpoint whole --source nul --reference valid.de
+evaluate --quiet --checkpoint whole --source valid.en --reference nul
+bleu --reference valid.de nul
+bleu --reference valid.de
+COMMANDS
+}
+
+scores_of_any_stream() {
+  "$weft" bleu --reference valid.de train.de >/dev/null 2>&1 && fail "texts of different lengths are scored"
+  head -n 40 train.de >other.de
+  expect 0 "$weft" bleu --reference valid.de other.de
+  mv out plain
+  expect 0 "$weft" bleu --reference valid.de - <other.de
+  check "- is standard input" same plain out
+  gzip -c other.de >other.gz
+  expect 0 "$weft" bleu --reference valid.de <other.gz
+  check "gzip on standard input is read like gzip in a file" same plain out
+  expect 0 "$weft" bleu --reference valid.de <(cat other.gz)
+  check "and gzip through a pipe" same plain out
+}
+
+# A corpus and a run that version 0.1 wrote on 1 x 2 ranks: tests/reference/version_0_1.
+earlier_version() {
+  cp -a "$reference/version-0.1" earlier
+  cp earlier/run/checkpoints/latest/tokenizer.model earlier/corpus/
+  expect 0 "$weft" inspect earlier/corpus earlier/run/checkpoints/latest
+  check "a checkpoint of version 0.1 is whole" has out 'every SHA-256 is right'
+  expect 0 "$weft" score --quiet --checkpoint earlier/run --source earlier/valid.en --target earlier/valid.de
+  check "its model gives the scores of then" same_scores earlier/scores.txt out
+  (cd earlier && expect 0 "$weft" train --config run/config.cfg --parallel.tp=1 --train.steps=5)
+  check "its run resumes on its corpus" [ "$(losses earlier/run | wc -l)" -eq 5 ]
+}
+same_scores() { paste <(tail -n +2 "$1" | cut -f 1) <(tail -n +2 "$2" | cut -f 1) | columns_agree 1e-4 5; }
