@@ -97,8 +97,8 @@ struct ModelConfig {
     v("kv_heads", kv_heads,
       "heads of keys and values, each shared by heads / kv_heads query heads (grouped-query attention); 0 = heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)");
-    v("encoder_layers", encoder_layers, "encoder blocks");
-    v("decoder_layers", decoder_layers, "decoder blocks");
+    v("encoder_layers", encoder_layers, "layers of the encoder");
+    v("decoder_layers", decoder_layers, "layers of the decoder");
     v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
     v("norm_kind", norm_kind, kNormKindHelp);
     v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm needs it");

@@ -154,11 +154,11 @@ struct TrainConfig {
       "decay of an exponential moving average of the weights, with which the model is validated, chosen and used "
       "(checkpoints have both): 0.999 averages about the last 1,000 steps; 0 = none");
     v("recompute", recompute,
-      "keep only each block's input and repeat its forward pass before its backward pass: far less memory for "
+      "keep only each layer's input and repeat its forward pass before its backward pass: far less memory for "
       "activations, about a third more work, the same results");
     v("cuda_graph", cuda_graph,
-      "GPUs: record a block's work once and replay it as a CUDA graph, which spares the host its launches: auto (on "
-      "GPUs, with NCCL between ranks), true or false");
+      "GPUs: record the work of a block of the batch once and replay it as a CUDA graph, which spares the host its "
+      "launches: auto (on GPUs, with NCCL between ranks), true or false");
     v("tune_gemm", tune_gemm,
       "GPUs: before the first step, time the algorithms of each matrix product, and its epilogue against separate "
       "passes; the run's folder keeps the choices (tuned_gemms), which may differ between runs in the last bits");
@@ -174,7 +174,7 @@ struct TrainConfig {
     v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first");
     v("allow_changes", allow_changes,
       "resume although options that change the training have new values: batch.blocks, dropout, label smoothing, "
-      "optimizer, schedule");
+      "optimizer (not its kind), schedule");
   }
 };
 

@@ -87,7 +87,7 @@ std::string machine_text(const BenchReport& report) {
   Machine machine = measured_machine(report);
   const RunConfig& c = report.config;
   return fmt::format(
-      "# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} blocks, {} rows, {}\n{}{}", report.ranks,
+      "# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} layers, {} rows, {}\n{}{}", report.ranks,
       report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s", c.model.width,
       c.model.encoder_layers, c.model.decoder_layers, c.batch.rows, print_value(c.train.precision),
       report.load.too_busy() ? "# The machine was too busy to believe it.\n" : "", fields_to_cfg(fields_of(machine)));

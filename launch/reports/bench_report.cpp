@@ -19,7 +19,7 @@ std::string setting_text(const BenchReport& r) {
   std::string s;
   const auto row = [&](const char* name, const std::string& text) { s += fmt::format("{:<11} {}\n", name, text); };
   row("machine", fmt::format("{}; {} x {}", r.device_name(), count_of(r.ranks, "rank"), count_of(r.threads, "thread")));
-  row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters",
+  row("model", fmt::format("width {}, {} heads, feed-forward {}, {} + {} layers, vocabulary {} / {}, {} parameters",
                            c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers,
                            c.model.decoder_layers, c.model.source_vocabulary, c.model.target_vocabulary,
                            format_count(static_cast<double>(r.parameters))));

@@ -107,7 +107,7 @@ std::string heading(const ClusterPlan& plan) {
                               r.ranks == 1 ? "" : "s", with_commas(plan.nodes()), plan.nodes() == 1 ? "" : "s",
                               r.machine.name.empty() ? "the machine" : r.machine.name);
   s +=
-      fmt::format("model: width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters, {}\n",
+      fmt::format("model: width {}, {} heads, feed-forward {}, {} + {} layers, vocabulary {} / {}, {} parameters, {}\n",
                   c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers, c.model.decoder_layers,
                   c.model.source_vocabulary, c.model.target_vocabulary,
                   format_count(static_cast<double>(plan.alone.parameters)), print_value(c.train.precision));

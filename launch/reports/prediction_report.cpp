@@ -71,7 +71,7 @@ std::string prediction_text(const Prediction& p) {
                   graphs ? fmt::format("{:.1f} us (CUDA graphs)", kMicro * gpu.gap_graph)
                          : fmt::format("{:.1f} us (no CUDA graphs)", kMicro * gpu.gap_stream));
   s +=
-      fmt::format("model: width {}, {} heads, feed-forward {}, {} + {} blocks, vocabulary {} / {}, {} parameters, {}\n",
+      fmt::format("model: width {}, {} heads, feed-forward {}, {} + {} layers, vocabulary {} / {}, {} parameters, {}\n",
                   c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers, c.model.decoder_layers,
                   c.model.source_vocabulary, c.model.target_vocabulary, format_count(static_cast<double>(p.parameters)),
                   print_value(c.train.precision));

@@ -47,7 +47,7 @@ class TrainingOptions {
       for (const char* end : {".steps", ".tokens", ".epochs"})
         if (option == stage + end) return true;
     return option == "batch.blocks" || option == "train.label_smoothing" || option.starts_with("model.dropout") ||
-           option.starts_with("optimizer.") || option.starts_with("schedule.");
+           (option.starts_with("optimizer.") && option != "optimizer.kind") || option.starts_with("schedule.");
   }
 
  private:

@@ -24,7 +24,7 @@ std::vector<ChangedOption> config_differences(const std::string& from, const std
 // batch.blocks, dropout, label smoothing, optimizer and schedule; and of the first `num_stages` stages of the data,
 // which have begun, the schedules, the ends of all but the last one, and the steps over which that one decays. Other
 // options may change (grid, device, saves, validation), or the checkpoint refuses them in any case (model, seed, order
-// of sentences: train_state.h).
+// of sentences, optimizer.kind: train_state.h).
 void require_same_training(const std::string& from, const std::string& to, size_t num_stages = 1);
 
 // An Error of kind usage if both are of schedule-free optimizers with different optimizer.beta1: a checkpoint keeps y

@@ -227,7 +227,7 @@ std::string describe_model(const ModelConfig& c) {
   const std::string shared = c.num_kv_heads() == c.heads ? "" : fmt::format(" on {} of keys and values", c.kv_heads);
   const std::string norm_kind =
       c.norm_kind == ModelConfig().norm_kind ? "" : fmt::format(" ({})", name_of_enum(c.norm_kind));
-  return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} blocks, {}-norm{}{}, vocabulary {} / {}",
+  return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} layers, {}-norm{}{}, vocabulary {} / {}",
                      c.width, c.heads, shared, c.feed_forward, name_of_enum(c.activation), c.encoder_layers,
                      c.decoder_layers, name_of_enum(c.norm), norm_kind,
                      is_rotary(c.positions) ? ", rotary positions" : "", c.source_vocabulary, c.target_vocabulary);

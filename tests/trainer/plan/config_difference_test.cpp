@@ -51,6 +51,10 @@ TEST(RequireSameTraining, RefusesOtherOptimizationUnlessAllowed) {
     refusal(std::string(option) + " = 0.5\n", std::string(option) + " = 0.25\n");
 }
 
+TEST(RequireSameTraining, LeavesToTheCheckpointWhatNoOptionAllows) {  // the line must not advise allow_changes
+  EXPECT_NO_THROW(require_same_training("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n"));
+}
+
 TEST(RequireSameTraining, LetsTheGridSavesAndTheEndOfTheRunChange) {
   EXPECT_NO_THROW(require_same_training("[parallel]\ntp = 1\n[train]\nsteps = 3\nsave_every = 1\n",
                                         "[parallel]\ntp = 2\n[train]\nsteps = 9\nsave_every = 5\n"));
