@@ -16,10 +16,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWorking = ".packing";
+
 std::set<std::string> files_of(const Manifest& manifest) {
   std::set<std::string> files = {manifest.source_tokenizer, manifest.target_tokenizer};
   for (const ShardEntry& shard : manifest.shards) files.insert(shard.file);
   return files;
+}
+
+// A folder without a manifest may hold what packing would replace: somebody's tokenizer, or a whole checkpoint. What a
+// killed pack left is beside .packing.
+void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
+  if (fs::exists(folder / "MANIFEST.json"))
+    fail(ErrorKind::usage, fmt::format("{} is a checkpoint: give another --output", folder.string()));
+  if (existing != ExistingCorpus::refuse || !fs::is_directory(folder) || fs::exists(folder / kWorking)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "tokenizer.model" || name == "source.model" || name == "target.model" ||
+        (name.starts_with("shard-") && name.ends_with(".h5")))
+      fail(ErrorKind::usage,
+           fmt::format("{} holds {}, which packing might replace: give another --output, or --overwrite",
+                       folder.string(), name));
+  }
 }
 
 void make_folder(const std::string& folder) {
@@ -31,13 +49,14 @@ void make_folder(const std::string& folder) {
 }  // namespace
 
 PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
-    : folder_(std::move(folder)), working_((fs::path(folder_) / ".packing").string()) {
+    : folder_(std::move(folder)), working_((fs::path(folder_) / kWorking).string()) {
   const bool exists = fs::exists(fs::path(folder_) / kManifestFile);
   if (exists && existing == ExistingCorpus::refuse)
     fail(ErrorKind::usage,
          fmt::format("{} holds a packed corpus already: give another --output, --append or --overwrite", folder_));
   if (!exists && existing == ExistingCorpus::extend)
     fail(ErrorKind::usage, fmt::format("{} holds no packed corpus to which --append could add", folder_));
+  if (!exists) require_nothing_to_lose(folder_, existing);
   const bool is_new = !fs::exists(folder_);
   make_folder(working_);
   lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));

@@ -18,7 +18,8 @@ enum class ExistingCorpus { refuse, replace, extend };
 
 class PackFolder {
  public:
-  // A usage Error if `folder` has a corpus that is to be refused, or none that can be extended.
+  // A usage Error if `folder` has a corpus that is to be refused, or none that can be extended; if it is a checkpoint;
+  // and, unless `existing` is replace, if it has files of a corpus that no pack left there.
   PackFolder(std::string folder, ExistingCorpus existing);
   ~PackFolder();
   PackFolder(const PackFolder&) = delete;

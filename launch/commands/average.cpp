@@ -164,6 +164,8 @@ bool holds_weights_alone(const std::string& folder) {
 
 void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
   std::error_code error;
+  if (step_of_folder(fs::path(r.output).filename().string()))
+    fail(ErrorKind::usage, fmt::format("--output {} has the name of a run's checkpoint: give another name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
   if (fs::is_empty(r.output)) return;

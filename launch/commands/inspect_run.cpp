@@ -1,7 +1,9 @@
 // launch/commands/inspect_run.cpp: shows a verified checkpoint, or a run's log and checkpoints.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "launch/commands/inspect.h"
 #include "launch/reports/run_curves.h"
@@ -100,8 +102,12 @@ void inspect_checkpoint(const std::string& folder) {
 void inspect_run(const std::string& folder, const RunView& view) {
   const std::vector<nlohmann::json> log = with_scores(read_event_log(folder + "/log.jsonl"));
   const std::string checkpoints = folder + "/checkpoints";
-  fmt::print("run {}: latest checkpoint {}, best {}\n", folder, pointed_at(checkpoints, "latest").value_or("none"),
-             pointed_at(checkpoints, "best").value_or("none"));
+  const auto named = [&](const char* link) {
+    const std::optional<std::string> name = pointed_at(checkpoints, link);
+    if (!name) return std::string("none");
+    return *name + (std::filesystem::exists(checkpoints + "/" + *name) ? "" : " (missing)");
+  };
+  fmt::print("run {}: latest checkpoint {}, best {}\n", folder, named("latest"), named("best"));
   RunPlace end;
   for (const nlohmann::json& record : log) end.pass(record);
   fmt::print("{} of steps, {} target tokens\n", format_duration(end.seconds), format_count(end.target_tokens));

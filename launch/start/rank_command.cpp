@@ -46,6 +46,13 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
+std::string working_folder() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::current_path(error);
+  if (error) fail(ErrorKind::usage, fmt::format("the working folder: {}; change to another one", error.message()));
+  return folder.string();
+}
+
 }  // namespace
 
 Launcher find_launcher(const std::string& wanted, const std::string& weft) {
@@ -76,6 +83,10 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCom
     words.emplace_back("--oversubscribe");  // more ranks than cores were asked for by number
   } else {
     append(words, {"--host", hosts_text(ranks.hosts)});
+    // mpirun would cut names to their first part, and start ranks in the home folder where a host lacks this one.
+    if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
+      append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
+    append(words, {"--wdir", working_folder()});
     for (const std::string& name : variables_to_export()) append(words, {"-x", name});
   }
   append(words, ranks.words);

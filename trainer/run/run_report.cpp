@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "data/atomic_file.h"
+#include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/config_difference.h"
 
@@ -22,7 +23,13 @@ std::vector<std::string> describe_resume(const std::string& checkpoint, const Ru
   for (const std::string& change : trainer.changes_of_stages()) lines.push_back(change);
   // All other changes were refused.
   for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), config_text))
-    lines.push_back(fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+    lines.push_back(
+        !o.to.empty() && (o.name == "train.init" || o.name == "model.embedding_init")
+            ? fmt::format(
+                  "{} = {} has no effect: the weights are that checkpoint's; a new run (another train.output, or "
+                  "train.fresh=true) begins with it",
+                  o.name, printable(o.to))
+            : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
   const bool has_ema = config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
     lines.emplace_back(has_ema ? "train.ema: the average of the weights begins at those of that checkpoint"

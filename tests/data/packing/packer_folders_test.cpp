@@ -113,6 +113,21 @@ TEST_F(PackerFoldersTest, AFailedOverwriteLeavesTheOldCorpus) {
   EXPECT_EQ(texts_of("packed", false).size(), 300u);
 }
 
+TEST_F(PackerFoldersTest, ReplacesNobodysTokenizerAndNoCheckpoint) {
+  write(sentences(300, 5), sentences(300, 6));
+  PackOptions o = options();
+  std::filesystem::create_directory(folder_ / "packed");
+  write_file_atomically(folder_ / "packed/tokenizer.model", "precious");
+  expect_refused(o, ErrorKind::usage, {"holds tokenizer.model, which packing might replace", "--overwrite"});
+  EXPECT_EQ(read_file(folder_ / "packed/tokenizer.model"), "precious");
+  write_file_atomically(folder_ / "packed/MANIFEST.json", "{}");
+  for (const ExistingCorpus existing : {ExistingCorpus::refuse, ExistingCorpus::replace}) {
+    o.existing = existing;
+    expect_refused(o, ErrorKind::usage, {"packed is a checkpoint"});
+  }
+  EXPECT_EQ(names_in(folder_ / "packed"), (std::vector<std::string>{"MANIFEST.json", "tokenizer.model"}));
+}
+
 TEST_F(PackerFoldersTest, RemovesWhatAKilledPackLeft) {
   write({"ka"}, {"lo"});
   std::filesystem::create_directories(folder_ / "packed/.packing");

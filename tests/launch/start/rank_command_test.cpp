@@ -38,6 +38,13 @@ TEST(RankCommand, PassesSettingsOnToOtherHosts) {
   EXPECT_TRUE(holds(line, "-x OMP_NUM_THREADS ")) << line;
   EXPECT_FALSE(holds(line, "HOME_OF_NOBODY")) << line;
   EXPECT_FALSE(holds(line, "--oversubscribe")) << line;
+  EXPECT_TRUE(holds(line, "--wdir " + std::filesystem::current_path().string())) << line;
+  EXPECT_FALSE(holds(line, "fqdn")) << line;
+}
+
+TEST(RankCommand, KeepsTheWholeNamesOfHosts) {
+  const std::string line = mpirun_line({.ranks = 2, .hosts = {{"a.cluster", 1}, {"b.cluster", 1}}, .words = {"weft"}});
+  EXPECT_TRUE(holds(line, "--host a.cluster:1,b.cluster:1 --mca orte_keep_fqdn_hostnames 1 ")) << line;
 }
 
 TEST(RankCommand, StartsSlurmsTasksWithPmix) {
