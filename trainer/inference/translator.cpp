@@ -142,8 +142,10 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
   for (const size_t i : mine)
     requests.push_back({.source = inputs[i].source, .max_tokens = max_tokens(inputs[i]), .prefix = inputs[i].prefix});
   const auto total = static_cast<int64_t>(inputs.size());
-  const std::vector<std::vector<Hypothesis>> found = search_.search(requests, [&](int64_t done) {
-    if (progress) progress(std::min(done * mesh_.dp().size(), total));
+  const auto found = all_or_none(mesh_.dp(), [&] {
+    return search_.search(requests, [&](int64_t done) {
+      if (progress) progress(std::min(done * mesh_.dp().size(), total));
+    });
   });
 
   Packer packer;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -46,11 +47,10 @@ class Run {
   void take_snapshot_of_data();
   void enter_next_stage();
   std::string known_good_checkpoint();
-  bool recover_from_divergence(const StepReport& r);
+  void recover_from_divergence(const StepReport& r);
   void go_back(const std::string& reason);
   void finish_save_in_progress();
-  template <typename Part>
-  bool save_or_go_back(const Part& part);
+  void or_go_back(const std::function<void()>& part, bool must);
   bool validate(bool last);
   std::string note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best);
   void take_scores();
@@ -71,6 +71,7 @@ class Run {
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
   bool best_is_new_ = false, may_be_best_ = false;  // the validation after this step; its score decides
+  bool went_back_ = false;                          // since the last save
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
@@ -204,16 +205,15 @@ std::string Run::known_good_checkpoint() {  // empty if there is none
   return mesh_.world().broadcast_string(good, /*root=*/0);
 }
 
-// Returns whether the run went back to a good checkpoint. Skipped steps that lower the loss scale are part of f16's
-// search for it: only the others count. All ranks see the same numbers and decide the same.
-bool Run::recover_from_divergence(const StepReport& r) {
+// Skipped steps that lower the loss scale are part of f16's search for it: only the others count. All ranks see the
+// same numbers and decide the same.
+void Run::recover_from_divergence(const StepReport& r) {
   const TrainConfig& t = config_.train;
-  if (!r.skipped && r.target_weight == 0) return false;  // it has no loss
+  if (!r.skipped && r.target_weight == 0) return;  // it has no loss
   const bool lost = r.skipped && !LossScaler::can_lower(r.loss_scale);
   const Divergence found = DivergenceRule(t.divergence_rise).observe(state_.divergence, r.step, r.nll, lost);
-  if (found == Divergence::none || (found == Divergence::loss && t.on_divergence == OnDivergence::ignore)) return false;
+  if (found == Divergence::none || (found == Divergence::loss && t.on_divergence == OnDivergence::ignore)) return;
   go_back(describe_divergence(found, r, state_.divergence, t.divergence_rise));
-  return true;
 }
 
 // Then the checkpoints on disk do not depend on how fast they are written.
@@ -238,23 +238,22 @@ void Run::go_back(const std::string& reason) {
   const int64_t good_step = step_of_checkpoint(good);
   if (scores_) scores_->drop_after(good_step, state_);
   best_is_new_ = may_be_best_ = false;
+  went_back_ = true;
   DivergenceRule::note_rollback(state_.divergence, state_.step);
   trainer_->snapshot(state_);
   log_.rollback(state_.step, good_step);
   log_.message(fmt::format("{}; going back to the parameters of {}, and on after step {}", reason, good, state_.step));
 }
 
-// Runs a part of a save. A checkpoint that would hold a number that is not finite is a divergence, too: it is not
-// committed. Returns whether the run went back.
-template <typename Part>
-bool Run::save_or_go_back(const Part& part) {
+// Runs a part of a save, or a validation. A model with numbers that are not finite has diverged, too, and is not
+// committed: then the run goes back, and the part runs again if it `must`.
+void Run::or_go_back(const std::function<void()>& part, bool must) {
   try {
     part();
-    return false;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::diverged) throw;
     go_back(e.what());
-    return true;
+    if (must) part();
   }
 }
 
@@ -263,7 +262,8 @@ bool Run::validate(bool last) {
   state_.validation_due = false;
   if (!validation_ || !validation_->due(state_.step, last)) return true;
   const auto stop = [&] { return mesh_.world().max(signals_.stop_signal() != 0 ? 1 : 0) == 1; };
-  const std::optional<ValidationReport> report = validation_->run(state_.step, stop);
+  std::optional<ValidationReport> report;
+  or_go_back([&] { report = validation_->run(state_.step, stop); }, /*must=*/true);
   state_.validation_due = !report;
   if (!report) return false;
   const bool is_scored = scores_ && scores_->add(*report, state_);
@@ -332,7 +332,7 @@ void Run::save(bool last) {
   if (rule_->needs_score())
     for (const ScoreDue& due : state_.scores_due) awaited.push_back(due.step);
   checkpoints_->save(state_, best_is_new_, last, awaited);
-  best_is_new_ = may_be_best_ = false;
+  best_is_new_ = may_be_best_ = went_back_ = false;
   if (const std::string newest = checkpoints_->newest(); scores_ && !newest.empty())
     scores_->remove_texts(step_of_checkpoint(newest));
 }
@@ -346,7 +346,7 @@ int Run::loop() {
     log_.message(describe_nothing_left(config_, *trainer_, state_.step, out_of_patience()));
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
-    if (best_is_new_) save(last);
+    if (best_is_new_ || went_back_) save(last);
   }
   if (last && request != StopRequest::stop && !wait_for_scores()) request = StopRequest::stop;
   while (!last) {
@@ -358,8 +358,8 @@ int Run::loop() {
     log_.step(report, so_far(*trainer_, state_.seconds, config_.train.steps));
     if (const auto damage = trainer_->damage_of_next_stage())
       log_.message(fmt::format("{}: {}", describe_next_stage(trainer_->stages(), "could not begin now"), *damage));
-    bool rolled_back = recover_from_divergence(report);
-    if (report.save_is_ready && !rolled_back) rolled_back = save_or_go_back([&] { checkpoints_->advance(state_); });
+    recover_from_divergence(report);
+    if (report.save_is_ready && !went_back_) or_go_back([&] { checkpoints_->advance(state_); }, /*must=*/false);
     last = finished(request);
     take_scores();
     // A stop after the last step puts off its validation, too.
@@ -370,9 +370,9 @@ int Run::loop() {
       if (!wait_for_scores()) request = StopRequest::stop;
       last = finished(request) || out_of_patience();
     }
-    if (last || best_is_new_ || may_be_best_ || rolled_back || request == StopRequest::save ||
+    if (last || best_is_new_ || may_be_best_ || went_back_ || request == StopRequest::save ||
         (t.save_every > 0 && state_.step % t.save_every == 0))
-      if (save_or_go_back([&] { save(last); })) save(last);
+      or_go_back([&] { save(last); }, /*must=*/true);
   }
   if (request != StopRequest::stop) {
     log_.message(describe_end(config_, *trainer_, state_.step, out_of_patience()));

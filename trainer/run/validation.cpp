@@ -2,6 +2,7 @@
 #include "trainer/run/validation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "data/corpus.h"
 #include "data/loader.h"
@@ -106,6 +107,9 @@ std::optional<ValidationReport> Validation::run(int64_t step, const std::functio
     Pass p = trainer_.pass(/*training=*/false);
     const LossSums sums =
         validation_loss(p, trainer_.replica().model(), set->blocks, config_.train.label_smoothing, losses_, mesh_.dp());
+    if (!std::isfinite(sums.nll()))
+      fail(ErrorKind::diverged, fmt::format("step {}: the model has diverged: its loss on {} is {}", step,
+                                            set->name.empty() ? "the validation set" : set->name, sums.nll()));
     report.sets.push_back({.name = set->name, .loss = sums.loss(), .nll = sums.nll(), .translation = {}});
     if (translator_ && !translate(*set, stop, report)) return std::nullopt;
   }

@@ -50,7 +50,8 @@ class Validation {
   // Whether to validate after this step, which may be the run's last; never twice after the same step.
   bool due(int64_t step, bool last) const;
   // With the weights for evaluation. All ranks call it and get the same. It asks stop(), which agrees between the
-  // ranks, every few sentences, and returns nothing once that is true.
+  // ranks, every few sentences, and returns nothing once that is true. Error of kind diverged if a loss or a
+  // prediction is not finite.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
   const std::vector<std::string>& remarks() const { return remarks_; }  // lines on the sets for the start of the run

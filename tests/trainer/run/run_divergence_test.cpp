@@ -1,6 +1,7 @@
 // tests/trainer/run/run_divergence_test.cpp: runs whose learning rate is far too high stop, go back or continue.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -149,6 +150,27 @@ TEST(DivergedRun, GoesBackAndSavesIfItsLastCheckpointWouldHoldThem) {
   train_for(c, 45);
   EXPECT_EQ(rollbacks(c).size(), 1u);
   EXPECT_TRUE(has_step(c, 45));
+}
+
+TEST(DivergedRun, GoesBackAndValidatesAgainIfAValidationMeetsNumbersThatAreNotFinite) {
+  const TemporaryFolder folder;
+  for (const int64_t translated : {0, 4}) {
+    RunConfig c = diverging_config(folder);
+    c.train.output += std::to_string(translated);
+    c = ruined(c, /*end=*/44, /*lr=*/1e30);
+    c.data.valid = c.data.train;
+    c.train.on_divergence = OnDivergence::rollback;
+    c.train.validate_every = 43, c.train.validate_bleu = translated, c.train.keep_best = "loss";
+    c.train.save_every = 43;
+    train_for(c, 60);
+    ASSERT_EQ(rollbacks(c), (std::vector<std::pair<int64_t, int64_t>>{{43, 20}}));
+    const auto log = log_without_times(c);
+    const auto validated = std::ranges::find_if(log, [](const auto& record) { return record.contains("valid_nll"); });
+    ASSERT_NE(validated, log.end());
+    EXPECT_EQ(validated->at("step"), 43);
+    EXPECT_LT(validated->at("valid_nll"), 6);
+    EXPECT_TRUE(has_step(c, 43));
+  }
 }
 
 TEST(DivergedRun, ContinuesIfItsLossIsIgnored) {
