@@ -10,14 +10,19 @@ namespace weft {
 
 using nlohmann::json;
 
-// Checkpoints of version 0.1 have no norm_kind: layer norm was the only one.
+// Checkpoints of version 0.1 have no norm_kind, since layer norm was the only one, and no sizes.
 void to_json(json& j, const Architecture& a) {
   j = {{"norm", a.norm},
        {"norm_kind", a.norm_kind},
        {"activation", a.activation},
        {"positions", a.positions},
        {"position_offset", a.position_offset},
-       {"scale_embeddings", a.scale_embeddings}};
+       {"scale_embeddings", a.scale_embeddings},
+       {"width", a.width},
+       {"heads", a.heads},
+       {"feed_forward", a.feed_forward},
+       {"encoder_layers", a.encoder_layers},
+       {"decoder_layers", a.decoder_layers}};
 }
 void from_json(const json& j, Architecture& a) {
   j.at("norm").get_to(a.norm);
@@ -26,6 +31,11 @@ void from_json(const json& j, Architecture& a) {
   j.at("positions").get_to(a.positions);
   j.at("position_offset").get_to(a.position_offset);
   j.at("scale_embeddings").get_to(a.scale_embeddings);
+  a.width = j.value("width", int64_t{0});
+  a.heads = j.value("heads", int64_t{0});
+  a.feed_forward = j.value("feed_forward", int64_t{0});
+  a.encoder_layers = j.value("encoder_layers", int64_t{0});
+  a.decoder_layers = j.value("decoder_layers", int64_t{0});
 }
 
 void to_json(json& j, const Cursor& c) {
@@ -88,7 +98,12 @@ Architecture Architecture::of(const ModelConfig& c) {
           .activation = name_of_enum(c.activation),
           .positions = name_of_enum(c.positions),
           .position_offset = c.position_offset,
-          .scale_embeddings = c.scale_embeddings};
+          .scale_embeddings = c.scale_embeddings,
+          .width = c.width,
+          .heads = c.heads,
+          .feed_forward = c.feed_forward,
+          .encoder_layers = c.encoder_layers,
+          .decoder_layers = c.decoder_layers};
 }
 
 json TrainState::to_json() const {
@@ -185,6 +200,14 @@ void compare_architectures(const Architecture& before, const Architecture& after
   same("model.positions", before.positions, after.positions);
   same("model.position_offset", before.position_offset, after.position_offset);
   same("model.scale_embeddings", before.scale_embeddings, after.scale_embeddings);
+  const auto same_size = [&](const char* option, int64_t size, int64_t now) {
+    if (size != 0) same(option, size, now);
+  };
+  same_size("model.width", before.width, after.width);
+  same_size("model.heads", before.heads, after.heads);
+  same_size("model.feed_forward", before.feed_forward, after.feed_forward);
+  same_size("model.encoder_layers", before.encoder_layers, after.encoder_layers);
+  same_size("model.decoder_layers", before.decoder_layers, after.decoder_layers);
 }
 
 }  // namespace

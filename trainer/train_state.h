@@ -24,11 +24,12 @@ struct DataOrder {
   int64_t rows = 0, source_rows = 0, look_ahead = 0, page = 0, window = 0;
 };
 
-// Properties of a model that the shapes of its tensors do not show.
+// What the parameters of a model mean, and its sizes, by which an Error names the option.
 struct Architecture {
   std::string norm, norm_kind = "layer", activation, positions;
   int64_t position_offset = 0;
   bool scale_embeddings = true;
+  int64_t width = 0, heads = 0, feed_forward = 0, encoder_layers = 0, decoder_layers = 0;  // 0: not known
 
   static Architecture of(const ModelConfig& config);
 };

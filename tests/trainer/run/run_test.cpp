@@ -1,6 +1,7 @@
 // tests/trainer/run/run_test.cpp: the files of a run: its log, its links, older runs set aside; and refused runs.
 #include "trainer/run/run.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -234,6 +235,17 @@ TEST(Run, RefusesToResumeAsAnotherModelOfTheSameShapes) {
   EXPECT_NE(refusal_of_run(c).find("model.activation = relu, now it is gelu"), std::string::npos);
   c.model.activation = FeedForwardActivation::relu, c.model.norm_kind = NormKind::rms;  // other tensors, too
   EXPECT_NE(refusal_of_run(c).find("model.norm_kind = layer, now it is rms"), std::string::npos);
+}
+
+TEST(Run, RefusesToResumeAsAModelOfOtherSizesByTheOptionsName) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  run(c);
+  c.model.heads *= 2;  // the same shapes
+  EXPECT_NE(refusal_of_run(c).find(fmt::format("model.heads = {}, now it is {}", c.model.heads / 2, c.model.heads)),
+            std::string::npos);
+  c.model.heads /= 2, c.model.feed_forward *= 2;
+  EXPECT_NE(refusal_of_run(c).find("model.feed_forward = "), std::string::npos);
 }
 
 TEST(Run, RefusesAFolderThatAnotherRunHolds) {
