@@ -10,9 +10,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <thread>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -46,6 +48,8 @@ struct Start {  // what to start, and with what
   }
 };
 
+constexpr int64_t kMostRanksAProcessor = 64;  // far more than can be of use: a slip of the keyboard
+
 Start plan_start(const LaunchOptions& o) {
   const std::string weft = this_program();
   Start start{.launcher = find_launcher(o.mpirun, weft), .command = {.ranks = o.ranks, .hosts = parse_hosts(o.hosts)}};
@@ -57,6 +61,10 @@ Start plan_start(const LaunchOptions& o) {
   if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
   if (slots > 0 && c.ranks > slots)
     fail(ErrorKind::usage, fmt::format("-n {}: --hosts has {} slots; give more, like a:4,b:4", c.ranks, slots));
+  const int64_t most = kMostRanksAProcessor * std::max(1u, std::thread::hardware_concurrency());
+  if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
+    fail(ErrorKind::usage, fmt::format("-n {}: this host, with {} processors, may have {} ranks; give --hosts", c.ranks,
+                                       most / kMostRanksAProcessor, most));
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
   return start;
@@ -201,6 +209,9 @@ int run_launch(const CommandContext& context) {
     return 0;
   }
   setenv(kLaunchVariable, "1", /*overwrite=*/1);
+  // mpirun would take an input that cannot be read for one that has ended.
+  if (::read(STDIN_FILENO, nullptr, 0) != 0 && errno != EBADF)
+    fail(ErrorKind::io, fmt::format("standard input cannot be read: {}", std::strerror(errno)));
   if (o.command != "train") return Supervisor().run_other(start.line());
   RunConfig config;
   bool only_plan = false;

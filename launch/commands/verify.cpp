@@ -47,10 +47,12 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
 
 std::vector<VerifiedPart> parts_to_verify(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // then its last part is a folder's name
-  if (fs::exists(path + "/" + kManifestFile)) return parts_of_corpus(path);
-  if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string()))
-    return {{path, [=] { verify_checkpoint(path); }}};
   std::vector<VerifiedPart> parts;
+  if (fs::exists(path + "/" + kManifestFile)) {
+    parts = parts_of_corpus(path);
+  } else if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string())) {
+    return {{path, [=] { verify_checkpoint(path); }}};
+  }
   for (const std::string& root : {path + "/checkpoints", path}) {
     if (!fs::is_directory(root)) continue;
     for (const std::string& folder : step_folders(root)) parts.push_back({folder, [=] { verify_checkpoint(folder); }});

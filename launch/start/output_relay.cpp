@@ -20,6 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kRequestPeriod{1};
+constexpr int kSilent = 255;  // as the relay's status: no errno
 
 struct Pipe {
   FileDescriptor read, write;
@@ -53,14 +54,14 @@ class Copier {  // in the relay's process
       : requests_(requests),
         sources_{{{output.read.get(), POLLIN, 0}, {error.read.get(), POLLIN, 0}, {control.read.get(), POLLIN, 0}}} {}
 
-  int run() {  // until both streams end
+  int run() {  // until both streams end; an errno, 0 or kSilent
     while (sources_[kOutput].fd >= 0 || sources_[kError].fd >= 0) {
       const int ready = poll(sources_.data(), sources_.size(), milliseconds_to_wait());
       if (ready == 0 && child_has_ended_) break;  // a process that the child left behind may keep its streams
       if (ready > 0) take();
       if (alone_) repeat_request();
     }
-    return write_error_;
+    return silent_ ? kSilent : write_error_;
   }
 
  private:
@@ -79,6 +80,7 @@ class Copier {  // in the relay's process
 
   int copy(Source from, int to) {
     const ssize_t count = read(sources_[from].fd, bytes_.data(), bytes_.size());
+    silent_ = silent_ && count <= 0;
     if (count > 0) return write_if_possible(to, bytes_.data(), count);
     sources_[from].fd = -1;  // its end
     return 0;
@@ -119,7 +121,7 @@ class Copier {  // in the relay's process
   std::array<pollfd, 3> sources_;
   std::array<char, 1 << 16> bytes_{};
   pid_t child_ = 0;
-  bool child_has_ended_ = false, alone_ = false;
+  bool child_has_ended_ = false, alone_ = false, silent_ = true;
   SteadyClock::time_point next_request_{};
   int write_error_ = 0;
 };
@@ -166,7 +168,8 @@ void OutputRelay::child_ended() {
 bool OutputRelay::has_ended() {
   int state = 0;
   if (process_ == 0 || waitpid(process_, &state, WNOHANG) == 0) return process_ == 0;
-  if (WIFEXITED(state)) write_error_ = WEXITSTATUS(state);
+  was_silent_ = WIFEXITED(state) && WEXITSTATUS(state) == kSilent;
+  if (WIFEXITED(state) && !was_silent_) write_error_ = WEXITSTATUS(state);
   process_ = 0;
   return true;
 }

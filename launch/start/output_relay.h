@@ -28,11 +28,13 @@ class OutputRelay {
   bool has_ended();                                 // SIGCHLD tells when to ask
   void end();                                       // at once; what is left is lost
   int write_error() const { return write_error_; }  // errno of the first failed write to standard output; 0: none
+  bool was_silent() const { return was_silent_; }   // the child ended without any output
 
  private:
   FileDescriptor output_, error_, control_;  // to the relay
   pid_t process_ = 0;                        // 0: ended
   int write_error_ = 0;
+  bool was_silent_ = false;
 };
 
 }  // namespace weft

@@ -78,6 +78,16 @@ bool has_ended(pid_t child, int& status) {
   return true;
 }
 
+// mpirun's own failures, like a host without ssh or without the program, are hidden by --quiet.
+void explain_silence(const OutputRelay& output, int status) {
+  if (status == 0 || !output.was_silent()) return;
+  std::fputs(fmt::format("weft launch: the ranks could not be started, status {}: `weft launch --dry-run ...` prints "
+                         "the command line; run it without --quiet to see why\n",
+                         status)
+                 .c_str(),
+             stderr);
+}
+
 }  // namespace
 
 Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
@@ -120,6 +130,7 @@ int Supervisor::run_training(const std::vector<std::string>& command, const std:
     }
   }
   wait_for_rest(output);
+  if (!stopped()) explain_silence(output, status);
   return status;
 }
 
@@ -129,15 +140,18 @@ int Supervisor::run_other(const std::vector<std::string>& command) {
   const pid_t child = start_process(command, {&output, /*own_session=*/!at_terminal, /*signal_when_alone=*/SIGTERM});
   output.child_started(child);
   int status = 0;
+  bool stopped = false;
   while (!has_ended(child, status)) {
     bool from_terminal = false;
     const int signal = next_signal(kForEver, &from_terminal);
+    stopped = stopped || signal != 0;
     if (signal != 0 && !(at_terminal && from_terminal)) kill(child, signal);
   }
   wait_for_rest(output);
   if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as of one process
   if (output.write_error() != 0)
     fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
+  if (!stopped) explain_silence(output, status);
   return status;
 }
 

@@ -45,6 +45,15 @@ TEST(Verify, NamesEachDamagedFileOfACorpus) {
   EXPECT_NE(found.text.find("DAMAGED  " + corpus.folder() + " (tokenizers): "), std::string::npos) << found.text;
 }
 
+TEST(Verify, ReadsACorpusAndTheCheckpointsOfARunInsideIt) {
+  const TextCorpus corpus(/*num_pairs=*/30);
+  const std::string damaged = corpus.folder() + "/checkpoints/step-00000004";
+  std::filesystem::create_directories(damaged);
+  const Verified found = verify(corpus.folder());
+  EXPECT_NE(found.text.find("ok       " + corpus.folder() + "/shard-00000.h5\n"), std::string::npos) << found.text;
+  EXPECT_NE(found.text.find("DAMAGED  " + damaged + ": "), std::string::npos) << found.text;
+}
+
 TEST(Verify, ReadsEveryCheckpointOfARun) {
   const TemporaryFolder folder;
   const std::string whole = folder / "run/checkpoints/step-00000003",
