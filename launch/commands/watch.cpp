@@ -6,10 +6,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "launch/commands.h"
@@ -20,6 +18,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/log_follower.h"
+#include "trainer/report/progress.h"
 #include "trainer/signals.h"
 
 namespace weft {
@@ -102,11 +101,6 @@ std::string redrawn(const std::string& screen) {
   return text + kEraseBelow;
 }
 
-bool redraws() {
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
 struct OtherScreen {
   OtherScreen() { fmt::print("{}", kOtherScreen); }
   ~OtherScreen() { fmt::print("{}", kOwnScreen); }
@@ -129,7 +123,7 @@ int run_watch(const CommandContext& context) {
   WatchRequest request;
   if (!parse(context.args, request)) return 0;
   RunWatch watch(fs::path(request.run.front()).lexically_normal());
-  if (!request.once && redraws()) show_until_stopped(watch, request.seconds);
+  if (!request.once && can_redraw(STDOUT_FILENO)) show_until_stopped(watch, request.seconds);
   fmt::print("{}", watch.screen(size_of_terminal()));
   return 0;
 }

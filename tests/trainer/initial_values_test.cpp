@@ -46,7 +46,7 @@ class InitialValues : public ::testing::Test {
   static void train(const RunConfig& c, int ranks = 1) {
     run_thread_ranks(ranks, [&](Communicator& world) {
       set_num_threads(1);
-      run_training(c, world, [](const RunConfig&) { return ""; });
+      run_training(c, world, [](const RunConfig& now) { return "[train]\ninit = " + now.train.init + "\n"; });
     });
   }
   static std::vector<nlohmann::json> steps_of(const RunConfig& c) {
@@ -99,7 +99,9 @@ TEST_F(InitialValues, DoNotCountWhenTheRunResumes) {
   c.train.init = folder_ / "first";
   train(c);
   c.train.steps = 3, c.train.init = folder_ / "no-such-run";
+  ::testing::internal::CaptureStderr();
   train(c);
+  EXPECT_TRUE(holds(::testing::internal::GetCapturedStderr(), "train.init = " + c.train.init + " has no effect"));
   EXPECT_EQ(steps_of(c).size(), 3u);
 }
 
@@ -110,12 +112,16 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.activation = relu, this run's has gelu"));
   c = still("third");
   c.model.feed_forward = 18;
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
-                    "tensor 'decoder.0.feed_forward.down.weight' has shape [16, 16], the model's has [16, 18]"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.feed_forward = 16, this run's has 18"));
   c = still("third");
-  c.model.width = 32;
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
-                    "tensor 'decoder.0.cross_attention.kv.bias' has shape [2, 2, 8], the model's has [2, 2, 16]"));
+  c.model.heads = 4;  // the same shapes
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.heads = 2, this run's has 4"));
+  c = still("third");
+  c.model.kv_heads = 1;
+  EXPECT_TRUE(
+      holds(refusal(c, ErrorKind::checkpoint),
+            "tensor 'decoder.0.self_attention.qkv.bias' is not one of the model's: the checkpoint is of another "
+            "model"));
 }
 
 TEST_F(InitialValues, ThatAreNoCheckpointAreRefused) {

@@ -13,8 +13,8 @@ class LogFollower {
   explicit LogFollower(std::string path) : path_(std::move(path)) {}
 
   // Calls add(record) for what is new. A resumed run cuts off the records that it repeats: then clear() comes first,
-  // and the whole log again. A log that does not exist yet is empty. What
-  // read_event_log() refuses is an Error here, too.
+  // and the whole log again. A log that does not exist yet is empty. What read_event_log() refuses is an Error here,
+  // too.
   void update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add);
 
  private:

@@ -98,12 +98,15 @@ constexpr std::string_view kEraseRow = "\r\033[K";
 
 }  // namespace
 
-ProgressOutput ProgressOutput::standard(bool quiet) {
+bool can_redraw(int file) {
   const char* term = std::getenv("TERM");
-  const bool redraws = terminal() >= 0 && term != nullptr && std::string_view(term) != "dumb";
-  return {.style = quiet     ? ProgressStyle::quiet
-                   : redraws ? ProgressStyle::bar
-                             : ProgressStyle::lines,
+  return isatty(file) != 0 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+ProgressOutput ProgressOutput::standard(bool quiet) {
+  return {.style = quiet                    ? ProgressStyle::quiet
+                   : can_redraw(terminal()) ? ProgressStyle::bar
+                                            : ProgressStyle::lines,
           .write = write_stderr,
           .seconds = steady_seconds,
           .width = terminal_width};

@@ -12,6 +12,9 @@
 
 namespace weft {
 
+// Whether `file`, a descriptor, is a terminal that can move its cursor: TERM is set, and is not "dumb".
+bool can_redraw(int file);
+
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
 
 struct ProgressOutput {  // where progress is written; tests replace it

@@ -167,6 +167,10 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   const Error error = error_of([&] { average({run_, "--last", "2", "--force", "--output", run_ + "/checkpoints"}); });
   EXPECT_TRUE(holds(error.what(), "holds more than an average"));
   EXPECT_TRUE(fs::exists(step(10)));
+  const Error named = error_of([&] {
+    average({run_, "--last", "2", "--output", run_ + "/checkpoints/step-00000099"});
+  });
+  EXPECT_TRUE(holds(named.what(), "has the name of a run's checkpoint"));
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {

@@ -142,6 +142,14 @@ TEST(Inspect, ShowsStagesAndCorpora) {
   EXPECT_EQ(line_with(text, "packed/b"), " packed/b epoch 4");
 }
 
+TEST(Inspect, SaysThatTheCheckpointOfALinkIsGone) {
+  const TemporaryFolder folder;
+  const std::string run = make_run(folder, "run");
+  std::filesystem::create_directories(run + "/checkpoints");
+  std::filesystem::create_symlink("step-00000009", run + "/checkpoints/latest");
+  EXPECT_NE(inspect({run}).find("latest checkpoint step-00000009 (missing), best none"), std::string::npos);
+}
+
 TEST(Inspect, DrawsAnyNumbersOfTheLog) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run"), svg = folder / "a.svg";
