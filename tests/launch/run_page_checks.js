@@ -1,4 +1,4 @@
-// tests/launch/run_page_checks.js: run by tests/launch/run_page at the end of the page of one or two of its runs: what
+// tests/launch/run_page_checks.js: run by tests/launch/run_page at the end of the page of some of its runs: what
 // was drawn, and what pointing, zooming and buttons do. The title of the page becomes `passed`, or says what failed.
 const failures = [];
 const check = (sentence, holds) => holds || failures.push(sentence);
@@ -18,13 +18,18 @@ function sections() {
     ...(several ? ["Nll of corpus clean", "Nll of corpus crawl"] : ["Nll by corpus"])])
     check(`no chart ${title}`, titles.includes(title));
   check("samples are apart by set", equal(all(".sample dt").map((dt) => dt.textContent).filter((text) => text.startsWith("source")), ["source, dev", "source, news"]));
+  const shown = () => all(".sample dd").length / all(".sample").length - 2;  // without source and reference
+  const button = document.querySelector("#samples button");
+  check("each validation's translation, or a button for the rest", several ? shown() === 5 * runs.length && button !== null : shown() === 6 && button === null);
+  if (button) button.click();
+  check("and all of them", shown() === 6 * runs.length);
   check("words of the reference stand out", all(".sample .match").length > 0);
   check("attention has a map for each run", all(".map svg").length === runs.length && all(".map .cell").length === 6 * runs.length);
   check("a row for each set of each validation", all("#validations tbody tr").length === 12 * runs.length);
   check("starts, stages and rollbacks", all("#events tbody tr").length === 5 * runs.length);
   check("ranks", all("#ranks tbody tr").length === 2 * runs.length);
   check("plan and configuration", document.querySelector("#configuration").textContent.includes("the plan"));
-  if (several) check("what differs", equal(all("#differences tbody tr").map((row) => row.textContent), ["model.biasnot giventrue", "train.seed12"]));
+  if (runs.length === 2) check("what differs", equal(all("#differences tbody tr").map((row) => row.textContent), ["model.biasnot giventrue", "train.seed12"]));
   check("marks of starts, rollbacks and stages", [".start", ".rollback", ".stage"].every((mark) => all(`.chart ${mark}`).length >= charts.length));
   check("the page is no wider than the window", document.documentElement.scrollWidth <= innerWidth);
 }
@@ -40,6 +45,8 @@ function pointing() {
   charts[0].box.setPointerCapture = () => {};  // these pointers are not there
   pointer("pointermove", 0.5, "mouse");
   check("all charts show values at the pointer", all(".readout").every((readout) => /step \d+.+\d/.test(readout.textContent)));
+  check("of every run", all(".chart")[0].querySelectorAll(".readout b").length === 2 * runs.length);
+  check("and none is cut", all(".readout").every((readout) => readout.scrollWidth <= readout.clientWidth));
   pointer("pointerleave", 0.5, "mouse");
   check("and none when it is gone", all(".readout").every((readout) => readout.textContent === ""));
 }

@@ -83,6 +83,8 @@ std::string bar(double fraction, int cells) {
   return "[" + std::string(full, '#') + std::string(cells - full, '.') + "]";
 }
 
+constexpr int kPercentColumns = 7;  // "100%  ", and one that stays free
+
 // Puts `text` beside a bar that fills the rest of the row. If the row is too short for both, it has only the
 // text, cut.
 std::string bar_row(double fraction, std::string_view text, int width) {
@@ -159,16 +161,34 @@ void ProgressBar::show() {
   shown_at_ = out_.seconds();
 }
 
-std::string train_line(const TrainStatus& s) {
-  const auto percent = [](const char* name, double share) {
-    return share > 0 ? fmt::format("{} {:.1f}%  ", name, 100 * share) : "";
+std::string train_line(const TrainStatus& s, size_t width) {
+  struct Part {
+    int dropped;  // the first ones first; 0: never
+    std::string text;
   };
-  return fmt::format(
-      "step {}/{}  {}{}loss {:.4f}  nll {:.4f}  ppl {}  lr {:.2e}  grad {:.3f}  src {}/s  tgt {}/s  fill {:.1f}%  "
-      "{}{}{} left",
-      s.step, s.total_steps, s.data, s.data.empty() ? "" : "  ", s.loss, s.nll, format_perplexity(s.nll), s.lr,
-      s.grad_norm, format_count(s.source_tokens_per_second), format_count(s.target_tokens_per_second), 100 * s.fill,
-      percent("mfu", s.mfu), percent("roofline", s.roofline), format_duration(s.eta_seconds));
+  const auto share = [](const char* name, double x) { return x > 0 ? fmt::format("{} {:.1f}%", name, 100 * x) : ""; };
+  std::vector<Part> parts = {{0, fmt::format("step {}/{}", s.step, s.total_steps)},
+                             {8, s.data},
+                             {0, fmt::format("loss {:.4f}", s.loss)},
+                             {5, fmt::format("nll {:.4f}", s.nll)},
+                             {1, fmt::format("ppl {}", format_perplexity(s.nll))},
+                             {2, fmt::format("lr {:.2e}", s.lr)},
+                             {4, fmt::format("grad {:.3f}", s.grad_norm)},
+                             {3, fmt::format("src {}/s", format_count(s.source_tokens_per_second))},
+                             {7, fmt::format("tgt {}/s", format_count(s.target_tokens_per_second))},
+                             {6, fmt::format("fill {:.1f}%", 100 * s.fill)},
+                             {10, share("mfu", s.mfu)},
+                             {9, share("roofline", s.roofline)},
+                             {0, fmt::format("{} left", format_duration(s.eta_seconds))}};
+  const auto line = [&] {
+    std::string text;
+    for (const Part& part : parts)
+      if (!part.text.empty()) text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  for (int next = 1; next <= 10 && line().size() > width; ++next)
+    std::erase_if(parts, [&](const Part& part) { return part.dropped == next; });
+  return line();
 }
 
 TrainProgress::TrainProgress(int64_t log_every, ProgressOutput out)
@@ -182,7 +202,8 @@ void TrainProgress::step(const TrainStatus& s) {
   if (out_.style == ProgressStyle::lines) {
     if (s.step % log_every_ == 0 || s.step == s.total_steps) out_.write(train_line(s) + "\n");
   } else if (out_.style == ProgressStyle::bar && (row_.empty() || out_.seconds() - shown_at_ >= kRedrawSeconds)) {
-    row_ = bar_row(s.fraction, train_line(s), out_.width());
+    const int width = out_.width();
+    row_ = bar_row(s.fraction, train_line(s, static_cast<size_t>(std::max(0, width - kPercentColumns))), width);
     shown_at_ = out_.seconds();
     out_.write(std::string(kEraseRow) + row_);
   }

@@ -60,7 +60,9 @@ struct TrainStatus {
   double eta_seconds = 0;
 };
 
-std::string train_line(const TrainStatus& s);  // loss, NLL, perplexity, ... in one line
+// Loss, NLL, perplexity, ... in one line. Of what does not fit in `width` columns, perplexity goes first, then the
+// learning rate, ...; the step, the loss and the time that is left stay.
+std::string train_line(const TrainStatus& s, size_t width = std::string::npos);
 
 // The trainer's progress: on a pipe a line every `log_every` steps, on a terminal a bar that is redrawn.
 class TrainProgress {

@@ -11,10 +11,10 @@ const main_sets = new Set(runs.flatMap((run) => run.validations.map((v) => v.set
 const of_main_set = main_sets.size === 1 && [...main_sets][0] ? ` of ${[...main_sets][0]}` : "";
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
 const panels = [
-  { title: "Loss, nats per target token", train: "loss", valid: "valid_loss" },
-  { title: "Negative log-likelihood, nats", train: "nll", valid: "valid_nll" },
-  ...(several ? corpora.map((c) => ({ title: `Nll of corpus ${c.name}`, corpora: [c] }))
-    : corpora.length ? [{ title: "Nll by corpus", corpora }] : []),
+  { title: "Loss, nats per target token", train: "loss", valid: "valid_loss", falls: true },
+  { title: "Negative log-likelihood, nats", train: "nll", valid: "valid_nll", falls: true },
+  ...(several ? corpora.map((c) => ({ title: `Nll of corpus ${c.name}`, corpora: [c], falls: true }))
+    : corpora.length ? [{ title: "Nll by corpus", corpora, falls: true }] : []),
   { title: `BLEU${of_main_set}`, valid: "bleu" },
   { title: `chrF${of_main_set}`, valid: "chrf" },
   { title: `Score${of_main_set || " of train.validate_command"}`, valid: "score" },
@@ -70,7 +70,9 @@ function whole_range() {
 }
 
 // The drawn values in sight, without the highest and lowest hundredth of single steps, which would flatten the rest.
-function height_range(series, [from, to]) {
+// So would the fall of a loss in the first tenth of a run, unless somebody zooms into it.
+function height_range(series, [a, to], falls) {
+  const from = falls && !range ? a + (to - a) / 10 : a;
   let low = Infinity, high = -Infinity;
   for (const s of series) {
     const seen = s.y.filter((y, i) => y != null && s.x[i] >= from && s.x[i] <= to);
@@ -81,7 +83,7 @@ function height_range(series, [from, to]) {
     }
     for (const y of seen) low = Math.min(low, y), high = Math.max(high, y);
   }
-  if (low > high) return [0, 1];
+  if (low > high) return falls && from > a ? height_range(series, [a, to], false) : [0, 1];
   const margin = (high - low || Math.abs(high) || 1) * 0.06;
   return [low >= 0 && low < 0.3 * high ? 0 : low - margin, high + margin];
 }
@@ -141,7 +143,7 @@ class Chart {
     const marked = marks(), top = marked.some((mark) => mark.label) ? 20 : 8;  // labels are above the curves
     const height = 182 + top, left = 46, right = 8, bottom = 22;
     const width = Math.max(260, this.root.clientWidth || 340), [a, b] = range || whole_range();
-    const [lowest, high] = height_range(this.series, [a, b]), low = this.panel.show ? 0 : lowest;  // shares begin at 0
+    const [lowest, high] = height_range(this.series, [a, b], this.panel.falls), low = this.panel.show ? 0 : lowest;  // shares begin at 0
     const to_x = (x) => left + (x - a) / (b - a) * (width - left - right);
     const to_y = (y) => top + (high - y) / (high - low) * (height - top - bottom);
     Object.assign(this, { to_x, left, plot_width: width - left - right });
@@ -149,7 +151,7 @@ class Chart {
     const lines = this.series.map((s) => {
       const dots = (s.kind !== "valid" || s.y.length > 60) && s.y.length > 1 ? [] : s.y.map((y, i) => y == null ? null :
         svg("circle", { class: "dot", cx: to_x(s.x[i]), cy: to_y(y), r: 2.6 }));
-      const path = { class: `curve ${s.kind}`, d: curve_path(s, to_x, to_y), "stroke-dasharray": s.colour >= 6 ? "6 3" : null };
+      const path = { class: `curve ${s.kind}`, d: curve_path(s, to_x, to_y), "stroke-dasharray": is_dashed(s.colour) ? "6 3" : null };
       return svg("g", { style: colour(s.colour) }, svg("path", path), dots);
     });
     const mark_lines = marked.filter(({ x }) => x > 0)

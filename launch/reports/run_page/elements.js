@@ -33,7 +33,9 @@ function hours(h) {
   const minutes = Math.round(60 * h);
   return minutes < 1 ? `${Math.round(3600 * h)} s` : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
-const swatch = (i) => el("span", { class: "swatch", style: `${colour(i)}; background: var(--run)` });
+const is_dashed = (i) => i >= 6;  // the colours begin again
+const swatch = (i) => el("span", { class: "swatch", style: `${colour(i)}; background: ${is_dashed(i)
+  ? "repeating-linear-gradient(90deg, var(--run) 0 .3em, transparent .3em .5em)" : "var(--run)"}` });
 const named = (i) => [several ? swatch(i) : null, runs[i].name];
 const last = (list) => list[list.length - 1];
 const best = (run, key, sign) => run.validations.filter((v) => v[key] != null)

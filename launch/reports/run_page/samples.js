@@ -18,7 +18,25 @@ function spread(list, count) {  // at most `count` of them, evenly, with both en
   return Array.from({ length: count }, (_, i) => list[Math.round(i * (list.length - 1) / (count - 1))]);
 }
 
+let shows_all_samples = false;
+const kMostSamples = several ? 5 : 8;  // of a run, until a button asks for the rest
+
 function samples() {
+  const groups = sample_groups(), most = Math.max(0, ...groups.flatMap((group) => [...group.runs.values()].map((rows) => rows.length)));
+  const list = el("div");
+  const draw = () => list.replaceChildren(...groups.map(sample));
+  const button = most <= kMostSamples ? null : el("button", { onclick: () => {
+    shows_all_samples = !shows_all_samples;
+    button.textContent = label();
+    draw();
+  } });
+  const label = () => shows_all_samples ? `Show ${kMostSamples} of them` : `Show all ${most} validations`;
+  if (button) button.textContent = label();
+  draw();
+  return groups.length ? [button, list] : [];
+}
+
+function sample_groups() {
   const groups = new Map();  // by set and source: reference, and rows of run, step and hypothesis
   runs.forEach((run, i) => run.validations.forEach((v) => v.samples.forEach((s) => {
     const key = JSON.stringify([s.set, s.source]);
@@ -27,12 +45,16 @@ function samples() {
     if (!of_runs.has(i)) of_runs.set(i, []);
     of_runs.get(i).push([v.step, s.hypothesis]);
   })));
-  return [...groups.values()].map((group) => el("div", { class: "sample" }, el("dl", {},
+  return [...groups.values()];
+}
+
+function sample(group) {
+  return el("div", { class: "sample" }, el("dl", {},
     el("dt", {}, group.set ? `source, ${group.set}` : "source"), el("dd", { class: "given source" }, group.source),
     el("dt", {}, "reference"), el("dd", { class: "given" }, group.reference),
-    [...group.runs].flatMap(([i, rows]) => [el("div", { class: "gap" }), ...spread(rows, several ? 5 : 8).flatMap(([step, hypothesis]) => [
+    [...group.runs].flatMap(([i, rows]) => [el("div", { class: "gap" }), ...(shows_all_samples ? rows : spread(rows, kMostSamples)).flatMap(([step, hypothesis]) => [
       el("dt", {}, several ? swatch(i) : null, `step ${step.toLocaleString("en")}`),
-      el("dd", {}, hypothesis ? marked(hypothesis, group.reference) : "(empty)")])]))));
+      el("dd", {}, hypothesis ? marked(hypothesis, group.reference) : "(empty)")])])));
 }
 
 function heat_map({ source, target, weights }) {

@@ -122,6 +122,22 @@ TEST(TrainLine, HasTheSharesOfKnownLimits) {
   EXPECT_TRUE(train_line(status).ends_with("  mfu 41.3%  roofline 50.0%  2m 05s left")) << train_line(status);
 }
 
+TEST(TrainLine, LeavesOutWhatMattersLeastOnANarrowTerminal) {
+  TrainStatus status = example_status(20);
+  status.mfu = 0.4126, status.roofline = 0.5;
+  EXPECT_EQ(train_line(status, 114),
+            "step 20/2000  loss 4.2500  nll 2.0000  grad 0.500  tgt 2.50M/s  fill 99.5%  mfu 41.3%  roofline 50.0%  "
+            "2m 05s left");
+  EXPECT_EQ(train_line(status, 73), "step 20/2000  loss 4.2500  mfu 41.3%  roofline 50.0%  2m 05s left");
+  EXPECT_EQ(train_line(status, 0), "step 20/2000  loss 4.2500  2m 05s left");
+}
+
+TEST(TrainProgress, ShowsTheTimeThatIsLeftOnANarrowTerminal) {
+  FakeTerminal t;
+  TrainProgress(10, t.output(ProgressStyle::bar, 80)).step(example_status(1000));
+  EXPECT_EQ(t.text, "\r\033[K[###..]  50%  step 1000/2000  loss 4.2500  tgt 2.50M/s  fill 99.5%  2m 05s left\n");
+}
+
 TEST(TrainProgress, WritesEveryNthStepAndTheLastOnAPipe) {
   FakeTerminal t;
   {
