@@ -8,7 +8,10 @@ add_custom_command(OUTPUT ${man_pages}/weft.1
 add_custom_target(man ALL DEPENDS ${man_pages}/weft.1)
 install(DIRECTORY ${man_pages}/ DESTINATION share/man/man1)
 install(FILES launch/completion/weft.bash DESTINATION share/bash-completion/completions RENAME weft)
-install(FILES launch/completion/_weft DESTINATION share/zsh/site-functions)
+# Below /usr, Debian's zsh looks only into the second folder, others only into the first.
+foreach(folder site-functions vendor-completions)
+  install(FILES launch/completion/_weft DESTINATION share/zsh/${folder})
+endforeach()
 install(DIRECTORY docs configs DESTINATION share/doc/weft COMPONENT documents)
 install(FILES README.md DESTINATION share/doc/weft COMPONENT documents)
 

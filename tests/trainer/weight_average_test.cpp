@@ -127,7 +127,10 @@ TEST_P(WeightAverage, IsThatOfItsDefinition) {
       for (size_t j = 0; j < x.size(); ++j) ASSERT_NEAR(x[j], y[j], 1e-6 * (1 + std::abs(y[j]))) << name;
     }
   };
-  for (const AveragedGrid& grid : {kOneRank, kMuon}) with_trainers(grid, GetParam(), /*ema=*/0.5, compare);
+  for (const AveragedGrid& grid : averaged_grids()) {
+    SCOPED_TRACE(describe_grid(grid));
+    with_trainers(grid, GetParam(), /*ema=*/0.5, compare);
+  }
 }
 
 TEST_P(WeightAverage, ChangesNoStep) {
@@ -193,29 +196,29 @@ TEST_P(WeightAverage, IsWhatLayersReadInAnEvaluation) {
   }
 }
 
-TEST_P(WeightAverage, ResumesBitByBitWithOrWithoutShards) {
-  const int n = averaged_steps();
-  const AveragedRun whole = averaged_run({2, 1}, GetParam(), 2 * n);
-  for (const int64_t before : {0, 1})
-    for (const int64_t after : {0, 1}) {
-      SCOPED_TRACE(fmt::format("parallel.zero {} then {}", before, after));
-      const TemporaryFolder folder;
-      averaged_run({2, 1, before}, GetParam(), n, kDecay, false, "", folder.path());
-      const AveragedRun rest =
-          averaged_run({2, 1, after}, GetParam(), n, kDecay, false, folder / fmt::format("step-{:08}", n));
-      EXPECT_EQ(rest.averages, whole.averages);
-      EXPECT_EQ(rest.weights, whole.weights);
-    }
-}
-
-TEST_P(WeightAverage, BesideMuonResumesBitByBit) {
+void expect_resumed_run_to_be_whole(const AveragedGrid& before, const AveragedGrid& after, Precision precision) {
   const int n = averaged_steps();
   const TemporaryFolder folder;
-  const AveragedRun whole = averaged_run(kMuon, GetParam(), 2 * n);
-  averaged_run(kMuon, GetParam(), n, kDecay, false, "", folder.path());
-  const AveragedRun rest = averaged_run(kMuon, GetParam(), n, kDecay, false, folder / fmt::format("step-{:08}", n));
+  const AveragedRun whole = averaged_run(before, precision, 2 * n);
+  averaged_run(before, precision, n, kDecay, false, "", folder.path());
+  const AveragedRun rest = averaged_run(after, precision, n, kDecay, false, folder / fmt::format("step-{:08}", n));
   EXPECT_EQ(rest.averages, whole.averages);
   EXPECT_EQ(rest.weights, whole.weights);
+}
+
+TEST_P(WeightAverage, ResumesBitByBitOnEveryGrid) {
+  for (const AveragedGrid& grid : averaged_grids()) {
+    SCOPED_TRACE(describe_grid(grid));
+    expect_resumed_run_to_be_whole(grid, grid, GetParam());
+  }
+}
+
+TEST_P(WeightAverage, ResumesBitByBitWithShardsFromNoneAndWithoutThemFromShards) {
+  for (const int tp : {1, 2})
+    for (const int64_t zero : {0, 1}) {
+      SCOPED_TRACE(fmt::format("tp {}, parallel.zero {} then {}", tp, zero, 1 - zero));
+      expect_resumed_run_to_be_whole({2, tp, zero}, {2, tp, 1 - zero}, GetParam());
+    }
 }
 
 TEST_P(WeightAverage, BeginsAtTheWeightsOfACheckpointWithoutOne) {
