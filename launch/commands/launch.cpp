@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -65,6 +65,9 @@ Start plan_start(const LaunchOptions& o) {
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
     fail(ErrorKind::usage, fmt::format("-n {}: this host, with {} processors, may have {} ranks; give --hosts", c.ranks,
                                        most / kMostRanksAProcessor, most));
+  // mpirun would take a folder for an empty input. To read from a terminal would stop a job in the background.
+  if (struct stat input; fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode))
+    fail(ErrorKind::io, "standard input is a folder: give a file or a pipe");
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
   return start;
@@ -209,9 +212,6 @@ int run_launch(const CommandContext& context) {
     return 0;
   }
   setenv(kLaunchVariable, "1", /*overwrite=*/1);
-  // mpirun would take an input that cannot be read for one that has ended.
-  if (::read(STDIN_FILENO, nullptr, 0) != 0 && errno != EBADF)
-    fail(ErrorKind::io, fmt::format("standard input cannot be read: {}", std::strerror(errno)));
   if (o.command != "train") return Supervisor().run_other(start.line());
   RunConfig config;
   bool only_plan = false;

@@ -79,11 +79,11 @@ bool has_ended(pid_t child, int& status) {
 }
 
 // mpirun's own failures, like a host without ssh or without the program, are hidden by --quiet.
-void explain_silence(const OutputRelay& output, int status) {
+void explain_silence(const OutputRelay& output, const std::string& program, int status) {
   if (status == 0 || !output.was_silent()) return;
-  std::fputs(fmt::format("weft launch: the ranks could not be started, status {}: `weft launch --dry-run ...` prints "
-                         "the command line; run it without --quiet to see why\n",
-                         status)
+  std::fputs(fmt::format("weft launch: {} ended with status {} and said nothing: `weft launch --dry-run ...` prints "
+                         "its command line; run that without --quiet to see why\n",
+                         program, status)
                  .c_str(),
              stderr);
 }
@@ -130,7 +130,7 @@ int Supervisor::run_training(const std::vector<std::string>& command, const std:
     }
   }
   wait_for_rest(output);
-  if (!stopped()) explain_silence(output, status);
+  if (!stopped()) explain_silence(output, command[0], status);
   return status;
 }
 
@@ -151,7 +151,7 @@ int Supervisor::run_other(const std::vector<std::string>& command) {
   if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as of one process
   if (output.write_error() != 0)
     fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
-  if (!stopped) explain_silence(output, status);
+  if (!stopped) explain_silence(output, command[0], status);
   return status;
 }
 

@@ -1,9 +1,12 @@
 // tests/launch/commands/launch_test.cpp: what `weft launch` would start, and what it refuses.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "data/atomic_file.h"
 #include "launch/commands.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
@@ -45,6 +48,18 @@ TEST(LaunchCommand, RefusesWhatCannotStart) {
   EXPECT_EQ(launch_refusal({"train"}), "the number of ranks is missing: give -n N");
   EXPECT_EQ(launch_refusal({"-n", "7", "--hosts", "a:4,b:2", "train"}),
             "-n 7: --hosts has 6 slots; give more, like a:4,b:4");
+  EXPECT_TRUE(holds(launch_refusal({"-n", "1000000", "train"}), "-n 1000000: this host, with "));
+}
+
+TEST(LaunchCommand, RefusesAFolderAsInput) {
+  const FileDescriptor before(dup(STDIN_FILENO)), folder(open("/", O_RDONLY | O_CLOEXEC));
+  dup2(folder.get(), STDIN_FILENO);
+  EXPECT_EQ(testing::message_of(ErrorKind::io,
+                                [] {
+                                  run_launch({.args = {"--mpirun", "/bin/true", "-n", "1", "translate"}});
+                                }),
+            "standard input is a folder: give a file or a pipe");
+  dup2(before.get(), STDIN_FILENO);
 }
 
 TEST(LaunchCommand, LeavesTheHostsToSlurm) {

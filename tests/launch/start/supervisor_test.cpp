@@ -22,14 +22,14 @@ TEST(Supervisor, ReturnsAProgramsStatusOrItsSignal) {
   EXPECT_EQ(supervisor.run_training({"/no/such/program"}, nobody), 127);
 }
 
-TEST(Supervisor, SaysThatAProgramThatFailedWithoutAWordStartedNoRanks) {
+TEST(Supervisor, SaysThatAProgramFailedWithoutAWord) {
   Supervisor supervisor;
   const auto said = [&](const std::string& script) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(supervisor.run_other(shell(script)), supervisor.run_training(shell(script), nobody));
     return ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_NE(said("exit 132").find("weft launch: the ranks could not be started, status 132"), std::string::npos);
+  EXPECT_NE(said("exit 132").find("weft launch: /bin/sh ended with status 132 and said nothing"), std::string::npos);
   EXPECT_EQ(said("echo why >&2; exit 132"), "why\nwhy\n");
   EXPECT_EQ(said("exit 0"), "");
 }
