@@ -1,8 +1,9 @@
 // parallel/shard.h: the division of a flat buffer into buckets, and of each bucket among the ranks of a dp group.
 //
 // Gradients are summed bucket by bucket while the backward pass goes on. With ZeRO stage 1 (Rajbhandari et al. 2020,
-// section 5.1) rank r owns the r-th equal part of each bucket: it gets the sum of its parts alone, keeps Adam's moments
-// for them alone, and updates them alone. A shard, the own parts one after the other, has 1 / ranks of the elements.
+// section 5.1) rank r owns the r-th equal part of each bucket: it gets the sum of its parts alone, keeps the
+// optimizer's state for them alone, and updates them alone. A shard, the own parts one after the other, has 1 / ranks
+// of the elements.
 #pragma once
 
 #include <algorithm>

@@ -7,59 +7,59 @@ namespace weft {
 
 namespace {
 
-// The model is x, whose place is the gradients' memory; y and z are the state that goes on from it.
-std::vector<FlatState> schedule_free_states(Context& ctx, const ParamStore& params, const Optimizer& optimizer) {
-  const Tensor x = params.grads(), y = params.values();
-  const ParamBuffer whole{x.slice_rows(0, params.matrix_numel()),
-                          x.slice_rows(params.matrix_numel(), params.vector_numel())};
-  FlatState model{"model", "", whole};
-  model.gather = [&ctx, &optimizer, whole] { optimizer.write_evaluation_weights(ctx, whole); };
-  model.take = [&ctx, &params, &optimizer, x, y] {
-    copy(ctx, x, y);
+// Of schedule-free steps the model is x, whose place is the gradients' memory. Taken, it is y and z, too.
+FlatState schedule_free_model(Context& ctx, Communicator& dp, const ParamStore& params, const Optimizer& optimizer) {
+  const int64_t matrices = params.matrix_numel();
+  const ParamBuffer x{params.grads().slice_rows(0, matrices),
+                      params.grads().slice_rows(matrices, params.vector_numel())};
+  FlatState model{"model", "", x};
+  model.gather = [&ctx, &dp, &optimizer, x] {
+    optimizer.write_evaluation_weights(ctx, x);
+    if (optimizer.sharded()) optimizer.shard().gather_in_place(dp, x.matrices);
+  };
+  model.take = [&ctx, &params, &optimizer, matrices, x] {
+    if (!params.divided()) copy(ctx, x.matrices, params.values().slice_rows(0, matrices));
+    copy(ctx, x.vectors, params.vector_values());
     params.round_values(ctx);
     optimizer.begin(ctx);
   };
-  return {model,
-          {"optimizer", "schedule_free.v.", optimizer.second_moment()},
-          {"optimizer", "schedule_free.y.", y},
-          {"optimizer", "schedule_free.z.", optimizer.first_moment()}};
+  return model;
 }
 
 }  // namespace
 
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer) {
-  if (optimizer.is_schedule_free()) return schedule_free_states(ctx, params, optimizer);
-  const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
-  if (!optimizer.sharded()) {
-    std::vector<FlatState> states{
-        {"model", "", params.values()}, {"optimizer", "adam.m.", m}, {"optimizer", "adam.v.", v}};
-    if (optimizer.has_average()) states.emplace_back(kAverageKind, kAveragePrefix, optimizer.average());
-    return states;
-  }
-
   const Tensor whole = params.grads().slice_rows(0, params.matrix_numel());
   const Shard& shard = optimizer.shard();
   const auto gather = [&dp, &shard, whole](const Tensor& own) {
     return [&dp, &shard, whole, own] { shard.gather(dp, own, whole); };
   };
-  const auto sharded = [&](const char* kind, const char* prefix, const ParamBuffer& own) {
+  const auto of_optimizer = [&](const char* kind, const char* prefix, const ParamBuffer& own) {
+    if (!optimizer.sharded()) return FlatState{kind, prefix, own};
     return FlatState{.kind = kind,
                      .prefix = prefix,
                      .flat = {whole, own.vectors},
                      .gather = gather(own.matrices),
                      .take = [&ctx, &shard, whole, own] { shard.take(ctx, whole, own.matrices); }};
   };
-  FlatState values{"model", "", params.value_buffer()};
-  if (params.divided()) {
+  const auto weights = [&](const char* kind, const char* prefix) {
+    FlatState values{kind, prefix, params.value_buffer()};
+    if (!params.divided()) return values;
     values.gather = gather(optimizer.master());
     values.take = [&ctx, &shard, &params, whole, master = optimizer.master()] {
       params.round_values(ctx);
       shard.take(ctx, whole, master);
     };
-  }
-  std::vector<FlatState> states{values, sharded("optimizer", "adam.m.", m), sharded("optimizer", "adam.v.", v)};
-  if (optimizer.has_average()) states.push_back(sharded(kAverageKind, kAveragePrefix, optimizer.average()));
+    return values;
+  };
+  const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
+  if (optimizer.is_schedule_free())
+    return {schedule_free_model(ctx, dp, params, optimizer), of_optimizer("optimizer", "schedule_free.v.", v),
+            weights("optimizer", "schedule_free.y."), of_optimizer("optimizer", "schedule_free.z.", m)};
+  std::vector<FlatState> states{weights("model", ""), of_optimizer("optimizer", "adam.m.", m),
+                                of_optimizer("optimizer", "adam.v.", v)};
+  if (optimizer.has_average()) states.push_back(of_optimizer(kAverageKind, kAveragePrefix, optimizer.average()));
   return states;
 }
 

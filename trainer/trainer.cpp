@@ -64,7 +64,6 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
       saver_(mesh) {
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
-  if (const FlatState values = states().front(); values.take && optimizer_.sharded()) values.take();
   optimizer_.begin(ctx_);
   begin_average();
   Context dry(mesh.device(), /*dry_run=*/true);

@@ -83,7 +83,8 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     trainer.snapshot(state);
     if (!part.to.empty()) save(trainer, part.to, state);
     trainer.gather_weights();
-    if (const FlatState values = trainer.states().front(); values.gather) values.gather();
+    for (const FlatState& state : trainer.states())  // the weights that it trains with, where they are divided
+      if ((state.kind == "model" || state.prefix == "schedule_free.y.") && state.gather) state.gather();
     auto params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
     if (world.rank() == 0) result = {std::move(losses), std::move(params)};
   });

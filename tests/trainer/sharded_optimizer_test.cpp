@@ -14,18 +14,30 @@ const TextCorpus& sharded_corpus() {
 
 int sharded_steps() { return all_or_few(12, 3); }
 
-class ShardedOptimizer : public ::testing::TestWithParam<Precision> {};
-INSTANTIATE_TEST_SUITE_P(Training, ShardedOptimizer, ::testing::Values(Precision::f32, Precision::bf16, Precision::f16),
-                         [](const auto& info) { return std::string(name_of(storage_of(info.param))); });
+// Muon needs whole matrices.
+class ShardedOptimizer : public ::testing::TestWithParam<std::tuple<Precision, OptimizerKind>> {
+ protected:
+  static Part part(int dp, int tp, int steps) {
+    const auto& [precision, kind] = GetParam();
+    return {.dp = dp, .tp = tp, .steps = steps, .precision = precision, .clip_norm = 0, .optimizer = kind};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Training, ShardedOptimizer,
+                         ::testing::Combine(::testing::Values(Precision::f32, Precision::bf16, Precision::f16),
+                                            ::testing::Values(OptimizerKind::adam, OptimizerKind::schedule_free)),
+                         [](const auto& info) {
+                           return fmt::format("{}_{}", name_of_enum(std::get<1>(info.param)),
+                                              name_of(storage_of(std::get<0>(info.param))));
+                         });
 
 // Only the norm of the gradient is added up in another order: without clipping every bit is the same.
 TEST_P(ShardedOptimizer, TrainsTheSameBits) {
   for (const auto& [dp, tp] : {std::pair{2, 1}, {3, 1}, {2, 2}}) {
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));
-    Part part{.dp = dp, .tp = tp, .steps = sharded_steps(), .precision = GetParam(), .clip_norm = 0};
-    const Trained whole = train(sharded_corpus(), part);
-    part.zero = 1;
-    const Trained sharded = train(sharded_corpus(), part);
+    Part all = part(dp, tp, sharded_steps());
+    const Trained whole = train(sharded_corpus(), all);
+    all.zero = 1;
+    const Trained sharded = train(sharded_corpus(), all);
     EXPECT_EQ(sharded.losses, whole.losses);
     EXPECT_EQ(sharded.params, whole.params);
   }
@@ -33,16 +45,17 @@ TEST_P(ShardedOptimizer, TrainsTheSameBits) {
 
 TEST_P(ShardedOptimizer, ResumesOnEveryGridWithOrWithoutShards) {
   const int n = sharded_steps();
-  const Trained whole = train(sharded_corpus(), {.dp = 2, .steps = 2 * n, .precision = GetParam(), .clip_norm = 0});
+  const Trained whole = train(sharded_corpus(), part(2, 1, 2 * n));
   for (const int64_t before : {0, 1})
     for (const int64_t after : {0, 1}) {
       SCOPED_TRACE(fmt::format("parallel.zero {} then {}", before, after));
       const TemporaryFolder folder;
       const std::string at_n = folder / fmt::format("step-{:08}", n);
-      Part part{.dp = 2, .steps = n, .to = folder.path(), .precision = GetParam(), .zero = before, .clip_norm = 0};
-      train(sharded_corpus(), part);
-      part.from = at_n, part.to = "", part.zero = after;
-      const Trained rest = train(sharded_corpus(), part);
+      Part half = part(2, 1, n);
+      half.to = folder.path(), half.zero = before;
+      train(sharded_corpus(), half);
+      half.from = at_n, half.to = "", half.zero = after;
+      const Trained rest = train(sharded_corpus(), half);
       EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + n, whole.losses.end()));
       EXPECT_EQ(rest.params, whole.params);
     }
@@ -52,7 +65,9 @@ TEST_P(ShardedOptimizer, LeavesEqualReplicas) {
   run_thread_ranks(4, [](Communicator& world) {
     RunConfig config = run_config(sharded_corpus());
     config.parallel = {.dp = 2, .tp = 2, .zero = 1};
-    config.train.precision = GetParam(), config.train.check_replicas = 1;
+    config.train.check_replicas = 1;
+    std::tie(config.train.precision, config.optimizer.kind) = GetParam();
+    config.schedule.kind = ScheduleKind::constant;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     Trainer trainer(config, mesh);

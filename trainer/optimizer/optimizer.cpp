@@ -86,6 +86,13 @@ ParamBuffer Optimizer::buffer_of(const Buffer& buffer, const ParamBuffer::Hole& 
   return parts;
 }
 
+// What an update writes.
+Tensor Optimizer::values_of(const Piece& piece) const {
+  const int64_t first = piece.range.begin, count = piece.range.end - first;
+  const bool in_master = params_.divided() && first < params_.matrix_numel();
+  return in_master ? master().slice_rows(piece.place, count) : params_.value_buffer().part(first, count);
+}
+
 void Optimizer::add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const {
   for (const auto& [range, place] : by_split_) {
     if (range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // all ranks have the vectors
@@ -110,14 +117,12 @@ void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
 }
 
 void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
-  const ParamBuffer values = params_.value_buffer(), m = first_moment(), v = second_moment();
   const auto& [range, place] = piece;
   const int64_t first = range.begin, count = range.end - first;
-  const bool in_master = params_.divided() && first < params_.matrix_numel();
-  ops::adam(ctx, {.param = in_master ? master().slice_rows(place, count) : values.part(first, count),
+  ops::adam(ctx, {.param = values_of(piece),
                   .grad = params_.grads().slice_rows(first, count),
-                  .m = m.part(place, count),
-                  .v = v.part(place, count),
+                  .m = first_moment().part(place, count),
+                  .v = second_moment().part(place, count),
                   .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
                   .average = has_average() ? average().part(place, count) : Tensor(),
                   .beta1 = static_cast<float>(config_.beta1),
@@ -129,19 +134,19 @@ void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const P
 }
 
 void Optimizer::update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
-  const ParamRange& range = piece.range;
+  const auto& [range, place] = piece;
   const int64_t first = range.begin, count = range.end - first;
-  ops::schedule_free(ctx, {.param = params_.values().slice_rows(first, count),
+  ops::schedule_free(ctx, {.param = values_of(piece),
                            .grad = params_.grads().slice_rows(first, count),
-                           .z = first_moment().part(first, count),
-                           .v = second_moment().part(first, count),
+                           .z = first_moment().part(place, count),
+                           .v = second_moment().part(place, count),
                            .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
                            .beta1 = static_cast<float>(config_.beta1),
                            .beta2 = static_cast<float>(config_.beta2),
                            .eps = static_cast<float>(config_.eps),
                            .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
                            .scalars = scalars});
-  params_.refresh(ctx, range);
+  if (!sharded()) params_.refresh(ctx, range);
 }
 
 // Of schedule-free steps: y = (1 - beta1) z + beta1 x, solved for x.
@@ -156,12 +161,31 @@ void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole)
     ops::scale_add(ctx, {.x = z, .y = x, .alpha = static_cast<float>(1 - share), .beta = 1});
   };
   const ParamBuffer z = first_moment();
-  write(params_.values().slice_rows(0, params_.matrix_numel()), z.matrices, whole.matrices);
+  for (const Chunk& bucket : shard_.buckets()) {
+    const auto& [first, count] = shard_.own(bucket);
+    const int64_t place = shard_.place(bucket);
+    write(params_.divided() ? master().slice_rows(place, count) : params_.values().slice_rows(first, count),
+          z.matrices.slice_rows(place, count), whole.matrices.slice_rows(first, count));
+  }
   write(params_.vector_values(), z.vectors, whole.vectors);
 }
 
 void Optimizer::begin(Context& ctx) const {
-  if (is_schedule_free()) copy(ctx, params_.values(), m_.tensor({params_.numel()}));
+  if (params_.divided()) shard_.take(ctx, params_.value_buffer().matrices, master());
+  if (is_schedule_free()) copy_values(ctx, first_moment());
+}
+
+void Optimizer::begin_average(Context& ctx) const {
+  if (has_average()) copy_values(ctx, average());
+}
+
+void Optimizer::copy_values(Context& ctx, const ParamBuffer& to) const {
+  if (params_.divided()) {
+    copy(ctx, master(), to.matrices);
+  } else {
+    shard_.take(ctx, params_.values().slice_rows(0, params_.matrix_numel()), to.matrices);
+  }
+  copy(ctx, params_.vector_values(), to.vectors);
 }
 
 // The gradients become updates of the momentum, then orthogonalised ones.
@@ -185,17 +209,6 @@ void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
                            .scalars = scalars});
     params_.refresh(ctx, piece.range);
   }
-}
-
-void Optimizer::begin_average(Context& ctx) const {
-  if (!has_average()) return;
-  const ParamBuffer mean = average();
-  if (params_.divided()) {
-    copy(ctx, master(), mean.matrices);
-  } else {
-    shard_.take(ctx, params_.values().slice_rows(0, params_.matrix_numel()), mean.matrices);
-  }
-  copy(ctx, params_.vector_values(), mean.vectors);
 }
 
 }  // namespace weft

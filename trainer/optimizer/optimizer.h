@@ -84,7 +84,8 @@ class Optimizer {
   void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
 
   bool is_schedule_free() const { return config_.kind == OptimizerKind::schedule_free; }
-  // Schedule-free steps begin at the present weights.
+  // The present weights, whole in ParamStore::value_buffer(), are those that updates go on from: of the own shard, and
+  // z of schedule-free steps.
   void begin(Context& ctx) const;
 
   // The moments: of the matrices [shard().numel()], and of the vectors. Muon's matrices have no second one. Of
@@ -114,6 +115,8 @@ class Optimizer {
 
   std::vector<Piece> own_pieces(const std::vector<ParamRange>& ranges) const;
   ParamBuffer buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const;
+  Tensor values_of(const Piece& piece) const;
+  void copy_values(Context& ctx, const ParamBuffer& to) const;
   void update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
   void update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
   void update_by_muon(Context& ctx, const StepScalars* scalars) const;

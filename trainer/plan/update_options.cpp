@@ -60,11 +60,6 @@ void check_optimizer(const RunConfig& c) {
     fail(ErrorKind::usage, fmt::format("train.ema = {} is a second average beside that of optimizer.kind = "
                                        "schedule_free: set train.ema = 0",
                                        c.train.ema));
-  if (c.parallel.zero > 0)
-    fail(ErrorKind::usage,
-         fmt::format("optimizer.kind = schedule_free is not divided over dp: parallel.zero = {} must be "
-                     "0",
-                     c.parallel.zero));
   if (!(o.beta1 > 0))
     fail(ErrorKind::usage,
          fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it is "

@@ -89,7 +89,7 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
     const bool is_free = c.optimizer.kind == OptimizerKind::schedule_free;
     c.schedule.kind = is_free ? ScheduleKind::constant : one_of({ScheduleKind::inverse_sqrt, ScheduleKind::wsd});
     if (!is_free) c.train.ema = one_of({0.0, 0.9});
-    if (c.optimizer.kind == OptimizerKind::adam) c.parallel.zero = one_of<int64_t>({0, 1});
+    if (c.optimizer.kind != OptimizerKind::muon) c.parallel.zero = one_of<int64_t>({0, 1});
   }
 
   // One corpus, a mix, or stages of corpora of very different size, with or without weights, scores and variants.
