@@ -119,6 +119,9 @@ void check_schedules(const RunConfig& c) {
 }
 
 std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps) {
+  if (total_steps && *total_steps > 0 && *total_steps < s.warmup)
+    return fmt::format("rate up to {:.3g}, not {}: these are fewer steps than the warm-up's {}",
+                       learning_rate(s, *total_steps - 1, *total_steps), s.lr, s.warmup);
   std::string text = fmt::format("rate up to {} after {} of warm-up", s.lr, s.warmup);
   if (!falls(s)) return text;
   const bool is_known = total_steps || s.decay_steps > 0;

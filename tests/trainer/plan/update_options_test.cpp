@@ -128,6 +128,12 @@ TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
             "rate up to 0.001 after 10 of warm-up, then down to 1e-05");
 }
 
+TEST(DescribeSchedule, SaysThatAWarmUpDoesNotEnd) {
+  for (const ScheduleKind kind : {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::constant})
+    EXPECT_EQ(describe_schedule({.kind = kind, .lr = 1e-3, .warmup = 101}, 100),
+              "rate up to 0.00099, not 0.001: these are fewer steps than the warm-up's 101");
+}
+
 TEST(DescribeSchedule, WarnsOfMinutesThatMayCutADecay) {
   RunConfig config;
   config.train.minutes = 5;
