@@ -95,7 +95,7 @@ struct TrainConfig {
   double peak_flops = 0, memory_bandwidth = 0;
   double save_minutes = 0;
   int64_t keep_last = 3;
-  int64_t keep_every = 0;
+  int64_t keep_every = 0, keep_best_checkpoints = 1;
   int64_t check_replicas = 1000;
   std::string keep_best = "bleu";
   Precision precision = Precision::automatic;
@@ -146,6 +146,8 @@ struct TrainConfig {
     v("keep_best", keep_best,
       "what the best checkpoint is best by: loss, bleu, chrf or score (of validate_command) of the first validation "
       "set, of another (news.bleu), or a sum (0.5*dev.bleu+0.5*news.bleu)");
+    v("keep_best_checkpoints", keep_best_checkpoints,
+      "checkpoints to keep of the steps that were validated best, the best one among them: for `weft average --best`");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
       "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "

@@ -113,6 +113,8 @@ json TrainState::to_json() const {
   if (optimizer == "schedule_free") j["rate_sums"] = rate_sums;
   if (!scores_due.empty()) j["scores_due"] = scores_due;
   if (validation_due) j["validation_due"] = true;
+  if (best.kept.size() > 1)
+    for (const auto& [step, value] : best.kept) j["best"]["kept"].push_back({{"step", step}, {"value", value}});
   if (!data.stages.empty()) j["data"] = data;
   return j;
 }
@@ -136,6 +138,7 @@ json example_of_state() {
   example.cursor.streams = {{0, {.corpora = {cursor, cursor}, .turns = {0}, .begins = {0}}}};
   example.divergence.recent = {0.0};
   example.scores_due.emplace_back();
+  example.best.kept = {{0, 0.0}, {1, 0.0}};
   example.data = {.corpora = {{}}, .stages = {{.parts = {{}}}}, .passed = {0}};
   json j = example.to_json();
   j["cursor"]["streams"][0].update(json(cursor));  // of a single corpus
@@ -153,6 +156,9 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   if (state.optimizer == "schedule_free") j.at("rate_sums").get_to(state.rate_sums);
   if (j.contains("scores_due")) j.at("scores_due").get_to(state.scores_due);
   state.validation_due = j.value("validation_due", false);
+  if (j.at("best").contains("kept"))
+    for (const json& one : j.at("best").at("kept"))
+      state.best.kept[one.at("step").get<int64_t>()] = one.at("value").get<double>();
   if (j.contains("data")) j.at("data").get_to(state.data);
   return state;
 } catch (const json::exception& e) {

@@ -38,7 +38,13 @@ struct BestScore {
   std::string metric;  // text of the rule (BestRule); empty before the first validation
   double value = 0;    // higher is better
   int64_t step = 0;
-  int64_t stale = 0;  // validations since then
+  int64_t stale = 0;                    // validations since then
+  std::map<int64_t, double> kept = {};  // values by steps: train.keep_best_checkpoints, with the best
+
+  // The checkpoints of later steps are gone, but that of the best.
+  void drop_after(int64_t last) {
+    std::erase_if(kept, [&](const auto& entry) { return entry.first > last && entry.first != step; });
+  }
 };
 
 // A validation whose score train.validate_command has not said yet.

@@ -42,7 +42,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   options.add(
       "best", r.best,
       "average the N checkpoints of the run that were validated best, by the metric of train.keep_best; of those "
-      "that are still there (train.keep_last, train.keep_every)");
+      "that are still there: train.keep_best_checkpoints says how many it keeps");
   options.add("output", r.output,
               "a new or empty folder for the checkpoint: give it to translate, evaluate, export ...");
   options.add("force", r.force, "replace an average that is in --output");
@@ -74,9 +74,8 @@ std::string root_of_run(const std::string& run) {
 
 [[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
   fail(ErrorKind::usage,
-       fmt::format("{} has {} {}, --{} asks for {}: give a smaller number (a higher train.keep_last or "
-                   "train.keep_every lets a run keep more)",
-                   run, found, what, option, wanted));
+       fmt::format("{} has {} {}, --{} asks for {}: give a smaller number ({} lets a run keep more)", run, found, what,
+                   option, wanted, option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }
 
 std::vector<std::string> last_of_run(const std::string& run, int64_t count) {

@@ -19,7 +19,7 @@ TrainState some_state() {
                           {1, {.corpora = {{.epoch = 4}}}}}};
   s.order = {.manifest_sha256 = "ab", .seed = 1ull << 63, .rows = 64, .source_rows = 48, .look_ahead = 8, .page = 4};
   s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
-  s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1};
+  s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1, .kept = {{10, 1.0 / 3}, {12, 0.25}}};
   s.divergence = {.recent = {5.5, 0.1}, .lowest = 0.1, .good_until = 3, .not_finite = 2, .rollbacks = 1};
   s.scores_due = {{.step = 8, .numbers = {{"bleu", 1.0 / 3}, {"news.loss", 2}}}, {.step = 10, .numbers = {}}};
   return s;

@@ -60,10 +60,10 @@ std::string newest_checkpoint_until(const std::string& root, int64_t step);
 // The same by all its bytes; damaged ones are reported on standard error and passed over.
 std::string newest_whole_checkpoint_until(const std::string& root, int64_t step);
 // Keeps the newest keep_last (at least 1), the links' targets, the newest of at most step `good_until` and the one
-// after it (trainer/health/divergence.h; -1: neither), those of the steps `awaited`, and, if keep_every is not 0, steps
+// after it (trainer/health/divergence.h; -1: neither), those of the steps `needed`, and, if keep_every is not 0, steps
 // that it divides.
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until = -1,
-                       const std::vector<int64_t>& awaited = {});
+                       const std::vector<int64_t>& needed = {});
 bool has_checkpoint(const std::string& root, int64_t step);  // by its name and manifest
 
 }  // namespace weft

@@ -169,7 +169,7 @@ bool has_checkpoint(const std::string& root, int64_t step) {
 }
 
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until,
-                       const std::vector<int64_t>& awaited) {
+                       const std::vector<int64_t>& needed) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   const std::set<std::string> pointed = targets_of_links(root);
   // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
@@ -184,7 +184,7 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
     if (fs::is_symlink(folder) || !has_manifest(folder)) continue;
     const bool for_good = keep_every > 0 && step_of_checkpoint(folder) % keep_every == 0;
     const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder)) ||
-                               std::ranges::count(awaited, step_of_checkpoint(folder)) > 0;
+                               std::ranges::count(needed, step_of_checkpoint(folder)) > 0;
     if (++num_kept > keep_last && !for_good && !may_be_needed) remove_checkpoint(folder);
   }
 }

@@ -46,6 +46,7 @@ void check_ranges(const RunConfig& c) {
   require_at_least(c.train.memory_bandwidth, 0.0, "train.memory_bandwidth");
   require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
   require_at_least<int64_t>(c.train.keep_every, 0, "train.keep_every");
+  require_at_least<int64_t>(c.train.keep_best_checkpoints, 1, "train.keep_best_checkpoints");
   require_at_least(c.train.save_minutes, 0.0, "train.save_minutes");
   require_at_least<int64_t>(c.train.check_replicas, 0, "train.check_replicas");
   require_at_least<int64_t>(c.train.patience, 0, "train.patience");

@@ -52,7 +52,7 @@ class Run {
   void finish_save_in_progress();
   void or_go_back(const std::function<void()>& part, bool must);
   bool validate(bool last);
-  std::string note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best);
+  std::string note(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept);
   void take_scores();
   void note_score_of(const ScoredValidation& scored);
   bool wait_for_scores();
@@ -70,8 +70,8 @@ class Run {
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  bool best_is_new_ = false, may_be_best_ = false;  // the validation after this step; its score decides
-  bool went_back_ = false;                          // since the last save
+  bool best_is_new_ = false;  // the validation after this step; is_kept_: is one of the best, or its score decides
+  bool is_kept_ = false, went_back_ = false;  // since the last save
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
@@ -237,8 +237,8 @@ void Run::go_back(const std::string& reason) {
   checkpoints_->go_back_to(good);
   const int64_t good_step = step_of_checkpoint(good);
   if (scores_) scores_->drop_after(good_step, state_);
-  best_is_new_ = may_be_best_ = false;
-  went_back_ = true;
+  state_.best.drop_after(good_step);
+  best_is_new_ = is_kept_ = false, went_back_ = true;
   DivergenceRule::note_rollback(state_.divergence, state_.step);
   trainer_->snapshot(state_);
   log_.rollback(state_.step, good_step);
@@ -269,9 +269,10 @@ bool Run::validate(bool last) {
   const bool is_scored = scores_ && scores_->add(*report, state_);
   std::string verdict = "its score decides";
   if (rule_->needs_score()) {
-    may_be_best_ = is_scored;
+    is_kept_ = is_scored;
   } else {
-    verdict = note(report->numbers(), report->step, best_is_new_);
+    verdict = note(report->numbers(), report->step, is_kept_);
+    best_is_new_ = is_kept_ && state_.best.step == report->step;
   }
   log_.validation(*report, verdict);
   if (scores_ && !is_scored)
@@ -283,15 +284,14 @@ bool Run::validate(bool last) {
 }
 
 // Of the validation after `step`. Returns the words of the log.
-std::string Run::note(const std::map<std::string, double>& numbers, int64_t step, bool& is_best) {
-  is_best = note_score(numbers, step, *rule_, state_.best);
-  if (is_best) return "best";
-  const std::string words =
-      state_.best.stale == 0 ? "not comparable" : fmt::format("{} since the best", state_.best.stale);
+std::string Run::note(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept) {
+  is_kept = note_score(numbers, step, *rule_, config_.train.keep_best_checkpoints, state_.best);
+  if (is_kept && state_.best.step == step) return "best";
+  const int64_t stale = state_.best.stale;
   const StageRun& stages = trainer_->stages();
   const bool of_earlier_stage = stages.is_last() && stages.index() > 0 && step <= stages.first_step();
   if (config_.train.patience_from == PatienceFrom::last_stage && of_earlier_stage) state_.best.stale = 0;
-  return words;
+  return stale == 0 ? "not comparable" : fmt::format("{} since the best", stale);
 }
 
 // Scores that train.validate_command has said since the last call.
@@ -307,11 +307,11 @@ void Run::note_score_of(const ScoredValidation& scored) {
   if (!is_of_now && !checkpoints_->has(score.step)) finish_save_in_progress();
   const bool is_saved = checkpoints_->has(score.step);
   if (!is_saved && !is_of_now) return log_.score(score, "not chosen: its checkpoint was not saved");
-  bool is_best = false;
-  log_.score(score, note(scored.numbers, score.step, is_best));
-  if (!is_best) return;
-  if (is_saved) checkpoints_->make_best(score.step, state_.best);
-  best_is_new_ = !is_saved;
+  bool is_kept = false;
+  log_.score(score, note(scored.numbers, score.step, is_kept));
+  if (!is_kept) return;
+  if (is_saved) checkpoints_->note_best(score.step, state_.best);
+  best_is_new_ = !is_saved && state_.best.step == score.step;
 }
 
 // At the end of a run. Returns false if a stop was requested first: then they are still due when the run resumes.
@@ -332,7 +332,7 @@ void Run::save(bool last) {
   if (rule_->needs_score())
     for (const ScoreDue& due : state_.scores_due) awaited.push_back(due.step);
   checkpoints_->save(state_, best_is_new_, last, awaited);
-  best_is_new_ = may_be_best_ = went_back_ = false;
+  best_is_new_ = is_kept_ = went_back_ = false;
   if (const std::string newest = checkpoints_->newest(); scores_ && !newest.empty())
     scores_->remove_texts(step_of_checkpoint(newest));
 }
@@ -370,7 +370,7 @@ int Run::loop() {
       if (!wait_for_scores()) request = StopRequest::stop;
       last = finished(request) || out_of_patience();
     }
-    if (last || best_is_new_ || may_be_best_ || went_back_ || request == StopRequest::save ||
+    if (last || best_is_new_ || is_kept_ || went_back_ || request == StopRequest::save ||
         (t.save_every > 0 && state_.step % t.save_every == 0))
       or_go_back([&] { save(last); }, /*must=*/true);
   }

@@ -36,10 +36,12 @@ bool RunCheckpoints::is_due(const TrainState& state) const {
 void RunCheckpoints::save(TrainState& state, bool is_best, bool last, const std::vector<int64_t>& awaited) {
   const BestScore best = state.best;
   finish(state);
-  if (is_best) state.best = best;
+  if (is_best || best.kept.contains(state.step)) state.best = best;
+  std::vector<int64_t> needed = awaited;
+  for (const auto& [step, value] : state.best.kept) needed.push_back(step);
   if (saved_at_ == state.step) {
     all_or_none(world_, [&] {
-      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, awaited);
+      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, needed);
     });
     return;
   }
@@ -47,8 +49,8 @@ void RunCheckpoints::save(TrainState& state, bool is_best, bool last, const std:
     all_or_none(world_, [&] { log_.flush(); });  // the log of a checkpoint is complete up to its step
     trainer_.start_save(
         root_, state, config_text_,
-        [this, is_best, good_until = state.divergence.good_until, awaited](const std::string& folder) {
-          keep(folder, is_best, good_until, awaited);
+        [this, is_best, good_until = state.divergence.good_until, needed](const std::string& folder) {
+          keep(folder, is_best, good_until, needed);
         },
         /*yields=*/!last);
   };
@@ -79,9 +81,9 @@ bool RunCheckpoints::has(int64_t step) const {
   return world_.max(world_.is_main_rank() && has_checkpoint(root_, step) ? 1 : 0) == 1;
 }
 
-void RunCheckpoints::make_best(int64_t step, const BestScore& best) {
+void RunCheckpoints::note_best(int64_t step, const BestScore& best) {
   all_or_none(world_, [&] {
-    if (world_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
+    if (best.step == step && world_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
   });
   best_ = best_when_saved_ = best;
 }
@@ -101,11 +103,11 @@ void RunCheckpoints::attempt(TrainState& state, bool last, const std::function<v
 
 // On the main rank, in a thread.
 void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
-                          const std::vector<int64_t>& awaited) {
+                          const std::vector<int64_t>& needed) {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
   try {
-    prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, awaited);
+    prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, needed);
   } catch (const Error& e) {  // the new one is saved all the same
     not_pruned_ = e.what();
   }

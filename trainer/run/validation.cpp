@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "data/corpus.h"
 #include "data/loader.h"
@@ -79,19 +80,26 @@ std::map<std::string, double> ValidationReport::numbers() const {
   return all;
 }
 
-bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, BestScore& best) {
+bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
+                BestScore& best) {
   const std::optional<double> value = rule.value([&](const std::string& key) {
     const auto found = numbers.find(key);
     return found == numbers.end() ? std::nullopt : std::optional(found->second);
   });
   if (!value) return false;
-  const bool is_best = best.metric != rule.text() || *value > best.value;
-  if (is_best) {
-    best = {.metric = rule.text(), .value = *value, .step = step, .stale = 0};
+  if (best.metric != rule.text()) {
+    best = {.metric = rule.text(), .value = *value, .step = step};
+  } else if (best.kept.emplace(best.step, best.value); *value > best.value) {
+    best.value = *value, best.step = step, best.stale = 0;
   } else {
     ++best.stale;
   }
-  return is_best;
+  best.kept[step] = *value;
+  while (std::ssize(best.kept) > keep)  // of equal ones the later stays, but for the best
+    best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
+      return std::tuple(entry.first == best.step, entry.second, entry.first);
+    }));
+  return best.kept.contains(step);
 }
 
 bool Validation::due(int64_t step, bool last) const {

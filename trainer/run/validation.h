@@ -38,9 +38,10 @@ struct ValidationReport {
   std::map<std::string, double> numbers() const;
 };
 
-// If the numbers of the validation after `step` are better than the best so far, they become the best, and the result
-// is true. What the rule cannot judge counts as no validation.
-bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, BestScore& best);
+// If the numbers of the validation after `step` are better than the best so far, they become the best. The result is
+// whether they are among the best `keep`. What the rule cannot judge counts as no validation.
+bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
+                BestScore& best);
 
 class Validation {
  public:

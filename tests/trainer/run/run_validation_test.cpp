@@ -4,6 +4,8 @@
 #include "data/atomic_file.h"
 #include "data/text/letter_case.h"
 #include "tests/trainer/run/text_run.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/train_state.h"
 
 namespace weft::testing {
 namespace {
@@ -97,6 +99,46 @@ TEST(RunValidation, ChoosesTheBestByASumOverSets) {
   EXPECT_EQ(target(c, "best"), "step-00000002");
   EXPECT_NE(read_file(c.train.output + "/checkpoints/latest/state.json").find("0.5*dev.loss+0.5*news.loss"),
             std::string::npos);
+}
+
+std::vector<int64_t> kept_steps(const RunConfig& c) {  // the newest first
+  std::vector<int64_t> steps;
+  for (const std::string& folder : step_folders(c.train.output + "/checkpoints"))
+    steps.push_back(step_of_checkpoint(folder));
+  return steps;
+}
+
+TEST(RunValidation, KeepsTheBestCheckpointsAlsoWhenItResumes) {
+  for (const int64_t first_part : {4, 6, 12}) {
+    SCOPED_TRACE(first_part);
+    const TemporaryFolder folder;
+    RunConfig c = run_config(folder);
+    c.train.validate_command = "set -- 5 9 1 7 2 0; shift $((WEFT_STEP / 2 - 1)); echo $1";
+    c.train.keep_best = "score", c.train.keep_best_checkpoints = 3;
+    for (const int64_t steps : {first_part, int64_t{12}}) {
+      c.train.steps = steps;
+      EXPECT_EQ(run(c), 0);
+    }
+    EXPECT_EQ(kept_steps(c), (std::vector<int64_t>{12, 8, 4, 2}));
+    EXPECT_EQ(target(c, "best"), "step-00000004");
+  }
+}
+
+TEST(RunValidation, SavesEachStepThatIsOneOfTheBest) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.save_every = 0, c.train.keep_best_checkpoints = 3;
+  c.train.steps = 10;
+  c.schedule.lr = 0;  // all are equal: the first is the best, and of the others the later ones stay
+  EXPECT_EQ(run(c), 0);
+  EXPECT_EQ(kept_steps(c), (std::vector<int64_t>{10, 8, 2}));
+  EXPECT_EQ(target(c, "best"), "step-00000002");
+}
+
+TEST(BestScore, KeepsOfStepsThatAreGoneTheBestAlone) {
+  BestScore best{.metric = "bleu", .value = 9, .step = 6, .kept = {{2, 7.0}, {4, 8.0}, {6, 9.0}, {8, 5.0}}};
+  best.drop_after(3);
+  EXPECT_EQ(best.kept, (std::map<int64_t, double>{{2, 7.0}, {6, 9.0}}));
 }
 
 TEST(RunValidation, RefusesARuleThatNamesNoSet) {
