@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; weft and mpirun are the scripts'
 
 fail() {
+  [ ! -s err ] || tail -n 20 err >&2  # of the last command
   printf 'FAILED  %s\n' "$*" >&2
   exit 1
 }
@@ -13,7 +14,6 @@ expect() {  # expect STATUS COMMAND...: writes the command's output to ./out and
   local status=0
   "${@:2}" >out 2>err || status=$?
   [ "$status" -eq "$1" ] && return
-  tail -n 20 err >&2
   fail "exit status $status, not $1: ${*:2}"
 }
 same() { cmp -s "$1" "$2"; }

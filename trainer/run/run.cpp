@@ -70,8 +70,8 @@ class Run {
   TrainState state_;
   std::unique_ptr<RunFolder> folder_;  // of the main rank
   SignalWatch signals_;
-  bool best_is_new_ = false;  // the validation after this step; is_kept_: is one of the best, or its score decides
-  bool is_kept_ = false, went_back_ = false;  // since the last save
+  bool best_is_new_ = false, is_kept_ = false;  // the validation after this step; as one of the best, or for its score
+  bool went_back_ = false;                      // since the last save
 };
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run

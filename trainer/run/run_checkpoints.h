@@ -26,11 +26,10 @@ class RunCheckpoints {
   // checkpoints before it are kept, a message says so, and another one is soon due.
   // Then `state.best` is again the best one that was saved. `awaited`: steps whose checkpoints may become the best.
   void save(TrainState& state, bool is_best, bool last, const std::vector<int64_t>& awaited = {});
-  bool has(int64_t step) const;  // a whole checkpoint of the step; the same on all ranks
-  void note_best(int64_t step,
-                 const BestScore& best);  // the step of an earlier checkpoint, that it has, is one of them
-  void advance(TrainState& state);        // after a step whose report says that the save is ready
-  void finish(TrainState& state);         // waits for a save that is in progress
+  bool has(int64_t step) const;                         // a whole checkpoint of the step; the same on all ranks
+  void note_best(int64_t step, const BestScore& best);  // that it has, and that is one of the best now
+  void advance(TrainState& state);                      // after a step whose report says that the save is ready
+  void finish(TrainState& state);                       // waits for a save that is in progress
 
   void go_back_to(const std::string& folder);  // removes the checkpoints of later steps, except the best
 
