@@ -12,11 +12,13 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "launch/start/output_relay.h"
 #include "launch/start/session.h"
+#include "launch/start/temporary_folder.h"
 #include "tensor/error.h"
 #include "trainer/signals.h"
 
@@ -42,6 +44,7 @@ struct ChildSettings {
   const OutputRelay* output = nullptr;  // none: it has no input and output
   bool own_session = true;              // a terminal's signals do not reach it
   int signal_when_alone = SIGUSR2;      // if this process is killed
+  std::string temporary_folder;         // empty: this process' own
 };
 
 // In the child; does not return.
@@ -54,6 +57,7 @@ struct ChildSettings {
   } else if (const int null = open("/dev/null", O_RDWR); null >= 0) {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   }
+  if (!settings.temporary_folder.empty()) setenv("TMPDIR", settings.temporary_folder.c_str(), /*overwrite=*/1);
   const sigset_t set = handled_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
@@ -167,7 +171,9 @@ void Supervisor::wait_for_rest(OutputRelay& output) {
 
 std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>>& commands, double seconds) {
   std::vector<pid_t> running;
-  for (const auto& command : commands) running.push_back(start_process(command, {}));
+  const std::vector<TemporaryFolder> folders(commands.size());
+  for (size_t i = 0; i < commands.size(); ++i)
+    running.push_back(start_process(commands[i], {.temporary_folder = folders[i].path()}));
   std::vector<bool> succeeded(commands.size(), false);
   const double end = seconds_now() + seconds;
   for (size_t left = commands.size(); left > 0;) {

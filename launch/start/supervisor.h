@@ -30,7 +30,8 @@ class Supervisor {
   int run_other(const std::vector<std::string>& command);
 
   // Runs programs side by side, without input and output. For each, whether it returned 0 within the time; those that
-  // take longer are killed.
+  // take longer are killed. Each has a TMPDIR of its own, removed at the end: of mpiruns that begin together, some fail
+  // while they make the session folder that they would share.
   std::vector<bool> succeed(const std::vector<std::vector<std::string>>& commands, double seconds);
 
   void pause(double seconds);  // or until a request to stop

@@ -7,6 +7,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/temporary_folder.h"
+#include "tests/support/variable.h"
 
 namespace weft {
 namespace {
@@ -39,6 +43,14 @@ TEST(Supervisor, KeepsATerminalsSignalsFromTheProgram) {
   EXPECT_EQ(supervisor.run_training(
                 shell("read -r pid name state parent group session rest </proc/$$/stat; test $session = $$"), nobody),
             0);
+}
+
+TEST(Supervisor, GivesProgramsThatRunTogetherATemporaryFolderEach) {
+  const testing::TemporaryFolder base;
+  const testing::Variable folder("TMPDIR", base.path().c_str());
+  const std::vector<std::string> makes_it = shell("mkdir \"$TMPDIR/session\"");
+  EXPECT_EQ(Supervisor().succeed({makes_it, makes_it}, 10), (std::vector<bool>{true, true}));
+  EXPECT_TRUE(std::filesystem::is_empty(base.path()));
 }
 
 TEST(Supervisor, TellsWhichProgramsSucceedInTime) {
