@@ -34,6 +34,10 @@ StoredWeights weights_to_use(bool raw_weights, const std::string& folder) {
 }
 
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks) {
+  const bool zero = grid.zero != ParallelConfig().zero;
+  if (zero || grid.gradient_type != ParallelConfig().gradient_type)
+    fail(ErrorKind::usage,
+         fmt::format("parallel.{} has no effect: it is of training; leave it out", zero ? "zero" : "gradient_type"));
   RunConfig config;
   apply_cfg_of_checkpoint(folder, config);
   config.parallel = resolve_grid(grid, ranks);

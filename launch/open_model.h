@@ -22,7 +22,7 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // The configuration saved in the folder, an Error of kind checkpoint if it or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 
-// The same with this grid of `ranks`.
+// The same with this grid of `ranks`. An Error of kind usage if an option of `grid` is of training alone.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
 // Which of the folder's weights --raw-weights, or its absence, asks for. An Error of kind usage if the option has no

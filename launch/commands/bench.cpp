@@ -80,6 +80,8 @@ void check(const BenchOptions& o) {
     fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json and --model");
   if (o.machine && o.config.parallel.zero != 0)
     fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
+  if (o.model != GpuKind::none && o.seconds > 0 && o.seconds != BenchOptions().seconds)
+    fail(ErrorKind::usage, "--seconds has no effect: --model measures nothing; leave one of them out");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
 }
 

@@ -32,6 +32,8 @@ a_run() {
   check "best points to a checkpoint" [ -f whole/checkpoints/best/MANIFEST.json ]
   expect 0 "$weft" train --config whole/config.cfg --dry-run
   check "the saved configuration loads again, and plans the same grid" grep -q 'grid .*dp 2 x tp 1' out
+  expect 0 "$weft" train --config whole/config.cfg --dry-run --train.validate_every=0 --train.keep_best=loss
+  check "the plan names what has no effect without validations" has out '  no effect    what is kept as best: '
 }
 
 alone_or_launched() {

@@ -66,9 +66,10 @@ void check_ranges(const RunConfig& c) {
   beam_options(c.decode);
 }
 
+bool validates(const RunConfig& c) { return !c.data.valid.empty() && c.train.validate_every > 0; }
+
 // Refuses options that would have no effect: ignoring them would cost the user a run.
 void check_validation_options(const RunConfig& c) {
-  const bool validates = !c.data.valid.empty() && c.train.validate_every > 0;
   if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
     fail(ErrorKind::usage,
          fmt::format("train.patience_from = {} is of validations that train.patience counts in a run "
@@ -78,18 +79,18 @@ void check_validation_options(const RunConfig& c) {
     fail(ErrorKind::usage,
          fmt::format("train.validate_command_minutes = {} is of train.validate_command: set that, or leave this out",
                      c.train.validate_command_minutes));
-  if (c.train.patience > 0 && !validates)
+  if (c.train.patience > 0 && !validates(c))
     fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
                                        c.train.patience));
   const BestRule rule(c.train.keep_best, validation_sets(c.data.valid));
-  if (validates && rule.needs_translations() && c.train.validate_bleu == 0)
+  if (validates(c) && rule.needs_translations() && c.train.validate_bleu == 0)
     fail(ErrorKind::usage, fmt::format("train.keep_best = {} needs translations: set train.validate_bleu, or "
                                        "train.keep_best = loss",
                                        c.train.keep_best));
   if (rule.needs_score() && c.train.validate_command.empty())
     fail(ErrorKind::usage,
          fmt::format("train.keep_best = {} needs a score: set train.validate_command", c.train.keep_best));
-  if (!c.train.validate_command.empty() && (!validates || c.train.validate_bleu == 0))
+  if (!c.train.validate_command.empty() && (!validates(c) || c.train.validate_bleu == 0))
     fail(ErrorKind::usage,
          "train.validate_command needs translations: set data.valid, train.validate_every and "
          "train.validate_bleu");
@@ -336,6 +337,8 @@ std::string describe_plan(const RunConfig& c, const ParamStore& params, const Me
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
     row("no effect", options + ": of another kind of schedule or optimizer");
+  if (!validates(c) && (c.train.keep_best != TrainConfig().keep_best || c.train.keep_best_checkpoints != 1))
+    row("no effect", "what is kept as best: the run has no validations (data.valid, train.validate_every)");
   row("memory", describe(memory, storage));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
     row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),

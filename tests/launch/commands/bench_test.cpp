@@ -256,5 +256,14 @@ TEST(Bench, PrintsAMachineAlone) {
       ErrorKind::usage, {"--machine", "leave out --json"});
 }
 
+TEST(Bench, RefusesTimeForAPrediction) {
+  const auto world = make_single_communicator();
+  expect_error(
+      [&] {
+        run_bench({{"--model", "h100", "--seconds", "3"}, world.get()});
+      },
+      ErrorKind::usage, {"--seconds has no effect"});
+}
+
 }  // namespace
 }  // namespace weft::testing
