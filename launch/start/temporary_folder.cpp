@@ -15,6 +15,7 @@ namespace weft {
 TemporaryFolder::TemporaryFolder() {
   std::error_code none;
   const std::filesystem::path base = std::filesystem::temp_directory_path(none);
+  // mpirun makes do without the folder that TMPDIR names; so does this.
   path_ = (none ? "/tmp" : base) / "weft-XXXXXX";
   if (mkdtemp(path_.data()) == nullptr)
     fail(ErrorKind::io, fmt::format("{}: {}; set TMPDIR to a folder for temporary files", path_, std::strerror(errno)));
