@@ -138,19 +138,19 @@ slurm_array() {
 }
 
 slurm_one_folder() {
-  local first waits refused
-  submit -- --train.output=run --train.steps=1000 && first=$job
+  local first waits refused steps=6000  # more than a fast host makes until the third job is refused
+  submit -- --train.output=run --train.steps=$steps && first=$job
   wait_until 60 "the run begins" has_logged run 10
-  submit -- --train.output=run --train.steps=1000 && waits=$job
-  WEFT_LOCK_SECONDS=1 submit -- --train.output=run --train.steps=1000 && refused=$job
+  submit -- --train.output=run --train.steps=$steps && waits=$job
+  WEFT_LOCK_SECONDS=1 submit -- --train.output=run --train.steps=$steps && refused=$job
   wait_until 60 "the job ends" is_over "$refused"
   [ "$(of_job "$refused" ExitCode)" = 2:0 ] || fail "the refused job's status: $(of_job "$refused" ExitCode)"
   check "refused by name" has "weft-$refused.log" "another run still uses run"
   is "$first" RUNNING || fail "the first job is over"
-  wait_until 60 "the job ends" is_over "$waits"
+  wait_until 300 "the job ends" is_over "$waits"
   check "the first job is trained" is "$first" COMPLETED
   check "the other finds the run finished" is "$waits" COMPLETED
-  check "every step is there once" [ "$(logged run)" = 1000 ]
+  check "every step is there once" [ "$(logged run)" = $steps ]
   seen "the second waits and finds the run finished; with a short wait refused by name (status 2)"
 }
 
