@@ -2,6 +2,7 @@
 #include "launch/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <new>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "launch/mpi_environment.h"
 #include "parallel/communicator.h"
@@ -31,13 +33,13 @@ std::string failure_text(const std::exception& e, int rank, int world_size, cons
                      : agreed        ? fmt::format("weft[{} ranks]: ", world_size)
                                      : fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host);
   text += out_of_memory ? "out of memory" : e.what();
-  text += "\n";
-  if (error != nullptr) {
-    for (auto frame = error->frames().rbegin(); frame != error->frames().rend(); ++frame)
-      text += fmt::format("  {}\n", *frame);
-    if (error->kind() == ErrorKind::internal)
-      text += fmt::format("  at {}:{}\n", error->where().file_name(), error->where().line());
+  if (error != nullptr && !error->frames().empty()) {
+    const std::vector<std::string>& frames = error->frames();
+    text += fmt::format(" ({})", fmt::join(frames.rbegin(), frames.rend(), ", "));
   }
+  text += "\n";
+  if (error != nullptr && error->kind() == ErrorKind::internal)
+    text += fmt::format("  at {}:{}\n", error->where().file_name(), error->where().line());
   return text;
 }
 

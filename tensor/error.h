@@ -1,7 +1,7 @@
 // tensor/error.h: how Weft fails: one exception type with its kind, its place and its context.
 //
 // Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for
-// our own bugs. ErrorFrame adds "while ..." lines: an Error keeps the frames that are alive on this thread
+// our own bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are alive on this thread
 // when it is made.
 #pragma once
 

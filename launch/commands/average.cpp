@@ -78,8 +78,15 @@ std::string root_of_run(const std::string& run) {
                    option, wanted, option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }
 
-std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
+std::vector<std::string> folders_of_run(const std::string& run) {
   std::vector<std::string> folders = step_folders(root_of_run(run));
+  if (folders.empty())
+    fail(ErrorKind::checkpoint, fmt::format("{} holds no checkpoint: give the folder of a run", run));
+  return folders;
+}
+
+std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
+  std::vector<std::string> folders = folders_of_run(run);
   if (std::ssize(folders) < count) too_few(run, folders.size(), "checkpoints", "last", count);
   folders.resize(static_cast<size_t>(count));
   return folders;
@@ -93,12 +100,12 @@ TrainState state_of(const std::string& folder) {
 
 // By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
-  const std::vector<std::string> folders = step_folders(root_of_run(run));
+  const std::vector<std::string> folders = folders_of_run(run);
   const std::string log = run + "/log.jsonl";
   if (!fs::exists(log))
     fail(ErrorKind::usage,
          fmt::format("--best reads the scores of {}, which is not there: give a run's folder, or --last", log));
-  std::optional<BestRule> rule = BestRule::read(folders.empty() ? "" : state_of(folders.front()).best.metric);
+  std::optional<BestRule> rule = BestRule::read(state_of(folders.front()).best.metric);
   if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
   for (const nlohmann::json& record : with_scores(read_event_log(log)))
@@ -214,7 +221,7 @@ int run_average(const CommandContext& context) {
   const std::string made = average_checkpoints(folders, which, root, state, show);
   if (root != request.output) replace_folder(root, request.output);
   const std::string folder = request.output + "/" + fs::path(made).filename().string();
-  fmt::print("{}: the mean of {} checkpoints\n", folder, folders.size());
+  fmt::print("{}: the mean of {} checkpoint{}\n", folder, folders.size(), folders.size() == 1 ? "" : "s");
   for (const std::string& source : folders)
     fmt::print("  {}{}\n", source,
                which == StoredWeights::evaluation && has_average(source) ? "  (its moving average)" : "");

@@ -13,6 +13,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/report/event_log.h"
 
 namespace weft {
 namespace {
@@ -58,6 +59,8 @@ std::vector<VerifiedPart> parts_to_verify(std::string path) {
     for (const std::string& folder : step_folders(root)) parts.push_back({folder, [=] { verify_checkpoint(folder); }});
     if (!parts.empty()) break;
   }
+  if (const std::string log = path + "/log.jsonl"; !parts.empty() && fs::exists(log))
+    parts.push_back({log, [=] { read_event_log(log); }});
   if (parts.empty())
     fail(ErrorKind::usage,
          fmt::format("{} is neither a packed corpus nor a checkpoint nor a run with checkpoints", path));

@@ -16,6 +16,7 @@
 #include "launch/reports/watch_screen.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/log_follower.h"
 #include "trainer/report/progress.h"
@@ -64,6 +65,8 @@ class RunWatch {
  public:
   explicit RunWatch(const fs::path& folder) : folder_(folder), log_((folder / "log.jsonl").string()) {
     if (!fs::exists(folder)) fail(ErrorKind::usage, fmt::format("{}: there is no such folder", folder.string()));
+    if (fs::exists(folder / kManifestName))
+      fail(ErrorKind::usage, fmt::format("{} is a checkpoint: give the folder of its run", folder.string()));
     if (!fs::exists(folder / "config.cfg"))
       fail(ErrorKind::usage, fmt::format("{} is not the folder of a run: it has no config.cfg", folder.string()));
     run_.name = fs::canonical(folder).filename().string();

@@ -33,6 +33,13 @@ double sum(const WatchedLog& log, const char* key) {
   return total;
 }
 
+// Of the recent steps, by their time, as the speeds are.
+double mean_share(const WatchedLog& log, const char* key) {
+  double total = 0;
+  for (const nlohmann::json& step : log.steps) total += number_or_0(step, key) * number_or_0(step, "seconds");
+  return total / sum(log, "seconds");
+}
+
 int64_t last_step(const WatchedRun& run) {
   const int64_t steps = run.config.train.steps;
   return std::min(steps, integer_at(run.log.steps.back(), "stages_end").value_or(steps));
@@ -54,7 +61,7 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
   std::string shares;
   for (const char* key : {"fill", "mfu", "roofline"})
     if (now.contains(key))
-      shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : "  ", key, 100 * number_or_nan(now, key));
+      shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : "  ", key, 100 * mean_share(run.log, key));
   const auto speed = [&](const char* tokens) { return format_count(sum(run.log, tokens) / seconds); };
   return {fmt::format("step {} of {}, epoch {:.0f}: loss {:.4f}  nll {:.4f}  ppl {}",
                       with_commas(integer_at(now, "step").value_or(0)), with_commas(last_step(run)),

@@ -25,7 +25,7 @@ TEST(Report, ShowsWhatWasGoingOnInnermostFirst) {
   ErrorFrame inner("while reading shard train-003.h5");
   const Error e(ErrorKind::data, "SHA-256 differs");
   EXPECT_EQ(failure_text(e, 0, 1, ""),
-            "weft: SHA-256 differs\n  while reading shard train-003.h5\n  while training step 1200\n");
+            "weft: SHA-256 differs (while reading shard train-003.h5, while training step 1200)\n");
 }
 
 TEST(Report, ShowsTheSourceLineOfOurOwnBugsOnly) {

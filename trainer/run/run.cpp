@@ -128,7 +128,6 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
     if (!is_main_rank()) return;
     log_.open(*folder_, plan, config_text_, state_);
     folder_->note_started();  // a start that was refused leaves it
-    write_file_atomically(folder_->config(), config_text_);
   });
   if (config_.train.tune_gemm)
     if (const std::string timed = tune_gemms(*trainer_, config_.train.output, kept_gemms, mesh_.world());
@@ -155,9 +154,8 @@ void Run::start(const std::string& resume_from, const std::string& plan, const s
 // main rank's decides.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
-  const double limit = 60 * config_.train.minutes;
   if (!is_main_rank()) return asked;
-  const bool time_is_over = limit > 0 && state_.seconds >= limit;
+  const bool time_is_over = config_.train.minutes > 0 && state_.seconds >= 60 * config_.train.minutes;
   return std::max({asked, checkpoints_->is_due(state_) ? StopRequest::save : StopRequest::none,
                    time_is_over ? StopRequest::finish : StopRequest::none});
 }
@@ -338,12 +336,14 @@ void Run::save(bool last) {
 }
 
 int Run::loop() {
-  const TrainConfig& t = config_.train;
   StopRequest request = StopRequest::none;
   const bool time_is_over = mesh_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
   bool last = finished(time_is_over ? StopRequest::finish : StopRequest::none) || out_of_patience();
   if (last && !state_.validation_due && state_.scores_due.empty())
     log_.message(describe_nothing_left(config_, *trainer_, state_.step, out_of_patience()));
+  all_or_none(mesh_.world(), [&] {
+    if (!last && is_main_rank()) write_file_atomically(folder_->config(), config_text_);
+  });
   if (state_.validation_due) {
     if (!validate(last)) request = StopRequest::stop, last = true;
     if (best_is_new_ || went_back_) save(last);
@@ -371,7 +371,7 @@ int Run::loop() {
       last = finished(request) || out_of_patience();
     }
     if (last || best_is_new_ || is_kept_ || went_back_ || request == StopRequest::save ||
-        (t.save_every > 0 && state_.step % t.save_every == 0))
+        (config_.train.save_every > 0 && state_.step % config_.train.save_every == 0))
       or_go_back([&] { save(last); }, /*must=*/true);
   }
   if (request != StopRequest::stop) {

@@ -8,7 +8,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "data/shards/manifest.h"
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
 namespace {
@@ -38,6 +41,14 @@ void set_aside(const std::string& path) {
   rename_durably(path, aside);
 }
 
+// They would hide the run from `weft verify`, `inspect` and `average`, or the run them.
+void refuse_folder_of_others(const std::string& path) {
+  const bool corpus = fs::exists(path + "/" + kManifestFile);
+  if (corpus || fs::exists(path + "/" + kManifestName) || !step_folders(path).empty())
+    fail(ErrorKind::usage, fmt::format("train.output = {} holds {}, but no run: give another folder", path,
+                                       corpus ? "a packed corpus" : "checkpoints"));
+}
+
 }  // namespace
 
 bool RunFolder::would_begin(const std::string& path, bool fresh) {
@@ -47,6 +58,7 @@ bool RunFolder::would_begin(const std::string& path, bool fresh) {
 
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
+  if (!fs::exists(checkpoints())) refuse_folder_of_others(path);
   lock_ = locked(path + "/.lock");
   if (fresh || !fs::exists(checkpoints())) {  // without its checkpoints a run begins again, but keeps its log
     set_aside(checkpoints());

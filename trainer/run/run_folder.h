@@ -15,7 +15,8 @@ namespace weft {
 class RunFolder {
  public:
   // Makes the folder if necessary and locks it. With `fresh`, or if the checkpoints are gone, an earlier run's
-  // files are renamed to checkpoints.old and log.jsonl.old (or .old2, ...).
+  // files are renamed to checkpoints.old and log.jsonl.old (or .old2, ...). An Error of kind usage if the folder holds
+  // a corpus or checkpoints that are no run's.
   RunFolder(const std::string& path, bool fresh);
 
   // Whether a run in this folder would be new: there is no checkpoints folder, or it is to be set aside.

@@ -201,6 +201,12 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
 
 TEST_F(Average, RefusesWhatIsMissingOrDamaged) {
   EXPECT_TRUE(holds(refusal({run_, "--last", "5"}), "has 4 checkpoints, --last asks for 5"));
+  const TemporaryFolder empty;
+  EXPECT_EQ(message_of(ErrorKind::checkpoint,
+                       [&] {
+                         run_average({.args = {empty.path(), "--last", "1", "--output", output_}});
+                       }),
+            empty.path() + " holds no checkpoint: give the folder of a run");
   EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs a number of checkpoints, at least 1"));
   EXPECT_TRUE(holds(refusal({step(10)}), "an average needs two or more checkpoints"));
   EXPECT_TRUE(holds(refusal({step(10), folder_ / "nothing"}), "there is no such folder"));

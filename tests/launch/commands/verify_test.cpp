@@ -69,6 +69,17 @@ TEST(Verify, ReadsEveryCheckpointOfARun) {
   EXPECT_EQ(verify(damaged + "/").text, verify(damaged).text) << "a slash at the end changes nothing";
 }
 
+TEST(Verify, ReadsTheLogOfARun) {
+  const TemporaryFolder folder;
+  const std::string log = folder / "log.jsonl";
+  std::filesystem::create_directories(folder / "checkpoints/step-00000003");
+  std::ofstream(log) << "{\"step\":1,\"loss\":\n{\"step\":2,\"loss\":3.5}\n";
+  const Verified found = verify(folder.path());
+  EXPECT_NE(found.text.find("DAMAGED  " + log + ": "), std::string::npos) << found.text;
+  std::ofstream(log) << "{\"step\":1,\"loss\":3.5}\n";
+  EXPECT_NE(verify(folder.path()).text.find("ok       " + log + "\n"), std::string::npos);
+}
+
 TEST(Verify, RefusesWhatIsNeither) {
   const TemporaryFolder folder;
   EXPECT_NE(message_of(ErrorKind::usage, [&] { run_verify({.args = {folder.path()}}); }).find("is neither"),

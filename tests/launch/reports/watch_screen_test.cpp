@@ -38,6 +38,15 @@ TEST(WatchScreen, HasProgressSpeedAndTheTimeLeft) {
   EXPECT_EQ(lines[4], "fill 99.5 %  mfu 25.0 %  roofline 50.0 %");
 }
 
+TEST(WatchScreen, TakesSharesOfThePeakOverTheStepsOfTheSpeeds) {
+  WatchedRun run = run_of_steps(1);
+  nlohmann::json slower = step_record(2, /*seconds=*/6);
+  slower["mfu"] = 0.05;
+  run.log.add(slower);
+  EXPECT_TRUE(lines_of(run)[3].ends_with("  tgt 25/s"));
+  EXPECT_EQ(lines_of(run)[4], "fill 99.5 %  mfu 10.0 %  roofline 50.0 %");
+}
+
 TEST(WatchScreen, ShowsNoControlSequencesOfALog) {
   WatchedRun run = run_of_steps(1);
   nlohmann::json record = step_record(2);

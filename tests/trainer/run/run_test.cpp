@@ -201,6 +201,31 @@ TEST(Run, ARefusedStartLeavesAFinishedRunFinished) {
   EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
 }
 
+TEST(Run, AStartThatMakesNoStepLeavesTheConfigurationAsItIs) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  run(c);
+  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + " as it was");
+  run(c);
+  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+  ++c.train.steps;
+  run(c);
+  EXPECT_FALSE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+}
+
+TEST(Run, RefusesAFolderWithCheckpointsOrACorpusButNoRun) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  c.train.output = folder / "average";
+  fs::create_directories(c.train.output + "/step-00000003");
+  EXPECT_EQ(refusal_of_run(c),
+            "train.output = " + c.train.output + " holds checkpoints, but no run: give another folder");
+  c.train.output = c.data.train;
+  EXPECT_EQ(refusal_of_run(c),
+            "train.output = " + c.data.train + " holds a packed corpus, but no run: give another folder");
+  EXPECT_FALSE(fs::exists(c.data.train + "/checkpoints"));
+}
+
 TEST(Run, AFinishedRunWhoseEventFilesHaveNoPlaceStaysAsItIs) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
