@@ -77,6 +77,12 @@ Block BlockBuilder::finish(int64_t index) {
   return block;
 }
 
+std::vector<int64_t> Step::epochs() const {
+  std::vector<int64_t> epochs;
+  for (const StepCorpus& corpus : corpora) epochs.push_back(corpus.epoch);
+  return epochs;
+}
+
 int64_t Step::source_tokens() const {
   int64_t tokens = 0;
   for (const Block& block : blocks) tokens += block.source_tokens();

@@ -58,15 +58,20 @@ class BlockBuilder {
   Block block_;
 };
 
-struct Step {                      // one rank's part of an optimizer step
-  std::vector<int64_t> epochs;     // of each corpus of the mix, in its first block
-  std::vector<Block> blocks = {};  // this dp rank's; if it has none, one without sentences
-  std::vector<int64_t> passed;  // of each corpus of the mix: pairs in these blocks, or passed over as they were filled
-  int64_t dropped = 0;          // pairs passed over in them because they do not fit a block,
-  int64_t below_score = 0;      // and because their score is too low
+struct StepCorpus {    // a corpus of the mix, in one rank's part of a step
+  int64_t number = 0;  // in the run
+  int64_t epoch = 0;   // in which the first block begins
+  int64_t passed = 0;  // pairs in these blocks, or passed over as they were filled
+};
 
-  int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }  // of the mix's first corpus
-  int64_t source_tokens() const;                                         // real rows of these blocks, eos included
+struct Step {                       // one rank's part of an optimizer step
+  std::vector<StepCorpus> corpora;  // of the mix
+  std::vector<Block> blocks = {};   // this dp rank's; if it has none, one without sentences
+  int64_t dropped = 0;              // pairs passed over in them because they do not fit a block,
+  int64_t below_score = 0;          // and because their score is too low
+
+  std::vector<int64_t> epochs() const;
+  int64_t source_tokens() const;  // real rows of these blocks, eos included
   int64_t target_tokens() const;
   double target_weight() const;
 };

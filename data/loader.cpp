@@ -223,12 +223,12 @@ PairSets Loader::Impl::read_pairs(const std::vector<CursoredStep>& window) {
 }
 
 Step Loader::Impl::build(const PlannedStep& planned, const PairSets& sets) const {
-  Step step{.epochs = planned.epochs,
-            .passed = std::vector<int64_t>(corpora.size()),
-            .dropped = planned.dropped,
-            .below_score = planned.below_score};
-  for (const PlannedBlock& block : planned.blocks)
-    for (size_t i = 0; i < corpora.size(); ++i) step.passed[i] += block.passed[i];
+  Step step{.corpora = {}, .dropped = planned.dropped, .below_score = planned.below_score};
+  for (size_t i = 0; i < corpora.size(); ++i) {
+    const int64_t epoch = planned.epochs.empty() ? 0 : planned.epochs[i];
+    step.corpora.push_back({.number = mix.parts[i].corpus, .epoch = epoch});
+    for (const PlannedBlock& block : planned.blocks) step.corpora[i].passed += block.passed[i];
+  }
   int64_t index = own.first;
   for (const PlannedBlock& block : planned.blocks)
     step.blocks.push_back(build_block(block, sets, index++, config, mix.weighted));

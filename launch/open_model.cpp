@@ -12,7 +12,7 @@
 #include "parallel/placement/placement.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft {
 

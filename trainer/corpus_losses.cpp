@@ -14,22 +14,19 @@ CorpusLosses::CorpusLosses(int64_t num_blocks, int64_t target_rows, Device devic
 
 void CorpusLosses::keep(Context& ctx, int64_t i) { copy(ctx, of_block(), row(i)); }
 
-std::vector<CorpusTotals> CorpusLosses::totals(Context& ctx, const Step& step, const Mix& mix) const {
-  std::vector<CorpusTotals> totals(mix.parts.size());
-  for (size_t i = 0; i < totals.size() && i < step.passed.size(); ++i) totals[i].passed = step.passed[i];
+void CorpusLosses::add_to(std::vector<CorpusTotals>& totals, Context& ctx, const Step& step) const {
   const std::vector<float> nll = to_host<float>(ctx, buffer_.tensor({num_blocks_ * rows_}));
   for (size_t b = 0; b < step.blocks.size(); ++b) {
     const Block& block = step.blocks[b];
     for (size_t k = 0; k < block.pairs.size(); ++k) {
-      const auto part = std::ranges::find(mix.parts, block.pairs[k].corpus, &Mix::Part::corpus);
-      if (part == mix.parts.end()) continue;  // not of the stream
-      CorpusTotals& total = totals[static_cast<size_t>(part - mix.parts.begin())];
+      const auto corpus = std::ranges::find(step.corpora, block.pairs[k].corpus, &StepCorpus::number);
+      if (corpus == step.corpora.end()) continue;  // of a synthetic step
+      CorpusTotals& total = totals[static_cast<size_t>(corpus - step.corpora.begin())];
       for (int32_t row = block.target_offsets[k]; row < block.target_offsets[k + 1]; ++row)
         total.nll += static_cast<double>(nll[b * static_cast<size_t>(rows_) + static_cast<size_t>(row)]);
       total.target_weight += block.target_weight(static_cast<int64_t>(k));
     }
   }
-  return totals;
 }
 
 }  // namespace weft

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "data/batch.h"
-#include "data/mix.h"
 #include "tensor/context.h"
 #include "tensor/memory.h"
 
@@ -27,8 +26,8 @@ class CorpusLosses {
   Tensor of_block() const { return row(num_blocks_); }  // [T] f32: a block's nll, written by its work
   void keep(Context& ctx, int64_t i);                   // that of block i of this rank; enqueued after the block's work
 
-  // Of each part of the mix, in this rank's blocks; waits.
-  std::vector<CorpusTotals> totals(Context& ctx, const Step& step, const Mix& mix) const;
+  // Adds the losses of this rank's blocks to the totals of the step's corpora; waits.
+  void add_to(std::vector<CorpusTotals>& totals, Context& ctx, const Step& step) const;
 
  private:
   Tensor row(int64_t i) const {

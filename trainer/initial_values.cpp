@@ -8,7 +8,7 @@
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -30,8 +30,8 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
 
 void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params,
           const FlatState& values) {
-  const nlohmann::json state = load_checkpoint(ctx, folder, params, {});  // reads no tensors
-  require_same_tokenizers(folder, training_folders(config).front());      // that of the others is the same
+  const nlohmann::json state = read_checkpoint_state(folder);
+  require_same_tokenizers(folder, training_folders(config).front());  // that of the others is the same
   require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
   load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
 }

@@ -12,7 +12,7 @@
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/optimizer/rate_sums.h"
-#include "trainer/stage_state.h"
+#include "trainer/stages/stage_state.h"
 
 namespace weft {
 

@@ -3,32 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "data/corpus.h"
-#include "data/sha256.h"
+#include "data/step_plan.h"
 #include "tensor/error.h"
 #include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/health/not_finite.h"
 #include "trainer/health/replica_check.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
+#include "trainer/stages/training_data.h"
 #include "trainer/step_flops.h"
 
 namespace weft {
 namespace {
-
-DataOrder data_order(const RunConfig& c) {
-  const std::string first = c.data.train.empty() ? "" : parse_mix("data.train", c.data.train).front().folder;
-  return {.manifest_sha256 = first.empty() ? "" : sha256_of_file(first + "/manifest.json"),
-          .seed = c.train.seed,
-          .rows = c.batch.rows,
-          .source_rows = c.batch.source_rows,
-          .look_ahead = c.batch.look_ahead,
-          .page = c.batch.page,
-          .window = c.batch.window};
-}
 
 // Whether this rank's waits for others can be told from its work.
 bool sees_waits(const Mesh& mesh, const RunConfig& config) {
@@ -44,7 +32,7 @@ DType wire_of(const RunConfig& config, const Mesh& mesh) {
 
 }  // namespace
 
-Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
+Trainer::Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes)
     : config_(config),
       mesh_(mesh),
       replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
@@ -58,10 +46,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
                  wire_of(config, mesh)),
       sums_(mesh.device()),
       scalars_(mesh.device()),
-      graphs_(config, mesh),
-      order_(data_order(config)),
-      architecture_(Architecture::of(config.model)),
-      saver_(mesh) {
+      graphs_(config, mesh) {
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
   optimizer_.begin(ctx_);
@@ -69,15 +54,9 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh)
   Context dry(mesh.device(), /*dry_run=*/true);
   arena_ = Arena(arena_bytes(config, replica_.tp(), dry), mesh.device());
   ctx_.reserve(dry);
-  if (!has_data(config)) return;
-  stages_.emplace(config);
-  if (stages_->has_mixes())
-    corpus_losses_.emplace(std::max<int64_t>(1, blocks_of_rank(config.batch.blocks, 0, mesh.dp().size()).count),
-                           config.batch.rows, mesh.device());
-  for (const std::string& folder : training_folders(config)) corpora_.emplace(folder, folder);
-  const std::string& corpus = stages_->mix().folder(stages_->mix().parts.front());
-  tokenizers_ = read_tokenizers(corpus, corpora_.at(corpus).manifest());
-  start_loader(stages_->start(config.batch));
+  if (!has_mixes) return;
+  const int64_t blocks = blocks_of_rank(config.batch.blocks, 0, mesh.dp().size()).count;
+  corpus_losses_.emplace(std::max<int64_t>(1, blocks), config.batch.rows, mesh.device());
 }
 
 Pass Trainer::pass(bool training) {
@@ -103,87 +82,64 @@ std::string Trainer::tune_gemms(const std::string& known) {
   return ctx_.runtime().tune(chosen, [] {});
 }
 
-StepReport Trainer::step(StopRequest request) {
+StepReport Trainer::step(TrainingData& data, StopRequest request) {
   const double begin = monotonic_seconds();
   busy_.resume();
-  if (stage_is_over()) enter_next_stage();
-  StepReport report = step_on(loader_->next(), request);
+  const Step step = data.next();
+  StepReport report = step_on(step, data.rate(step_), request);
+  report.stage = data.stages().index();
+  data.add(report.totals);
   report.seconds = monotonic_seconds() - begin;
   return report;
 }
 
-StepReport Trainer::step_on(const Step& step, StopRequest request) {
+StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
-  busy_.resume();
   const double begin = monotonic_seconds();
+  busy_.resume();
   // Only the exchange tells what the step's target tokens weigh: until then gradients are means over all rows.
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
+  zero_gradients();
+  for (size_t i = 0; i < step.blocks.size(); ++i) {
+    add_block(step.blocks[i], /*last=*/i + 1 == step.blocks.size(), scalars);
+    if (corpus_losses_) corpus_losses_->keep(ctx_, static_cast<int64_t>(i));
+  }
+  optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
+
+  const StepTotals totals = totals_of(step, request);  // of all ranks: waits for them
+  const bool has_weight = totals.target_weight > 0;    // else there is no mean, and no gradient
+  const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
+  const double norm = std::sqrt(totals.gradient_square()) * to_mean;
+  if (totals.finite() && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
+  const bool lost = !totals.finite() && !LossScaler::can_lower(loss_scale);
+  const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
+  scaler_.update(totals.finite());
+  ++step_;
+  check_replicas();
+  busy_.pause();
+  return {.step = step_,
+          .epochs = step.epochs(),
+          .totals = totals,
+          .lr = lr,
+          .grad_norm = norm,
+          .loss_scale = loss_scale,
+          .seconds = monotonic_seconds() - begin,
+          .not_finite = not_finite};
+}
+
+void Trainer::zero_gradients() {
   replica_.device_mesh().set_step(step_ + 1);
   ops::fill(ctx_, {.x = replica_.params().grads()});
   sums_.clear(ctx_);
   grad_sync_.begin();
-  for (const Block& block : step.blocks) {
-    add_block(block, /*gathers=*/!weights_are_whole_, /*last=*/&block == &step.blocks.back(), scalars);
-    if (corpus_losses_) corpus_losses_->keep(ctx_, &block - &step.blocks.front());
-  }
-  optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
-
-  const std::vector<double> sums = sums_.read(ctx_);  // waits for the device, once per step
-  const RankReport own{.source_tokens = step.source_tokens(),
-                       .target_tokens = step.target_tokens(),
-                       .target_weight = step.target_weight(),
-                       .dropped = step.dropped,
-                       .below_score = step.below_score,
-                       .request = request,
-                       .save_is_ready = saver_.is_ready(),
-                       .corpora = totals_of_corpora(step),
-                       .busy = busy_.take(),
-                       .flops = training_flops(config_.model, step.blocks)};
-  const StepTotals totals = exchange_totals(sums, own, mesh_, optimizer_.sharded());
-  const bool has_weight = totals.target_weight > 0;  // else there is no mean, and no gradient
-  const double per_weight = 1.0 / totals.target_weight, to_mean = has_weight ? rows * per_weight / loss_scale : 0;
-  const double norm = std::sqrt(totals.gradient_square) * to_mean;
-  const double lr = rate();
-  if (totals.finite && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
-  const bool lost = !totals.finite && !LossScaler::can_lower(loss_scale);
-  const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
-  scaler_.update(totals.finite);
-  ++step_;
-  dropped_ += totals.dropped;
-  below_score_ += totals.below_score;
-  const size_t stage = stages_ ? stages_->index() : 0;
-  if (stages_) stages_->add_step(totals.target_tokens, totals.corpora);
-  check_replicas();
-  busy_.pause();
-  return {.step = step_,
-          .epoch = step.epoch(),
-          .stage = stage,
-          .epochs = step.epochs,
-          .corpora = totals.corpora,
-          .loss = has_weight ? totals.loss * per_weight : std::nan(""),
-          .nll = has_weight ? totals.nll * per_weight : std::nan(""),
-          .lr = lr,
-          .grad_norm = norm,
-          .loss_scale = loss_scale,
-          .source_tokens = totals.source_tokens,
-          .target_tokens = totals.target_tokens,
-          .target_weight = totals.target_weight,
-          .seconds = monotonic_seconds() - begin,
-          .fill = static_cast<double>(totals.source_tokens + totals.target_tokens) /
-                  static_cast<double>(config_.batch.blocks * (config_.batch.source_rows + config_.batch.rows)),
-          .flops = totals.flops,
-          .skipped = !totals.finite,
-          .not_finite = not_finite,
-          .request = totals.request,
-          .save_is_ready = totals.save_is_ready,
-          .busy = sees_waits(mesh_, config_) ? totals.busy : std::vector<double>{}};
 }
 
 // Adds the block's losses and gradients to those of the step. In the last block gradients become complete;
 // their sum over dp overlaps with the backward pass, as the all-gather of new weights does with a forward pass.
-void Trainer::add_block(const Block& block, bool gathers, bool last, StepScalars& scalars) {
+void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
+  const bool gathers = !weights_are_whole_;
   Pass p = pass(/*training=*/true);
   const DeviceBatch batch = load_batch(p, block);
   scalars.block = block.index;
@@ -200,7 +156,26 @@ void Trainer::add_block(const Block& block, bool gathers, bool last, StepScalars
     const ProfilerRange wait(ctx_, "dp all_reduce");
     grad_sync_.wait();
   });
-  if (gathers) weights_are_whole_ = true;
+  weights_are_whole_ = true;
+}
+
+// Waits for the device, once per step, and then for the other ranks.
+StepTotals Trainer::totals_of(const Step& step, StopRequest request) {
+  StepTotals own{.source_tokens = step.source_tokens(),
+                 .target_tokens = step.target_tokens(),
+                 .target_weight = step.target_weight(),
+                 .dropped = step.dropped,
+                 .below_score = step.below_score,
+                 .flops = training_flops(config_.model, step.blocks),
+                 .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
+                 .request = request};
+  sums_.read(ctx_, own);
+  for (const StepCorpus& corpus : step.corpora) own.corpora.push_back({.passed = corpus.passed});
+  if (corpus_losses_) corpus_losses_->add_to(own.corpora, ctx_, step);
+  own.busy = {busy_.take()};
+  StepTotals totals = exchange_totals(std::move(own), mesh_, optimizer_.sharded());
+  if (!sees_waits(mesh_, config_)) totals.busy.clear();
+  return totals;
 }
 
 void Trainer::gather_weights() {
@@ -215,14 +190,14 @@ std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
   const bool exchanges = optimizer_.has_evaluation_weights();
   if (!exchanges || !params.divided()) gather_weights();  // divided: other rounded weights come in their place
   if (!exchanges) return nullptr;
-  saver_.wait_until_copied();
+  if (saver_ != nullptr) saver_->wait_until_copied();
   if (params.divided()) weights_are_whole_ = false;  // afterwards
   return std::make_unique<EvaluationWeights>(ctx_, replica_.device_mesh().dp(), params, optimizer_);
 }
 
 void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   const ProfilerRange range(ctx_, "update");
-  saver_.wait_until_copied();
+  if (saver_ != nullptr) saver_->wait_until_copied();
   optimizer_.next_step(scalars, lr, grad_scale);
   scalars_.set(ctx_, scalars);
   graphs_.update(ctx_, [&] { optimizer_.update(ctx_, scalars_.get()); });
@@ -238,7 +213,7 @@ std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
   std::string in_block;
   for (const Block& block : step.blocks) {
     ops::fill(ctx_, {.x = params.grads()});
-    add_block(block, /*gathers=*/false, /*last=*/false, scalars);
+    add_block(block, /*last=*/false, scalars);
     if (const std::string found = first_gradient_not_finite(ctx_, params); in_block.empty() && !found.empty())
       in_block = fmt::format("block {} on rank {}: the gradient of {}", block.index, mesh_.world().rank(), found);
   }
@@ -271,69 +246,19 @@ void Trainer::check_replicas() {
 void Trainer::snapshot(TrainState& state) const {
   state.step = step_;
   state.optimizer_steps = optimizer_.steps();
-  state.cursor = loader_->cursor();
-  state.order = order_;
-  state.data = stages_->state();
-  state.model = architecture_;
+  state.model = Architecture::of(config_.model);
   state.optimizer = name_of_enum(config_.optimizer.kind);
   state.rate_sums = optimizer_.rate_sums();
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
 
-// On the main rank.
-StepCursor Trainer::cursor_of_all_ranks(const StepCursor& own) const {
-  const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
-  const std::vector<std::string> texts = mesh_.world().all_gather_strings(text);
-  StepCursor all = own;
-  if (!mesh_.world().is_main_rank()) return all;  // which alone writes it
-  for (const std::string& of_rank : texts)
-    if (!of_rank.empty()) all.streams.merge(streams_from_text(of_rank));
-  return all;
+void Trainer::resume(const std::string& checkpoint, const TrainState& then, bool verified) {
+  load(checkpoint, then, verified);
+  step_ = then.step;
 }
 
-void Trainer::start_save(const std::string& root, const TrainState& state, const std::string& config_text,
-                         std::function<void(const std::string&)> after_commit, bool yields) {
-  const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
-  TrainState whole = state;
-  whole.cursor = cursor_of_all_ranks(state.cursor);
-  if (!replica_.params().divided()) gather_weights();
-  saver_.start(ctx_, root, state.step, replica_.params(), states(), whole.to_json(),
-               {.config = config_text, .files = tokenizers_}, std::move(after_commit), yields);
-}
-
-void Trainer::load(const std::string& checkpoint, TrainState& state) {
-  require(!saver_.in_progress(), ErrorKind::internal, "no checkpoint is loaded while one is saved");
-  TrainState now;
-  snapshot(now);
-  // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
-  state = read_state(checkpoint);
-  if (state.data.stages.empty()) state.data = data_of_version_01(state.order.manifest_sha256, state.step);
-  all_or_none(mesh_.world(), [&] {
-    changes_of_stages_ = stages_->resume(state.data, state.cursor);  // names a corpus where the next line has a digest
-    require_same_run(state, now);
-  });
-  load_parameters(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
-  step_ = state.step;
-  start_loader(state.cursor);
-}
-
-void Trainer::go_back_to(const std::string& checkpoint) {
-  load_parameters(checkpoint, read_state(checkpoint), /*verified=*/false);
-}
-
-// The main rank alone reads the place of all streams; this rank's are those that it will plan.
-TrainState Trainer::read_state(const std::string& checkpoint) {
-  Communicator& world = mesh_.world();
-  const std::string text = all_or_none(world, [&]() -> std::string {
-    if (!world.is_main_rank()) return "";
-    return state_to_text(TrainState::from_json(load_checkpoint(ctx_, checkpoint, replica_.params(), {}), checkpoint));
-  });
-  return state_from_text(world.broadcast_string(text, /*root=*/0), config_.batch.blocks, mesh_.dp().rank(),
-                         mesh_.dp().size());
-}
-
-void Trainer::load_parameters(const std::string& checkpoint, const TrainState& then, bool verified) {
+void Trainer::load(const std::string& checkpoint, const TrainState& then, bool verified) {
   const std::unique_ptr<Communicator> host = mesh_.world().split_by_host();
   const bool finds_average = all_or_none(
       mesh_.world(), [&] { return optimizer_.has_average() && host->is_main_rank() && has_average(checkpoint); });

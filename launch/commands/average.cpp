@@ -16,11 +16,11 @@
 #include "trainer/checkpoint/average.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/plan/config_difference.h"
-#include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_record.h"
 #include "trainer/report/progress.h"
 #include "trainer/train_state.h"
+#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {
@@ -92,11 +92,7 @@ std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
   return folders;
 }
 
-TrainState state_of(const std::string& folder) {
-  const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);
-  Context host;
-  return TrainState::from_json(load_checkpoint(host, folder, none, {}), folder);
-}
+TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
 // By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {

@@ -13,10 +13,10 @@
 #include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/precision.h"
 #include "trainer/report/units.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
 
 namespace weft {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "launch/reports/run_page/files.h"
 #include "trainer/plan/config_difference.h"
-#include "trainer/plan/validation_sets.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
 #include "trainer/report/svg.h"
+#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {

@@ -80,12 +80,12 @@ int main(int argc, char** argv) try {
   for (const int64_t wanted = std::atoi(argv[4]);;) {
     const weft::Step step = loader.next();
     if (epochs.size() == 1 && epochs[0].steps == 0) first_step = wall_seconds() - begin;
-    if (step.epoch() >= static_cast<int64_t>(epochs.size())) {
+    if (step.corpora.front().epoch >= static_cast<int64_t>(epochs.size())) {
       const double now = wall_seconds(), cpu_now = weft::cpu_seconds();
       epochs.back().seconds = now - begin, epochs.back().cpu = cpu_now - cpu_begin;
       begin = now, cpu_begin = cpu_now;
-      if (step.epoch() >= wanted) break;
-      epochs.resize(static_cast<size_t>(step.epoch()) + 1);
+      if (step.corpora.front().epoch >= wanted) break;
+      epochs.resize(static_cast<size_t>(step.corpora.front().epoch) + 1);
     }
     ++epochs.back().steps, epochs.back().target_tokens += step.target_tokens();
   }

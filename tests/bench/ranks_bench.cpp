@@ -14,9 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/cpu_seconds.h"
-#include "tests/support/text_corpus.h"
-#include "trainer/plan/run_plan.h"
-#include "trainer/trainer.h"
+#include "tests/support/small_run.h"
 
 namespace weft {
 namespace {
@@ -54,13 +52,13 @@ Costs costs_of(const testing::TextCorpus& corpus, int ranks) {
     set_num_threads(1);
     const RunConfig config = config_of(corpus, ranks);
     const Mesh mesh(world, config.parallel);
-    std::unique_ptr<Trainer> trainer;
+    std::unique_ptr<testing::SmallRun> run;
     Costs own;
-    own.start = cost(world, [&] { trainer = std::make_unique<Trainer>(config, mesh); });
-    const int64_t numel = trainer->replica().params().numel();
+    own.start = cost(world, [&] { run = std::make_unique<testing::SmallRun>(config, mesh); });
+    const int64_t numel = run->trainer.replica().params().numel();
     own.step = cost(world,
                     [&] {
-                      for (int i = 0; i < kSteps; ++i) trainer->step();
+                      for (int i = 0; i < kSteps; ++i) run->step();
                     }) /
                kSteps;
     std::vector<float> gradients(static_cast<size_t>(numel));
@@ -69,15 +67,10 @@ Costs costs_of(const testing::TextCorpus& corpus, int ranks) {
       world.sum(1);
     });
     own.step -= own.all_reduce;
-    TrainState state;
-    trainer->snapshot(state);
     std::string saved;
-    own.save = cost(world, [&] {
-      trainer->start_save(folder.path(), state, /*config_text=*/"");
-      saved = trainer->saver().finish();
-    });
-    own.resume = cost(world, [&] { trainer->load(saved, state); });
-    trainer.reset();
+    own.save = cost(world, [&] { saved = run->save(folder.path()); });
+    own.resume = cost(world, [&] { run->resume(saved); });
+    run.reset();
     own.plan = cost(world,
                     [&] {
                       Loader loader(config.data.train, config.batch, /*seed=*/1, mesh.dp().rank(), mesh.dp().size());

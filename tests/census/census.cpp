@@ -62,10 +62,10 @@ Census census_of_step(RunConfig config, int64_t blocks) {
     Context& ctx = trainer.replica().context();
     Step step = synthetic_step(mine, mesh.dp().rank(), mesh.dp().size());
     step.blocks.resize(static_cast<size_t>(blocks), step.blocks.front());  // copies of one, so that they do the same
-    trainer.step_on(step);                                                 // the first one is never replayed
+    trainer.step_on(step, /*lr=*/0);                                       // the first one is never replayed
     ctx.synchronize();
     const Census before = emulation::census(own.index);
-    trainer.step_on(step);
+    trainer.step_on(step, /*lr=*/0);
     const Census waited = emulation::census(own.index);  // before the wait below is one of the counts
     ctx.synchronize();
     Census after = emulation::census(own.index);

@@ -38,7 +38,7 @@ void run_step(RunConfig config) {
   config = resolve_bench(config, *world, own);
   const Mesh mesh(*world, config.parallel, own);
   Trainer trainer(config, mesh);
-  trainer.step_on(synthetic_step(config, 0, 1));
+  trainer.step_on(synthetic_step(config, 0, 1), /*lr=*/0);
   trainer.replica().context().synchronize();
 }
 

@@ -86,7 +86,7 @@ TEST(Loader, BlocksOfAllRanksTogetherAreThePlan) {
       for (const auto& rank : ranks) {
         const Step step = rank->next();
         if (index == 0) {
-          ASSERT_EQ(step.epoch(), planned.epochs.at(0));
+          ASSERT_EQ(step.corpora.front().epoch, planned.epochs.at(0));
         }
         if (step.blocks.front().num_sentences() == 0) continue;  // a rank too many
         for (const Block& block : step.blocks) {
@@ -141,7 +141,7 @@ TEST(Loader, GivesEachVariantOfEachPairOnceInAsManyEpochs) {
   const SyntheticCorpus corpus(synthetic_lengths(200, 2), 70, kVariants);
   Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   std::map<int64_t, std::map<int64_t, int64_t>> given;  // pair -> source tokens beyond its first variant -> times
-  for (Step step = loader.next(); step.epoch() <= 2 * kVariants; step = loader.next())
+  for (Step step = loader.next(); step.corpora.front().epoch <= 2 * kVariants; step = loader.next())
     for (const Block& block : step.blocks)
       for (size_t k = 0; k < block.pairs.size(); ++k) {
         const PairVisit& p = block.pairs[k];
@@ -159,7 +159,7 @@ TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
   Loader undisturbed(corpus.folder(), four_blocks(), kSeed, 0, 1);
   std::vector<StepCursor> cursors = {undisturbed.cursor()};
   std::vector<Step> steps;
-  while (steps.empty() || steps.back().epoch() < 3) {
+  while (steps.empty() || steps.back().corpora.front().epoch < 3) {
     steps.push_back(undisturbed.next());
     cursors.push_back(undisturbed.cursor());
   }
@@ -168,7 +168,7 @@ TEST(Loader, ResumesFromTheCursorAfterAnyStep) {
     Loader resumed(corpus.folder(), four_blocks(), kSeed, 0, dp, cursors[i]);
     for (size_t j = i; j < std::min(i + 3, steps.size()); ++j) {
       const Step step = resumed.next();
-      ASSERT_EQ(step.epoch(), steps[j].epoch());
+      ASSERT_EQ(step.corpora.front().epoch, steps[j].corpora.front().epoch);
       ASSERT_EQ(step.blocks.size(), static_cast<size_t>(4 / dp));
       for (size_t k = 0; k < step.blocks.size(); ++k) expect_equal(step.blocks[k], steps[j].blocks[k]);
       for (const auto& [stream, cursor] : resumed.cursor().streams)
@@ -198,7 +198,7 @@ TEST(Loader, CountsPairsPassedOverInItsBlocks) {
   const SyntheticCorpus corpus(lengths);
   Loader loader(corpus.folder(), four_blocks(), kSeed, 0, 1);
   int64_t dropped = 0;
-  for (Step step = loader.next(); step.epoch() < 2; step = loader.next()) dropped += step.dropped;
+  for (Step step = loader.next(); step.corpora.front().epoch < 2; step = loader.next()) dropped += step.dropped;
   EXPECT_GE(dropped, 3);  // two in each epoch, which streams end a little sooner or later
   EXPECT_LE(dropped, 6);
 }

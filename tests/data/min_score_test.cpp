@@ -86,7 +86,7 @@ TEST(MinScore, GivesEachPairThatHasItOnceInAnEpoch) {
     int64_t given = 0, passed = 0, below = 0;
     while (given < 5 * 180) {
       const Step step = loader.next();
-      passed += step.passed.at(0), below += step.below_score;
+      passed += step.corpora.at(0).passed, below += step.below_score;
       for (const Block& block : step.blocks)
         for (const PairVisit& p : block.pairs) {
           ASSERT_GE(p.pair % 10, 7);
@@ -150,7 +150,7 @@ TEST(MinScore, RaisedLaterLeavesOutPairsThatWerePending) {
   int64_t given = 0, passed = 0, below = 0;
   for (int i = 0; i < 10; ++i) {
     const Step step = after.next();
-    passed += step.passed.at(0), below += step.below_score;
+    passed += step.corpora.at(0).passed, below += step.below_score;
     for (const PairVisit& pair : step.blocks.at(0).pairs) {
       ASSERT_EQ(pair.pair % 10, 9);
       ++given;

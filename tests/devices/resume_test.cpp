@@ -1,7 +1,7 @@
 // tests/devices/resume_test.cpp: a run started on one device resumes on the other: checkpoints have the same
 // values, and training continues as if it had not moved, up to rounding.
 #include "tests/support/small_run.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {

@@ -35,11 +35,12 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda
   const auto world = make_single_communicator();
   config = resolve(config, 1);
   const Mesh mesh(*world, config.parallel, rank_on(Device::cuda, *world));
-  Trainer trainer(config, mesh);
+  SmallRun run(config, mesh);
+  Trainer& trainer = run.trainer;
   Trained result;
   for (int i = 0; i < 4; ++i) {
-    const StepReport report = trainer.step();
-    result.losses.insert(result.losses.end(), {report.loss, report.nll, report.grad_norm});
+    const StepReport report = run.step();
+    result.losses.insert(result.losses.end(), {report.loss(), report.nll(), report.grad_norm});
     const auto weights = trainer.evaluation_weights();  // between replays
   }
   EXPECT_EQ(trainer.graphs().recorded(), cuda_graph != CudaGraph::off);
@@ -70,7 +71,7 @@ std::string refusal(const TextCorpus& corpus, Device device) {
       config.train.cuda_graph = CudaGraph::on;
       config = resolve(config, 2);
       const Mesh mesh(world, config.parallel, rank_on(device, world));
-      Trainer trainer(config, mesh);
+      const Trainer trainer(config, mesh);
     });
   });
 }

@@ -20,10 +20,11 @@ Trained trained_with(const TextCorpus& corpus, const std::string& known, std::st
   const auto world = make_single_communicator();
   const RunConfig config = tuned_config(corpus, 1);
   const Mesh mesh(*world, config.parallel, rank_on(Device::cuda, *world));
-  Trainer trainer(config, mesh);
+  SmallRun run(config, mesh);
+  Trainer& trainer = run.trainer;
   chosen = trainer.tune_gemms(known);
   Trained result;
-  for (int i = 0; i < 3; ++i) result.losses.push_back(trainer.step().loss);
+  for (int i = 0; i < 3; ++i) result.losses.push_back(run.step().loss());
   result.params = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
   return result;
 }

@@ -43,7 +43,9 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
       t.losses.push_back(sum_of(m.ctx, rows).loss / tokens);
       sums.clear(m.ctx);
       optimizer.add_squares(m.ctx, sums.split_squares(), sums.whole_squares());
-      const double norm = std::sqrt(exchange_totals(sums.read(m.ctx), {}, mesh).gradient_square);
+      StepTotals own;
+      sums.read(m.ctx, own);
+      const double norm = std::sqrt(exchange_totals(own, mesh).gradient_square());
       t.grad_norms.push_back(norm);
       StepScalars scalars;
       optimizer.next_step(scalars, learning_rate(schedule, step, file.integer("steps")),

@@ -13,7 +13,9 @@
 #include "tests/support/small_model.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/stages/training_data.h"
 #include "trainer/trainer.h"
+#include "trainer/training_checkpoints.h"
 
 namespace weft::testing {
 
@@ -50,10 +52,33 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   std::string mix = "";  // data.train instead of the corpus
 };
 
-inline std::string save(Trainer& trainer, const std::string& root, const TrainState& state) {  // returns its folder
-  trainer.start_save(root, state, /*config_text=*/"");
-  return trainer.saver().finish();
-}
+// A trainer and its data, as a run has them.
+struct SmallRun {
+  SmallRun(const RunConfig& resolved, const Mesh& mesh)
+      : data(resolved, mesh),
+        trainer(resolved, mesh, data.stages().has_mixes()),
+        checkpoints(resolved, mesh, trainer, data) {}
+
+  StepReport step() { return trainer.step(data); }
+  TrainState snapshot() const {
+    TrainState state;
+    checkpoints.snapshot(state);
+    return state;
+  }
+  std::string save(const std::string& root, const TrainState& state) {  // returns its folder
+    checkpoints.start_save(root, state, /*config_text=*/"");
+    return checkpoints.saver().finish();
+  }
+  std::string save(const std::string& root) { return save(root, snapshot()); }
+  void resume(const std::string& folder) {
+    std::vector<std::string> changes;
+    checkpoints.resume(folder, changes);
+  }
+
+  TrainingData data;
+  Trainer trainer;
+  TrainingCheckpoints checkpoints;
+};
 
 inline Trained train(const TextCorpus& corpus, const Part& part) {
   Trained result;
@@ -75,13 +100,12 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
     config.train.precision = part.precision;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
-    Trainer trainer(config, mesh);
-    TrainState state;
-    if (!part.from.empty()) trainer.load(part.from, state);
+    SmallRun run(config, mesh);
+    Trainer& trainer = run.trainer;
+    if (!part.from.empty()) run.resume(part.from);
     std::vector<double> losses;
-    for (int i = 0; i < part.steps; ++i) losses.push_back(trainer.step().loss);
-    trainer.snapshot(state);
-    if (!part.to.empty()) save(trainer, part.to, state);
+    for (int i = 0; i < part.steps; ++i) losses.push_back(run.step().loss());
+    if (!part.to.empty()) run.save(part.to);
     trainer.gather_weights();
     for (const FlatState& state : trainer.states())  // the weights that it trains with, where they are divided
       if ((state.kind == "model" || state.prefix == "schedule_free.y.") && state.gather) state.gather();

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/run_device.h"
-#include "tests/support/text_corpus.h"
+#include "tests/support/small_run.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/plan/precision.h"
-#include "trainer/plan/run_plan.h"
-#include "trainer/run/validation.h"
-#include "trainer/trainer.h"
+#include "trainer/precision.h"
+#include "trainer/validation/validation.h"
 
 namespace weft::testing {
 namespace {
@@ -37,13 +35,14 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
   for (const bool recompute : {false, true}) {
     const RunConfig c = config_of(corpus, GetParam(), recompute, /*ema=*/0.9);
     const Mesh mesh(*world, c.parallel, test_rank(*world));
-    Trainer trainer(c, mesh);
+    SmallRun run(c, mesh);
+    Trainer& trainer = run.trainer;
     Validation validation(c, mesh, trainer);
-    trainer.step();
+    run.step();
     const int64_t before = Buffer::allocations();
     const size_t scratch = trainer.replica().context().scratch_bytes();
     for (int step = 2; step <= steps; ++step) {
-      trainer.step();
+      run.step();
       if (step % (steps / 2) == 0) validation.run(step, [] { return false; });
     }
     EXPECT_EQ(Buffer::allocations(), before);
@@ -57,10 +56,11 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
   const Mesh mesh(*world, c.parallel, test_rank(*world));
   const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()), mesh.own());
-  Trainer trainer(c, mesh);
+  SmallRun run(c, mesh);
+  Trainer& trainer = run.trainer;
   Validation validation(c, mesh, trainer);
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
-  trainer.step();
+  run.step();
   validation.run(1, [] { return false; });
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
 }

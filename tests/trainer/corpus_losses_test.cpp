@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/small_run.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -35,9 +35,9 @@ std::vector<StepReport> reports_on(const CorpusGrid& grid, int steps) {
   run_thread_ranks(static_cast<int>(grid.dp * grid.tp), [&](Communicator& world) {
     const RunConfig mine = resolve(config, world.size());
     const Mesh mesh(world, mine.parallel, test_rank(world));
-    Trainer trainer(mine, mesh);
+    SmallRun run(mine, mesh);
     for (int i = 0; i < steps; ++i) {
-      const StepReport report = trainer.step();
+      const StepReport report = run.step();
       if (world.rank() == world.size() - 1) reports.push_back(report);  // all ranks know it
     }
   });
@@ -45,11 +45,11 @@ std::vector<StepReport> reports_on(const CorpusGrid& grid, int steps) {
 }
 
 void expect_sum_of_corpora(const StepReport& report) {
-  ASSERT_EQ(report.corpora.size(), 3u);
+  ASSERT_EQ(report.totals.corpora.size(), 3u);
   double nll = 0, weight = 0;
-  for (const CorpusTotals& corpus : report.corpora) nll += corpus.nll, weight += corpus.target_weight;
-  EXPECT_NEAR(weight, report.target_weight, 1e-12 * weight);
-  EXPECT_NEAR(nll, report.nll * report.target_weight, 2e-6 * nll);  // which is a sum in f32
+  for (const CorpusTotals& corpus : report.totals.corpora) nll += corpus.nll, weight += corpus.target_weight;
+  EXPECT_NEAR(weight, report.totals.target_weight, 1e-12 * weight);
+  EXPECT_NEAR(nll, report.nll() * report.totals.target_weight, 2e-6 * nll);  // which is a sum in f32
 }
 
 TEST(CorpusLosses, AreTogetherTheLossOfTheStepOnEveryGrid) {
@@ -58,7 +58,7 @@ TEST(CorpusLosses, AreTogetherTheLossOfTheStepOnEveryGrid) {
   ASSERT_EQ(std::ssize(alone), steps);
   for (const StepReport& report : alone) {
     expect_sum_of_corpora(report);
-    EXPECT_NE(report.target_weight, static_cast<double>(report.target_tokens)) << "pairs have weights";
+    EXPECT_NE(report.totals.target_weight, static_cast<double>(report.totals.target_tokens)) << "pairs have weights";
   }
   std::vector<CorpusGrid> grids = {{2, 1}, {1, 2}, {2, 2, true}, {3, 1}, {5, 1}, {2, 2, false, Precision::bf16}};
   if (on_emulated_device()) grids = {{2, 1}, {1, 2}};
@@ -70,7 +70,7 @@ TEST(CorpusLosses, AreTogetherTheLossOfTheStepOnEveryGrid) {
     for (size_t i = 0; i < reports.size(); ++i) {
       expect_sum_of_corpora(reports[i]);
       for (size_t k = 0; k < 3; ++k) {
-        const CorpusTotals &got = reports[i].corpora[k], &want = alone[i].corpora[k];
+        const CorpusTotals &got = reports[i].totals.corpora[k], &want = alone[i].totals.corpora[k];
         EXPECT_EQ(got.passed, want.passed);
         EXPECT_EQ(got.target_weight, want.target_weight);
         EXPECT_NEAR(got.nll, want.nll, band * want.nll) << "corpus " << k << ", step " << i;
@@ -81,14 +81,14 @@ TEST(CorpusLosses, AreTogetherTheLossOfTheStepOnEveryGrid) {
 
 TEST(CorpusLosses, AreThoseOfAStepWhoseOtherPairsWeighNothing) {
   RunConfig config = mixed_config();
-  config.model.dropout = 0, config.schedule.lr = 0;  // so that each step computes alike
+  config.model.dropout = 0;  // so that each step computes alike
   config = resolve(config, 1);
   const auto world = make_single_communicator();
   const Mesh mesh(*world, config.parallel, test_rank(*world));
-  Trainer trainer(config, mesh);
-  Loader loader(trainer.stages().mix(), config.batch, config.train.seed, 0, 1);
-  const Step step = loader.next();
-  const StepReport all = trainer.step_on(step);
+  SmallRun run(config, mesh);
+  Trainer& trainer = run.trainer;
+  const Step step = run.data.next();
+  const StepReport all = trainer.step_on(step, /*lr=*/0);
   expect_sum_of_corpora(all);
   for (int64_t corpus = 0; corpus < 3; ++corpus) {
     Step only = step;
@@ -97,14 +97,14 @@ TEST(CorpusLosses, AreThoseOfAStepWhoseOtherPairsWeighNothing) {
         if (block.pairs[k].corpus != corpus)
           std::fill(block.weights.begin() + block.target_offsets[k],
                     block.weights.begin() + block.target_offsets[k + 1], 0.0f);
-    const StepReport report = trainer.step_on(only);
-    const CorpusTotals& want = all.corpora[static_cast<size_t>(corpus)];
+    const StepReport report = trainer.step_on(only, /*lr=*/0);
+    const CorpusTotals& want = all.totals.corpora[static_cast<size_t>(corpus)];
     EXPECT_GT(want.target_weight, 0);
-    EXPECT_NEAR(report.target_weight, want.target_weight, 1e-12 * want.target_weight);
-    EXPECT_NEAR(report.nll * report.target_weight, want.nll, 2e-6 * want.nll) << "corpus " << corpus;
+    EXPECT_NEAR(report.totals.target_weight, want.target_weight, 1e-12 * want.target_weight);
+    EXPECT_NEAR(report.nll() * report.totals.target_weight, want.nll, 2e-6 * want.nll) << "corpus " << corpus;
     for (int64_t other = 0; other < 3; ++other) {
       if (other != corpus) {
-        EXPECT_EQ(report.corpora[static_cast<size_t>(other)].nll, 0);
+        EXPECT_EQ(report.totals.corpora[static_cast<size_t>(other)].nll, 0);
       }
     }
   }

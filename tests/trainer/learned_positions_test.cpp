@@ -6,13 +6,11 @@
 
 #include "data/corpus.h"
 #include "tests/support/errors.h"
-#include "tests/support/text_corpus.h"
+#include "tests/support/small_run.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/inference/translator.h"
-#include "trainer/plan/run_plan.h"
-#include "trainer/trainer.h"
 
 namespace weft::testing {
 namespace {
@@ -109,15 +107,13 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
   on_grid(2, 1, [&](const Mesh& mesh) {
     RunConfig c = resolve(config, 2);
     c.train.precision = Precision::f32;
-    Trainer trainer(c, mesh);
+    SmallRun run(c, mesh);
+    Trainer& trainer = run.trainer;
     const Tensor table = trainer.replica().params().find("source_positions.weight")->value;
     const std::vector<float> before = to_host<float>(trainer.replica().context(), table);
-    trainer.step();
+    run.step();
     EXPECT_NE(to_host<float>(trainer.replica().context(), table), before);
-    TrainState state;
-    trainer.snapshot(state);
-    trainer.start_save(folder / "checkpoints", state, "");
-    const std::string saved = trainer.saver().finish();
+    const std::string saved = run.save(folder / "checkpoints");
     if (mesh.world().rank() == 0) step_folder = saved, config = c;
   });
   double scores[2] = {};

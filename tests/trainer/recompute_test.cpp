@@ -3,9 +3,7 @@
 
 #include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
-#include "tests/support/text_corpus.h"
-#include "trainer/plan/run_plan.h"
-#include "trainer/trainer.h"
+#include "tests/support/small_run.h"
 
 namespace weft::testing {
 namespace {
@@ -34,11 +32,12 @@ Numbers train(const TextCorpus& corpus, const ParallelConfig& grid, NormPosition
     use_test_device(c);
     c = resolve(c, world.size());
     const Mesh mesh(world, c.parallel, test_rank(world));
-    Trainer trainer(c, mesh);
+    SmallRun run(c, mesh);
+    Trainer& trainer = run.trainer;
     Numbers mine;
     for (int i = 0; i < all_or_few(4, 2); ++i) {
-      const StepReport report = trainer.step();
-      mine.losses.push_back(report.loss), mine.norms.push_back(report.grad_norm);
+      const StepReport report = run.step();
+      mine.losses.push_back(report.loss()), mine.norms.push_back(report.grad_norm);
     }
     mine.gradients = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/true);
     mine.parameters = gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/small_run.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -70,8 +70,8 @@ TEST_P(ShardedOptimizer, LeavesEqualReplicas) {
     config.schedule.kind = ScheduleKind::constant;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(trainer.step());
+    SmallRun run(config, mesh);
+    for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(run.step());
   });
 }
 

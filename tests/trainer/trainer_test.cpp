@@ -8,7 +8,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/small_run.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -106,8 +106,8 @@ TEST(Training, RanksThatSplitRowsKeepTheSameNorms) {
     config.train.check_replicas = 1;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(trainer.step());
+    SmallRun run(config, mesh);
+    for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(run.step());
   });
 }
 
@@ -162,21 +162,21 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
       config.train.precision = Precision::f16;
       config = resolve(config, world.size());
       const Mesh mesh(world, config.parallel, test_rank(world));
-      Trainer trainer(config, mesh);
-      TrainState state;
-      trainer.snapshot(state);
+      SmallRun run(config, mesh);
+      Trainer& trainer = run.trainer;
+      TrainState state = run.snapshot();
       state.loss_scale.value = 0x1p30;
-      trainer.load(save(trainer, folder.path(), state), state);
+      run.resume(run.save(folder.path(), state));
       const auto before =
           gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
       int skipped = 0;
-      StepReport r = trainer.step();
-      for (; r.skipped && skipped < 40; r = trainer.step()) {
+      StepReport r = run.step();
+      for (; r.skipped() && skipped < 40; r = run.step()) {
         const std::lock_guard lock(reporting);
         EXPECT_EQ(r.loss_scale, std::ldexp(1.0, 30 - skipped++));
-        EXPECT_TRUE(std::isfinite(r.loss));
+        EXPECT_TRUE(std::isfinite(r.loss()));
       }
-      trainer.snapshot(state);
+      state = run.snapshot();
       const auto after =
           gather(trainer.replica().context(), trainer.replica().params(), mesh.tp(), /*gradients=*/false);
       const std::lock_guard lock(reporting);
@@ -197,9 +197,8 @@ TEST(Training, RefusesToResumeWithAnotherOrderOfSentences) {
   const auto world = make_single_communicator();
   config = resolve(config, 1);
   const Mesh mesh(*world, config.parallel, test_rank(*world));
-  Trainer trainer(config, mesh);
-  TrainState state;
-  expect_error([&] { trainer.load(folder.path() + "/step-00000001", state); }, ErrorKind::usage,
+  SmallRun run(config, mesh);
+  expect_error([&] { run.resume(folder.path() + "/step-00000001"); }, ErrorKind::usage,
                {"train.seed = 1, now it is 2"});
 }
 

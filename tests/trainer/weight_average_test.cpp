@@ -9,8 +9,8 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/initial_values.h"
 #include "trainer/optimizer/weight_average.h"
-#include "trainer/plan/precision.h"
-#include "trainer/run/validation.h"
+#include "trainer/precision.h"
+#include "trainer/validation/validation.h"
 
 namespace weft::testing {
 namespace {
@@ -55,8 +55,8 @@ Values part_of(Trainer& trainer, const std::string& kind) {
   return values;
 }
 
-void with_trainers(const AveragedGrid& grid, Precision precision, double ema,
-                   const std::function<void(Trainer&, Communicator& world)>& body) {
+void with_runs(const AveragedGrid& grid, Precision precision, double ema,
+               const std::function<void(SmallRun&, Communicator& world)>& body) {
   run_thread_ranks(grid.dp * grid.tp, [&](Communicator& world) {
     RunConfig config = run_config(averaged_corpus());
     config.parallel = {.dp = grid.dp, .tp = grid.tp, .zero = grid.zero};
@@ -65,8 +65,8 @@ void with_trainers(const AveragedGrid& grid, Precision precision, double ema,
     config.train.precision = precision, config.train.ema = ema;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
-    Trainer trainer(config, mesh);
-    body(trainer, world);
+    SmallRun run(config, mesh);
+    body(run, world);
   });
 }
 
@@ -81,16 +81,15 @@ AveragedRun averaged_run(const AveragedGrid& grid, Precision precision, int step
   AveragedRun result;
   result.weights.resize(static_cast<size_t>(grid.dp * grid.tp));
   result.averages.resize(result.weights.size());
-  with_trainers(grid, precision, ema, [&](Trainer& trainer, Communicator& world) {
-    TrainState state;
-    if (!from.empty()) trainer.load(from, state);
+  with_runs(grid, precision, ema, [&](SmallRun& run, Communicator& world) {
+    Trainer& trainer = run.trainer;
+    if (!from.empty()) run.resume(from);
     for (int i = 0; i < steps; ++i) {
-      const double loss = trainer.step().loss;
+      const double loss = run.step().loss();
       if (world.is_main_rank()) result.losses.push_back(loss);
       const auto weights = evaluates ? trainer.evaluation_weights() : nullptr;
     }
-    trainer.snapshot(state);
-    if (!to.empty()) save(trainer, to, state);
+    if (!to.empty()) run.save(to);
     const auto rank = static_cast<size_t>(world.rank());
     result.weights[rank] = part_of(trainer, "model"), result.averages[rank] = part_of(trainer, kAverageKind);
   });
@@ -109,12 +108,13 @@ TEST(WeightAverageRate, FallsToThatOfTheDecay) {
 }
 
 TEST_P(WeightAverage, IsThatOfItsDefinition) {
-  const auto compare = [](Trainer& trainer, Communicator&) {
+  const auto compare = [](SmallRun& run, Communicator&) {
+    Trainer& trainer = run.trainer;
     std::map<std::string, std::vector<double>> expected;
     for (const auto& [name, x] : part_of(trainer, "model")) expected[name].assign(x.begin(), x.end());
     int64_t updates = 0;
     for (int i = 0; i < 2 * averaged_steps(); ++i) {
-      if (trainer.step().skipped) continue;
+      if (run.step().skipped()) continue;
       const auto t = static_cast<double>(++updates);
       const double decay = std::min(0.5, (1 + t) / (10 + t));
       for (const auto& [name, x] : part_of(trainer, "model"))
@@ -129,7 +129,7 @@ TEST_P(WeightAverage, IsThatOfItsDefinition) {
   };
   for (const AveragedGrid& grid : averaged_grids()) {
     SCOPED_TRACE(describe_grid(grid));
-    with_trainers(grid, GetParam(), /*ema=*/0.5, compare);
+    with_runs(grid, GetParam(), /*ema=*/0.5, compare);
   }
 }
 
@@ -168,8 +168,9 @@ TEST_P(WeightAverage, OfAnEvaluationLeavesTheTrainingAsItWas) {
 TEST_P(WeightAverage, IsWhatLayersReadInAnEvaluation) {
   for (const AveragedGrid& grid : averaged_grids()) {
     SCOPED_TRACE(describe_grid(grid));
-    with_trainers(grid, GetParam(), kDecay, [](Trainer& trainer, Communicator&) {
-      for (int i = 0; i < averaged_steps(); ++i) trainer.step();
+    with_runs(grid, GetParam(), kDecay, [](SmallRun& run, Communicator&) {
+      Trainer& trainer = run.trainer;
+      for (int i = 0; i < averaged_steps(); ++i) run.step();
       const Values averages = part_of(trainer, kAverageKind), before = part_of(trainer, "model");
       Context& ctx = trainer.replica().context();
       const ParamStore& params = trainer.replica().params();
@@ -239,15 +240,14 @@ TEST(WeightAverageOfSkippedSteps, StaysAsItWas) {
   for (const AveragedGrid& grid : averaged_grids()) {
     SCOPED_TRACE(describe_grid(grid));
     const TemporaryFolder folder;
-    with_trainers(grid, Precision::f16, kDecay, [&](Trainer& trainer, Communicator&) {
-      TrainState state;
-      trainer.step();
-      trainer.snapshot(state);
+    with_runs(grid, Precision::f16, kDecay, [&](SmallRun& run, Communicator&) {
+      run.step();
+      TrainState state = run.snapshot();
       state.loss_scale.value = 0x1p30;
-      trainer.load(save(trainer, folder.path(), state), state);
-      const Values before = part_of(trainer, kAverageKind);
-      ASSERT_TRUE(trainer.step().skipped);
-      EXPECT_EQ(part_of(trainer, kAverageKind), before);
+      run.resume(run.save(folder.path(), state));
+      const Values before = part_of(run.trainer, kAverageKind);
+      ASSERT_TRUE(run.step().skipped());
+      EXPECT_EQ(part_of(run.trainer, kAverageKind), before);
     });
   }
 }
@@ -264,20 +264,19 @@ TEST_P(WeightAverage, IsWhatIsValidated) {
     const auto validated = [&](Trainer& trainer) {
       return Validation(config, mesh, trainer).run(1, [] { return false; })->sets.at(0).loss;
     };
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < averaged_steps(); ++i) trainer.step();
-    TrainState state;
-    trainer.snapshot(state);
-    const std::string checkpoint = save(trainer, folder.path(), state);
-    const double of_average = validated(trainer);
+    SmallRun run(config, mesh);
+    for (int i = 0; i < averaged_steps(); ++i) run.step();
+    const std::string checkpoint = run.save(folder.path());
+    const double of_average = validated(run.trainer);
 
     RunConfig without = config;
     without.train.ema = 0;
-    Trainer begun(without, mesh), resumed(without, mesh);
+    Trainer begun(without, mesh);
+    SmallRun resumed(without, mesh);
     initial_values_from(begun.replica(), begun.states().front(), checkpoint, without);
-    resumed.load(checkpoint, state);
+    resumed.resume(checkpoint);
     EXPECT_EQ(validated(begun), of_average);
-    EXPECT_NE(validated(resumed), of_average);
+    EXPECT_NE(validated(resumed.trainer), of_average);
   });
 }
 

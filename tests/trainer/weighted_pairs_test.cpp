@@ -55,18 +55,18 @@ TEST(WeightedTraining, AStepWithoutWeightChangesNothing) {
   const auto world = make_single_communicator();
   const RunConfig config = resolve(run_config(corpus), 1);
   const Mesh mesh(*world, config.parallel, test_rank(*world));
-  Trainer trainer(config, mesh);
+  SmallRun run(config, mesh);
+  Trainer& trainer = run.trainer;
   Context& ctx = trainer.replica().context();
   const auto before = gather(ctx, trainer.replica().params(), mesh.tp(), /*gradients=*/false);
-  const StepReport report = trainer.step();
-  EXPECT_TRUE(std::isnan(report.loss) && std::isnan(report.nll));
+  const StepReport report = run.step();
+  EXPECT_TRUE(std::isnan(report.loss()) && std::isnan(report.nll()));
   EXPECT_EQ(report.grad_norm, 0);
-  EXPECT_EQ(report.target_weight, 0);
-  EXPECT_GT(report.target_tokens, 0);
-  EXPECT_FALSE(report.skipped);
+  EXPECT_EQ(report.totals.target_weight, 0);
+  EXPECT_GT(report.totals.target_tokens, 0);
+  EXPECT_FALSE(report.skipped());
   EXPECT_EQ(gather(ctx, trainer.replica().params(), mesh.tp(), /*gradients=*/false), before);
-  TrainState state;
-  trainer.snapshot(state);
+  const TrainState state = run.snapshot();
   EXPECT_EQ(state.step, 1);
   EXPECT_EQ(state.optimizer_steps, 0);
 }
@@ -77,11 +77,11 @@ TEST(WeightedTraining, ReportsTheWeightOfAStepsTokens) {
   const auto world = make_single_communicator();
   const RunConfig config = resolve(run_config(corpus), 1);
   const Mesh mesh(*world, config.parallel, test_rank(*world));
-  Trainer trainer(config, mesh);
-  const StepReport report = trainer.step();
-  EXPECT_GT(report.target_weight, 0);
-  EXPECT_LT(report.target_weight, static_cast<double>(report.target_tokens));
-  EXPECT_NEAR(report.loss, std::log(static_cast<double>(config.model.target_vocabulary)), 1.5);
+  SmallRun run(config, mesh);
+  const StepReport report = run.step();
+  EXPECT_GT(report.totals.target_weight, 0);
+  EXPECT_LT(report.totals.target_weight, static_cast<double>(report.totals.target_tokens));
+  EXPECT_NEAR(report.loss(), std::log(static_cast<double>(config.model.target_vocabulary)), 1.5);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "tensor/ops.h"
 #include "tensor/random.h"
 #include "trainer/bench/repeat.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft {
 namespace {

@@ -68,7 +68,7 @@ std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& w
   OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
   Context& ctx = trainer.replica().context();
   ctx.set_trace(&trace);
-  trainer.step_on(step);
+  trainer.step_on(step, /*lr=*/1e-4);
   ctx.set_trace(nullptr);
   const std::vector<Kind> kinds = kinds_of(trace.ops);
   const auto alone = make_single_communicator();

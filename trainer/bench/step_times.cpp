@@ -9,7 +9,6 @@
 #include "parallel/traced_communicator.h"
 #include "trainer/bench/repeat.h"
 #include "trainer/bench/synthetic_step.h"
-#include "trainer/step_flops.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -51,6 +50,7 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {kCollective, "communication"},
 };
 constexpr const char* kOther = "other";
+constexpr double kRate = 1e-4;  // of the steps: no time depends on it
 
 double& named(NamedSeconds& all, std::string_view name) {
   return std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; })->second;
@@ -64,11 +64,11 @@ struct TracedStep {
 // Runs equally often on all ranks, at least once; ascending.
 std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
                                   double seconds) {
-  trainer.step_on(first_block_of(step));
+  trainer.step_on(first_block_of(step), kRate);
   std::vector<TracedStep> steps;
   repeat(world, seconds, [&] {
     trace.calls.clear();
-    const StepReport report = trainer.step_on(step);
+    const StepReport report = trainer.step_on(step, kRate);
     steps.push_back({report, trace});
   });
   std::sort(steps.begin(), steps.end(),
@@ -124,7 +124,6 @@ StepTimes measure_steps(const RunConfig& config, Communicator& world, double sec
   if (config.train.tune_gemm) trainer.tune_gemms("");
   if (waits) trainer.replica().context().set_trace(&trace);
   const Step step = synthetic_step(config, mesh.dp().rank(), mesh.dp().size());
-  const double flops = mesh.dp().sum(training_flops(config.model, step.blocks));
   const std::vector<TracedStep> steps = run_steps(trainer, trace, step, world, seconds);
   const TracedStep& median = steps[steps.size() / 2];
   TracedStep looked_at = median;
@@ -136,10 +135,10 @@ StepTimes measure_steps(const RunConfig& config, Communicator& world, double sec
   return {.seconds = median.report.seconds,
           .best_seconds = steps.front().report.seconds,
           .steps = static_cast<int64_t>(steps.size()),
-          .source_tokens = median.report.source_tokens,
-          .target_tokens = median.report.target_tokens,
-          .fill = median.report.fill,
-          .flops = flops,
+          .source_tokens = median.report.totals.source_tokens,
+          .target_tokens = median.report.totals.target_tokens,
+          .fill = median.report.totals.fill(config.batch),
+          .flops = median.report.totals.flops,
           .looked_at = looked_at_seconds,
           .phases = phases_of(looked_at.trace, looked_at_seconds),
           .parts = parts_of(looked_at.trace, looked_at_seconds)};

@@ -79,11 +79,17 @@ void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   upload(ctx, local.data(), source.local);
 }
 
-void require_step(int64_t step, const std::string& state_text, const std::string& path) {
-  const json state = parse_strict_json(state_text, path, ErrorKind::checkpoint);
-  if (const auto found = state.find("step"); found != state.end() && *found != step)
+// state.json, after all small files have been verified.
+json read_state(const std::string& folder, const CheckpointManifest& manifest) {
+  verify_small_files(folder, manifest);
+  if (!manifest.files.contains(kStateFile))
+    fail(ErrorKind::checkpoint, fmt::format("{}: the manifest does not list {}", folder, kStateFile));
+  const std::string path = folder + "/" + kStateFile;
+  json state = parse_strict_json(CheckedReader(path).read_all(), path, ErrorKind::checkpoint);
+  if (const auto found = state.find("step"); found != state.end() && *found != manifest.step)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: is of another step than the manifest, {}: load an older checkpoint", path, step));
+         fmt::format("{}: is of another step than the manifest, {}: load an older checkpoint", path, manifest.step));
+  return state;
 }
 
 }  // namespace
@@ -98,20 +104,16 @@ std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step,
 
 namespace {
 
-// Returns the text of state.json on the main rank.
-std::string load_files(Context& ctx, const std::string& folder, const ParamStore& params,
-                       const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
+// Returns state.json on the main rank.
+json load_files(Context& ctx, const std::string& folder, const ParamStore& params,
+                const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
   const FileLayout layout = file_layout(ctx, params, buffers);
   std::map<std::string, TensorFiles> files;  // of the rank that reads
-  std::string state_text;
+  json state;
   all_or_none(readers, [&] {
     if (!readers.is_main_rank()) return;
     const CheckpointManifest manifest = read_checkpoint_manifest(folder);
-    verify_small_files(folder, manifest);
-    if (!manifest.files.contains(kStateFile))
-      fail(ErrorKind::checkpoint, fmt::format("{}: the manifest does not list {}", folder, kStateFile));
-    state_text = CheckedReader(folder + "/" + kStateFile).read_all();
-    require_step(manifest.step, state_text, folder + "/" + kStateFile);
+    state = read_state(folder, manifest);
     for (const auto& [kind, wanted] : layout)
       files.try_emplace(kind, folder, manifest, kind, verified).first->second.require_tensors(wanted);
   });
@@ -137,16 +139,17 @@ std::string load_files(Context& ctx, const std::string& folder, const ParamStore
     }
   if (unfinished != nullptr) take(*unfinished);
   agree(readers, error);
-  return state_text;
+  return state;
 }
 
 }  // namespace
 
+json read_checkpoint_state(const std::string& folder) { return read_state(folder, read_checkpoint_manifest(folder)); }
+
 json load_checkpoint(Context& ctx, const std::string& folder, const ParamStore& params,
                      const std::vector<FlatState>& buffers) {
   const auto alone = make_single_communicator();
-  return parse_strict_json(load_files(ctx, folder, params, buffers, *alone, /*verified=*/false),
-                           folder + "/" + kStateFile, ErrorKind::checkpoint);
+  return load_files(ctx, folder, params, buffers, *alone, /*verified=*/false);
 }
 
 bool has_average(const std::string& folder) {

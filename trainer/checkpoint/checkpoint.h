@@ -23,6 +23,9 @@ std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step,
                             const ParamStore& params, const std::vector<FlatState>& buffers,
                             const nlohmann::json& state, const CheckpointExtras& extras);
 
+// state.json of a checkpoint. Its small files are verified; no tensor is read.
+nlohmann::json read_checkpoint_state(const std::string& folder);
+
 // Fills this rank's slices, without communication. Before any buffer changes, the files are verified, and every
 // tensor's name, dtype and global shape are checked. After an Error because of a value that is not finite, or cannot be
 // read, the buffers are undefined. If `buffers` leaves out the optimizer, its file is not read. Returns state.json.

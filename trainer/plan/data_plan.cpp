@@ -11,7 +11,7 @@
 #include "tensor/error.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/report/units.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
 
 namespace weft {
 namespace {

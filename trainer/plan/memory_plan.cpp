@@ -10,10 +10,11 @@
 #include "parallel/device_mesh.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/inference/translator.h"
-#include "trainer/plan/precision.h"
-#include "trainer/plan/validation_sets.h"
+#include "trainer/precision.h"
 #include "trainer/report/units.h"
+#include "trainer/stages/stages.h"
 #include "trainer/trainer.h"
+#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {

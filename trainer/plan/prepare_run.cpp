@@ -14,8 +14,8 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/memory_fit.h"
-#include "trainer/plan/precision.h"
 #include "trainer/plan/run_plan.h"
+#include "trainer/precision.h"
 #include "trainer/step_graphs.h"
 #include "trainer/train_state.h"
 #include "trainer/trainer.h"
@@ -34,9 +34,7 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     if (!world.is_main_rank() || c.train.fresh) return {};
     const auto folder = find_latest_checkpoint(c.train.output + "/checkpoints");
     if (!folder) return {};
-    const ParamStore none(/*tp_rank=*/0, /*tp_size=*/1);  // tensors are read later
-    Context host;
-    const TrainState state = TrainState::from_json(load_checkpoint(host, *folder, none, {}), *folder);
+    const TrainState state = TrainState::from_json(read_checkpoint_state(*folder), *folder);
     if (state.cursor.num_streams == 0)
       fail(ErrorKind::usage,
            fmt::format("{} has weights, but no state of a run to resume (weft average and weft import "

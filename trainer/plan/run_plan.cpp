@@ -14,12 +14,12 @@
 #include "trainer/inference/translator.h"
 #include "trainer/plan/config_difference.h"
 #include "trainer/plan/data_plan.h"
-#include "trainer/plan/precision.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
-#include "trainer/plan/validation_sets.h"
+#include "trainer/precision.h"
 #include "trainer/report/units.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
+#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {

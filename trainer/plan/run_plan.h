@@ -12,7 +12,7 @@ namespace weft {
 
 // Fills in options that depend on data and ranks (vocabularies, source rows, grid, dropout rates) and refuses
 // what cannot work, with the numbers and the options to change. The result can be saved and loaded again.
-// train.precision may still be auto: it depends on every rank's processor (trainer/plan/precision.h).
+// train.precision may still be auto: it depends on every rank's processor (trainer/precision.h).
 RunConfig resolve(RunConfig config, int ranks);
 
 // Whether the rows of its blocks can be split over tp, if parallel.sequence asks for it; an Error if they cannot.

@@ -7,8 +7,8 @@
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
 #include "trainer/plan/config_difference.h"
-#include "trainer/plan/validation_sets.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
+#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trainer/run_config.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include "model/transformer.h"
 #include "parallel/planned_group.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 #include "trainer/trainer.h"
 
 namespace weft {

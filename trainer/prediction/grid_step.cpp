@@ -25,7 +25,6 @@ namespace {
 using Op = OpTrace::Op;
 
 constexpr double kPlannedRows = 4096;  // of a block that processor.planner is for
-constexpr double kTotalsBytes = kStepTotals * sizeof(double);
 
 // How long the ops and collectives of a rank take.
 class RankTimes {
@@ -256,7 +255,7 @@ struct Work {
     add_tp(ops.block, blocks - 1);
     add_tp(ops.last_block, 1);
     add_tp(ops.exchange, 1);
-    t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp) * kTotalsBytes;
+    t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp * bytes_of_totals());
     return t;
   }
 };
@@ -322,7 +321,7 @@ GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchan
   s.exposed = last.exposed + gather.exposed, s.slowed = last.slowed + gather.slowed;
   grid.exchange_seconds = last.dp + gather.dp;
   s.optimizer = w.optimizer();
-  s.host = host_exchange_seconds(m, ranks, kTotalsBytes);
+  s.host = host_exchange_seconds(m, ranks, static_cast<double>(bytes_of_totals()));
   s.spread = m.network.spread * std::log2(static_cast<double>(whole_nodes(ranks, m)));
   s.planner = static_cast<double>(w.blocks) * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
   s.saves = save_seconds(m, c, static_cast<double>(grid.parameters), s.step());

@@ -8,7 +8,7 @@
 #include "tensor/backend.h"
 #include "tensor/transfer.h"
 #include "trainer/bench/repeat.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 #include "trainer/prediction/gpu_model.h"
 #include "trainer/prediction/step_ops.h"
 #include "trainer/step_flops.h"

@@ -7,7 +7,7 @@
 #include "model/transformer.h"
 #include "parallel/grad_sync.h"
 #include "parallel/planned_group.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 #include "trainer/step_totals.h"
 #include "trainer/trainer.h"
 

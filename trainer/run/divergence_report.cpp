@@ -10,11 +10,11 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
     return fmt::format(
         "step {}: the run has diverged: its nll is {:.4g}, and in each of {} steps it was more than {:g} above its "
         "lowest mean, {:.4g} (train.divergence_rise)",
-        report.step, report.nll, DivergenceRule::kWindow, rise, state.lowest);
+        report.step, report.nll(), DivergenceRule::kWindow, rise, state.lowest);
   return fmt::format(
       "step {}: the run has diverged: {} steps in a row had gradients that are not finite "
       "(epoch {}, loss scale {:.0f}, {})",
-      report.step, DivergenceRule::kMostNotFinite, report.epoch, report.loss_scale, report.not_finite);
+      report.step, DivergenceRule::kMostNotFinite, report.epoch(), report.loss_scale, report.not_finite);
 }
 
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule) {

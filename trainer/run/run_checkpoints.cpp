@@ -1,6 +1,8 @@
 // trainer/run/run_checkpoints.cpp: starts saves, follows them, and tries again.
 #include "trainer/run/run_checkpoints.h"
 
+#include <utility>
+
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
@@ -12,43 +14,61 @@ constexpr double kSecondsToRetry = 60;  // of training, after a save that failed
 
 }  // namespace
 
-RunCheckpoints::RunCheckpoints(const RunConfig& config, std::string config_text, Communicator& world, Trainer& trainer,
-                               RunLog& log)
-    : config_(config.train),
-      config_text_(std::move(config_text)),
-      root_(config_.output + "/checkpoints"),
-      world_(world),
-      trainer_(trainer),
-      log_(log) {}
+RunCheckpoints::RunCheckpoints(RunContext& run)
+    : run_(run),
+      config_(run.config().train),
+      root_(run.checkpoints_folder()),
+      files_(run.config(), run.mesh, run.trainer, run.data) {}
 
-void RunCheckpoints::resume_from(const std::string& folder, const TrainState& state) {
-  newest_ = folder, best_ = state.best, saved_at_ = state.step, seconds_at_save_ = state.seconds;
-  all_or_none(world_, [&] {  // an earlier start may have ended between the commit and the link
-    if (world_.is_main_rank()) point_to(root_, "latest", folder);
+std::vector<std::string> RunCheckpoints::resume(const std::string& folder) {
+  std::vector<std::string> changes;
+  run_.state = files_.resume(folder, changes);
+  newest_ = folder, best_ = run_.state.best, saved_at_ = run_.state.step, seconds_at_save_ = run_.state.seconds;
+  return changes;
+}
+
+void RunCheckpoints::link_newest() {
+  all_or_none(run_.world(), [&] {
+    if (run_.is_main_rank()) point_to(root_, "latest", newest_);
   });
 }
 
-bool RunCheckpoints::is_due(const TrainState& state) const {
-  const double after = 60 * config_.save_minutes;
-  return (after > 0 && state.seconds - seconds_at_save_ >= after) || (retry_at_ > 0 && state.seconds >= retry_at_);
+bool RunCheckpoints::is_due_by_clock() const {
+  const double after = 60 * config_.save_minutes, now = run_.state.seconds;
+  return (after > 0 && now - seconds_at_save_ >= after) || (retry_at_ > 0 && now >= retry_at_);
 }
 
-void RunCheckpoints::save(TrainState& state, bool is_best, bool last, const std::vector<int64_t>& awaited) {
+bool RunCheckpoints::is_due() const {
+  return is_wanted_ || (config_.save_every > 0 && run_.state.step % config_.save_every == 0);
+}
+
+// Those among the best, and those whose scores are awaited.
+std::vector<int64_t> RunCheckpoints::needed_steps() const {
+  std::vector<int64_t> steps;
+  if (run_.best_rule.needs_score())
+    for (const ScoreDue& due : run_.state.scores_due) steps.push_back(due.step);
+  for (const auto& [step, value] : run_.state.best.kept) steps.push_back(step);
+  return steps;
+}
+
+void RunCheckpoints::save(bool last) {
+  TrainState& state = run_.state;
   const BestScore best = state.best;
-  finish(state);
+  const bool is_best = std::exchange(best_is_new_, false);
+  is_wanted_ = false;
+  finish();
   if (is_best || best.kept.contains(state.step)) state.best = best;
-  std::vector<int64_t> needed = awaited;
-  for (const auto& [step, value] : state.best.kept) needed.push_back(step);
+  const std::vector<int64_t> needed = needed_steps();
   if (saved_at_ == state.step) {
-    all_or_none(world_, [&] {
-      if (is_best && world_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, needed);
+    all_or_none(run_.world(), [&] {
+      if (is_best && run_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, needed);
     });
     return;
   }
   const auto start = [&] {
-    all_or_none(world_, [&] { log_.flush(); });  // the log of a checkpoint is complete up to its step
-    trainer_.start_save(
-        root_, state, config_text_,
+    all_or_none(run_.world(), [&] { run_.log.flush(); });  // the log of a checkpoint is complete up to its step
+    files_.start_save(
+        root_, state, run_.prepared.config_text,
         [this, is_best, good_until = state.divergence.good_until, needed](const std::string& folder) {
           keep(folder, is_best, good_until, needed);
         },
@@ -56,48 +76,68 @@ void RunCheckpoints::save(TrainState& state, bool is_best, bool last, const std:
   };
   saved_at_ = state.step, seconds_at_save_ = state.seconds, retry_at_ = 0;
   best_when_saved_ = state.best;
-  attempt(state, last, start);
-  while (last && trainer_.saver().in_progress()) attempt(state, last, [&] { advance_once(); });
+  attempt(last, start);
+  while (last && files_.saver().in_progress()) attempt(last, [&] { advance_once(); });
 }
 
-void RunCheckpoints::advance(TrainState& state) {
-  attempt(state, /*last=*/false, [&] { advance_once(); });
+void RunCheckpoints::advance(const StepTotals& totals) {
+  if (files_.saver().in_progress() && !totals.save_goes_on) attempt(/*last=*/false, [&] { advance_once(); });
 }
 
-void RunCheckpoints::finish(TrainState& state) {
-  while (trainer_.saver().in_progress()) advance(state);
+void RunCheckpoints::finish() {
+  while (files_.saver().in_progress()) attempt(/*last=*/false, [&] { advance_once(); });
+}
+
+void RunCheckpoints::settle() {
+  try {
+    finish();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::diverged) throw;
+  }
+}
+
+std::string RunCheckpoints::newest_known_good() {
+  std::string good;
+  all_or_none(run_.world(), [&] {
+    if (run_.is_main_rank()) good = newest_whole_checkpoint_until(root_, run_.state.divergence.good_until);
+  });
+  return run_.world().broadcast_string(good, /*root=*/0);
 }
 
 void RunCheckpoints::go_back_to(const std::string& folder) {
-  all_or_none(world_, [&] {
-    if (!world_.is_main_rank()) return;
+  all_or_none(run_.world(), [&] { files_.go_back_to(folder); });
+  all_or_none(run_.world(), [&] {
+    if (!run_.is_main_rank()) return;
     point_to(root_, "latest", folder);
     remove_checkpoints_after(root_, folder);
   });
   newest_ = folder;
+  is_wanted_ = true, best_is_new_ = false;
 }
 
 bool RunCheckpoints::has(int64_t step) const {
-  return world_.max(world_.is_main_rank() && has_checkpoint(root_, step) ? 1 : 0) == 1;
+  return run_.world().max(run_.is_main_rank() && has_checkpoint(root_, step) ? 1 : 0) == 1;
 }
 
-void RunCheckpoints::note_best(int64_t step, const BestScore& best) {
-  all_or_none(world_, [&] {
-    if (best.step == step && world_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
+void RunCheckpoints::record_best(int64_t step) {
+  const BestScore& best = run_.state.best;
+  all_or_none(run_.world(), [&] {
+    if (best.step == step && run_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
   });
   best_ = best_when_saved_ = best;
 }
 
-void RunCheckpoints::attempt(TrainState& state, bool last, const std::function<void()>& part) {
+void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
   try {
     part();
   } catch (const Error& e) {
     saved_at_ = -1;
-    state.best = best_;  // a model that was not saved cannot be the best
+    run_.state.best = best_;  // a model that was not saved cannot be the best
     if (e.kind() != ErrorKind::io || last) throw;
-    retry_at_ = state.seconds + kSecondsToRetry;
-    log_.message(fmt::format("NOT SAVED: {}; training goes on and tries again in {:.0f} s; the newest checkpoint is {}",
-                             e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
+    retry_at_ = run_.state.seconds + kSecondsToRetry;
+    run_.log.message(
+        fmt::format("NOT SAVED: {}; training goes on and tries again in {:.0f} s; the newest checkpoint is {}",
+                    e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
   }
 }
 
@@ -114,10 +154,10 @@ void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_
 }
 
 void RunCheckpoints::advance_once() {
-  if (const auto folder = trainer_.saver().advance()) {
+  if (const auto folder = files_.saver().advance()) {
     newest_ = *folder, best_ = best_when_saved_;
-    log_.message(fmt::format("saved {}", newest_));
-    if (!not_pruned_.empty()) log_.message("old checkpoints stay: " + std::exchange(not_pruned_, ""));
+    run_.log.message(fmt::format("saved {}", newest_));
+    if (!not_pruned_.empty()) run_.log.message("old checkpoints stay: " + std::exchange(not_pruned_, ""));
   }
 }
 

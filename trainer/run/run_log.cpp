@@ -66,12 +66,12 @@ std::vector<Stage> stages_or_one(const RunConfig& config) {
 
 }  // namespace
 
-RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps) {
+RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps) {
   return {.seconds = seconds,
-          .dropped = trainer.dropped(),
-          .below_score = trainer.below_score(),
-          .last_step = trainer.stages().last_step(train_steps),
-          .stages_end = trainer.stages().expected_end()};
+          .dropped = data.dropped(),
+          .below_score = data.below_score(),
+          .last_step = data.stages().last_step(train_steps),
+          .stages_end = data.stages().expected_end()};
 }
 
 RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
@@ -136,33 +136,35 @@ void RunLog::flush() {
 }
 
 void RunLog::step(const StepReport& r, const RunSoFar& run) {
-  throughput_.add(r.seconds, r.source_tokens, r.target_tokens, r.flops);
+  const double fill = r.totals.fill(config_.batch);
+  throughput_.add(r.seconds, r.totals.source_tokens, r.totals.target_tokens, r.totals.flops);
   nlohmann::ordered_json record{{"step", r.step},
-                                {"epoch", r.epoch},
-                                {"loss", r.loss},
-                                {"nll", r.nll},
+                                {"epoch", r.epoch()},
+                                {"loss", r.loss()},
+                                {"nll", r.nll()},
                                 {"lr", r.lr},
                                 {"grad_norm", r.grad_norm},
-                                {"source_tokens", r.source_tokens},
-                                {"target_tokens", r.target_tokens},
+                                {"source_tokens", r.totals.source_tokens},
+                                {"target_tokens", r.totals.target_tokens},
                                 {"seconds", r.seconds},
-                                {"fill", r.fill}};
-  if (r.target_weight != static_cast<double>(r.target_tokens)) record["target_weight"] = r.target_weight;
-  if (limits_.flops > 0) record["mfu"] = to_four_digits(r.flops / r.seconds / limits_.flops);
+                                {"fill", fill}};
+  if (r.totals.target_weight != static_cast<double>(r.totals.target_tokens))
+    record["target_weight"] = r.totals.target_weight;
+  if (limits_.flops > 0) record["mfu"] = to_four_digits(r.totals.flops / r.seconds / limits_.flops);
   if (limits_.seconds > 0) record["roofline"] = to_four_digits(limits_.seconds / r.seconds);
-  if (!r.busy.empty()) {
-    record["slowest_rank"] = slowest_rank(r.busy);
-    record["waiting"] = to_four_digits(waiting_share(r.busy));
+  if (!r.totals.busy.empty()) {
+    record["slowest_rank"] = slowest_rank(r.totals.busy);
+    record["waiting"] = to_four_digits(waiting_share(r.totals.busy));
   }
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
-  if (r.skipped) record["skipped"] = true;
+  if (r.skipped()) record["skipped"] = true;
   const Stage& stage = stages_.at(r.stage);
   if (!stage.name.empty()) record["stage"] = stage.name;
   if (run.stages_end) record["stages_end"] = *run.stages_end;
   for (size_t i = 0; has_corpora_ && i < r.epochs.size(); ++i) {
     const std::string& folder = stage.corpora[i].folder;
     record["epochs"][folder] = r.epochs[i];
-    record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll : mean_nll(r.corpora[i]);
+    record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll() : mean_nll(r.totals.corpora[i]);
   }
   write(std::move(record));
 
@@ -175,13 +177,13 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
                   .total_steps = run.last_step,
                   .data = describe_place(r),
                   .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
-                  .loss = r.loss,
-                  .nll = r.nll,
+                  .loss = r.loss(),
+                  .nll = r.nll(),
                   .lr = r.lr,
                   .grad_norm = r.grad_norm,
                   .source_tokens_per_second = throughput_.source_tokens_per_second(),
                   .target_tokens_per_second = throughput_.target_tokens_per_second(),
-                  .fill = r.fill,
+                  .fill = fill,
                   .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
                   .roofline = limits_.seconds / throughput_.seconds_for(1),
                   .eta_seconds = left});
@@ -191,8 +193,8 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
 }
 
 void RunLog::report_straggler(const StepReport& r) {
-  if (r.busy.empty()) return;
-  const std::vector<double> busy = busy_with_equal_blocks(r.busy, config_.batch.blocks, config_.parallel);
+  if (r.totals.busy.empty()) return;
+  const std::vector<double> busy = busy_with_equal_blocks(r.totals.busy, config_.batch.blocks, config_.parallel);
   if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
@@ -204,8 +206,8 @@ std::string RunLog::describe_place(const StepReport& r) const {
   if (!has_corpora_) return text;
   const bool is_mix = stage.corpora.size() > 1;
   text += fmt::format("{}{} {}", text.empty() ? "" : "  ", is_mix ? "epochs" : "epoch", fmt::join(r.epochs, " "));
-  for (size_t i = 0; is_mix && i < r.corpora.size(); ++i) {
-    const double nll = mean_nll(r.corpora[i]);
+  for (size_t i = 0; is_mix && i < r.totals.corpora.size(); ++i) {
+    const double nll = mean_nll(r.totals.corpora[i]);
     text += (i == 0 ? "  nlls " : " ") + (std::isnan(nll) ? "-" : fmt::format("{:.2f}", nll));
   }
   return text;
@@ -239,8 +241,8 @@ void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   if (epochs_.empty())
     for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
   const double blocks = static_cast<double>(config_.batch.blocks);
-  stage_steps_ += 1, stage_source_ += static_cast<double>(r.source_tokens),
-      stage_target_ += static_cast<double>(r.target_tokens);
+  stage_steps_ += 1, stage_source_ += static_cast<double>(r.totals.source_tokens),
+      stage_target_ += static_cast<double>(r.totals.target_tokens);
   const std::vector<std::string> epochs = new_epochs(r);
   if (epochs.empty()) return;
   message(fmt::format(
@@ -253,13 +255,13 @@ void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
 }
 
 void RunLog::report_skipped(const StepReport& r) {
-  if (!r.skipped && r.target_weight == 0)
+  if (!r.skipped() && r.totals.target_weight == 0)
     message(fmt::format("step {}: all its pairs have weight 0; no rank takes the step", r.step));
-  if (!r.skipped) return;
+  if (!r.skipped()) return;
   message(fmt::format("step {}: a gradient is not finite; all ranks skip the step{}", r.step,
                       LossScaler::can_lower(r.loss_scale)
                           ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale)
-                          : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch, r.loss_scale, r.not_finite)));
+                          : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch(), r.loss_scale, r.not_finite)));
 }
 
 void RunLog::rollback(int64_t step, int64_t back_to) { write({{"step", step}, {"rolled_back_to", back_to}}); }

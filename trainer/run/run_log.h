@@ -17,9 +17,10 @@
 #include "trainer/report/tensorboard.h"
 #include "trainer/report/throughput.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/run/validation.h"
-#include "trainer/stages.h"
+#include "trainer/stages/stages.h"
+#include "trainer/stages/training_data.h"
 #include "trainer/trainer.h"
+#include "trainer/validation/validation.h"
 
 namespace weft {
 
@@ -30,7 +31,7 @@ struct RunSoFar {                        // after a step
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 
-RunSoFar so_far(const Trainer& trainer, double seconds, int64_t train_steps);
+RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 
 class RunLog {
  public:

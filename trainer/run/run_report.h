@@ -4,20 +4,23 @@
 #include <string>
 #include <vector>
 
-#include "trainer/trainer.h"
+#include "trainer/plan/prepare_run.h"
+#include "trainer/run/run_end.h"
+#include "trainer/stages/stage_run.h"
+#include "trainer/train_state.h"
 
 namespace weft {
 
-// Where it resumes, and what has changed since the checkpoint, one line each. On the main rank, after Trainer::load().
-std::vector<std::string> describe_resume(const std::string& checkpoint, const RunConfig& config,
-                                         const std::string& config_text, const Trainer& trainer,
-                                         const TrainState& state);
+// Where it resumes, and what has changed since the checkpoint, one line each; `changes`: of the stages. On the main
+// rank, once `state` and `stages` are those of the checkpoint.
+std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun& stages,
+                                         const std::vector<std::string>& changes, const TrainState& state);
 
 // "stage 3 of 4, clean, cannot begin".
 std::string describe_next_stage(const StageRun& stages, const std::string& what);
 
 // Of a run that is finished, and the stages that did not begin. Of one that resumes without anything left to do.
-std::string describe_end(const RunConfig& config, const Trainer& trainer, int64_t step, bool out_of_patience);
-std::string describe_nothing_left(const RunConfig& config, const Trainer& trainer, int64_t step, bool out_of_patience);
+std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& stages, int64_t step);
+std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step);
 
 }  // namespace weft

@@ -34,9 +34,9 @@ std::string told_about_block(int64_t index, int dp, int tp) {
     Step step = loader.next();
     for (Block& block : step.blocks)
       if (block.index == index) block.source.front() = SpecialIds::bos;  // no source has it
-    const StepReport report = trainer.step_on(step);
+    const StepReport report = trainer.step_on(step, config.schedule.lr);
     const std::lock_guard lock(reporting);
-    EXPECT_TRUE(report.skipped);
+    EXPECT_TRUE(report.skipped());
     if (told.empty()) told = report.not_finite;
     EXPECT_EQ(report.not_finite, told);
   });

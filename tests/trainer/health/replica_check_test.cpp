@@ -126,8 +126,8 @@ TEST(ReplicaCheck, FindsNothingInRunsOnAnyGrid) {
       config.train.check_replicas = 2;
       config = resolve(config, world.size());
       const Mesh mesh(world, config.parallel, rank_on(test_device(), world));
-      Trainer trainer(config, mesh);
-      for (int i = 0; i < 4; ++i) trainer.step();
+      SmallRun run(config, mesh);
+      for (int i = 0; i < 4; ++i) run.step();
     });
   }
 }

@@ -10,7 +10,7 @@
 #include "tests/support/small_run.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -73,8 +73,8 @@ TEST(MuonTraining, LeavesEqualReplicas) {
     config.train.check_replicas = 1;
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(trainer.step());
+    SmallRun run(config, mesh);
+    for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(run.step());
   });
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/small_run.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {

@@ -29,14 +29,16 @@ void on_grid_of_gradients(int dp, int tp, const std::function<void(ParamStore&, 
 StepTotals totals_of(ParamStore& params, const Mesh& mesh, Context& ctx) {
   const StepSums sums(test_device());
   Optimizer(params, {}).add_squares(ctx, sums.split_squares(), sums.whole_squares());
-  return exchange_totals(sums.read(ctx), {}, mesh);
+  StepTotals own;
+  sums.read(ctx, own);
+  return exchange_totals(own, mesh);
 }
 
 TEST(GradNorm, CountsEachGlobalElementOnce) {
   on_grid_of_gradients(2, 2, [](ParamStore& params, const Mesh& mesh, Context& ctx) {
     const StepTotals totals = totals_of(params, mesh, ctx);
-    EXPECT_DOUBLE_EQ(totals.gradient_square, 8 * 9.0);
-    EXPECT_TRUE(totals.finite);
+    EXPECT_DOUBLE_EQ(totals.gradient_square(), 8 * 9.0);
+    EXPECT_TRUE(totals.finite());
   });
 }
 
@@ -47,7 +49,7 @@ TEST(GradNorm, OneOverflowOnOneRankIsSeenByAll) {
         if (mesh.world().rank() == 1)
           change(ctx, params.find(name)->grad,
                  [](std::vector<float>& values) { values[1] = std::numeric_limits<float>::infinity(); });
-        EXPECT_FALSE(totals_of(params, mesh, ctx).finite) << name;
+        EXPECT_FALSE(totals_of(params, mesh, ctx).finite()) << name;
       });
 }
 
@@ -66,15 +68,16 @@ TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest
     const StopRequest request = world.rank() == 3   ? StopRequest::save
                                 : world.rank() == 1 ? StopRequest::stop
                                                     : StopRequest::none;
-    const StepTotals totals = exchange_totals(sums.read(ctx),
-                                              {.source_tokens = 5 + mesh.dp().rank(),
-                                               .target_tokens = 7,
-                                               .target_weight = 1.5 + mesh.dp().rank(),
-                                               .dropped = mesh.dp().rank(),
-                                               .request = request,
-                                               .busy = static_cast<double>(world.rank()),
-                                               .flops = 1e9 * (1 + mesh.dp().rank())},
-                                              mesh);
+    StepTotals own{.source_tokens = 5 + mesh.dp().rank(),
+                   .target_tokens = 7,
+                   .target_weight = 1.5 + mesh.dp().rank(),
+                   .dropped = mesh.dp().rank(),
+                   .flops = 1e9 * (1 + mesh.dp().rank()),
+                   .save_goes_on = world.rank() == 2,
+                   .request = request,
+                   .busy = {static_cast<double>(world.rank())}};
+    sums.read(ctx, own);
+    const StepTotals totals = exchange_totals(own, mesh);
     EXPECT_EQ(totals.loss, 3);
     EXPECT_EQ(totals.nll, 21);
     EXPECT_EQ(totals.source_tokens, 11);
@@ -84,7 +87,10 @@ TEST(StepTotals, AddLossesAndTokensOfDataParallelRanksAndTakeTheStrongestRequest
     EXPECT_EQ(totals.flops, 3e9);
     EXPECT_EQ(totals.request, StopRequest::stop);
     EXPECT_EQ(totals.busy, (std::vector<double>{0, 1, 2, 3}));
-    EXPECT_EQ(exchange_totals(sums.read(ctx), {}, mesh).request, StopRequest::none);
+    EXPECT_TRUE(totals.save_goes_on);
+    const StepTotals none = exchange_totals({}, mesh);
+    EXPECT_EQ(none.request, StopRequest::none);
+    EXPECT_FALSE(none.save_goes_on);
   });
 }
 

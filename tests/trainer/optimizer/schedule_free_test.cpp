@@ -6,7 +6,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/small_run.h"
 #include "trainer/initial_values.h"
-#include "trainer/plan/precision.h"
+#include "trainer/precision.h"
 
 namespace weft::testing {
 namespace {
@@ -49,12 +49,11 @@ TEST(ScheduleFreeTraining, SavesTheMeanAsTheModel) {
   const auto alone = make_single_communicator();
   const RunConfig config = resolve(free_config(), 1);
   const Mesh mesh(*alone, config.parallel, test_rank(*alone));
-  Trainer trainer(config, mesh);
-  for (int i = 0; i < free_steps(); ++i) trainer.step();
+  SmallRun run(config, mesh);
+  Trainer& trainer = run.trainer;
+  for (int i = 0; i < free_steps(); ++i) run.step();
   Context& ctx = trainer.replica().context();
-  TrainState state;
-  trainer.snapshot(state);
-  const std::string saved = save(trainer, folder.path(), state);
+  const std::string saved = run.save(folder.path());
   const std::vector<float> y = to_host<float>(ctx, trainer.replica().params().values());
   const FlatState z = trainer.states().back();
   ASSERT_EQ(z.prefix, "schedule_free.z.");
@@ -77,8 +76,9 @@ TEST(ScheduleFreeTraining, EvaluatesTheMeanAndPutsTheWeightsBack) {
     const auto alone = make_single_communicator();
     const RunConfig config = resolve(free_config(precision), 1);
     const Mesh mesh(*alone, config.parallel, test_rank(*alone));
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < free_steps(); ++i) trainer.step();
+    SmallRun small(config, mesh);
+    Trainer& trainer = small.trainer;
+    for (int i = 0; i < free_steps(); ++i) small.step();
     Context& ctx = trainer.replica().context();
     const std::vector<float> y = read_table(trainer), values = to_host<float>(ctx, trainer.replica().params().values());
     {
@@ -108,11 +108,10 @@ std::vector<FreeRun> free_run(Precision precision, int64_t zero) {
     config.optimizer.clip_norm = 0;  // whose norm is added up in another order with parallel.zero
     config = resolve(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
-    Trainer trainer(config, mesh);
-    for (int i = 0; i < free_steps(); ++i) trainer.step();
-    TrainState state;
-    trainer.snapshot(state);
-    const std::string saved = save(trainer, folder.path(), state);
+    SmallRun small(config, mesh);
+    Trainer& trainer = small.trainer;
+    for (int i = 0; i < free_steps(); ++i) small.step();
+    const std::string saved = small.save(folder.path());
     FreeRun& run = runs[static_cast<size_t>(world.rank())];
     for (const char* name : {"model.safetensors", "optimizer.safetensors"})
       run.files[name] = read_file(saved + "/" + name);
@@ -120,10 +119,10 @@ std::vector<FreeRun> free_run(Precision precision, int64_t zero) {
       const auto scope = trainer.evaluation_weights();
       run.evaluated = read_table(trainer);
     }
-    run.next = trainer.step().loss;
-    Trainer other(config, mesh);
-    initial_values_from(other.replica(), other.states().front(), saved, config);
-    run.begun = other.step().loss;
+    run.next = small.step().loss();
+    SmallRun other(config, mesh);
+    initial_values_from(other.trainer.replica(), other.trainer.states().front(), saved, config);
+    run.begun = other.step().loss();
   });
   return runs;
 }

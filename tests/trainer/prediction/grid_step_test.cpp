@@ -52,9 +52,9 @@ Counts counted(const RunConfig& config, int dp, int tp) {
     const Mesh mesh(world, mine.parallel);
     Trainer trainer(mine, mesh);
     const Step data = synthetic_step(mine, mesh.dp().rank(), mesh.dp().size());
-    trainer.step_on(data);  // a sharded optimizer gathers weights after its first update
+    trainer.step_on(data, /*lr=*/0);  // a sharded optimizer gathers weights after its first update
     counts.clear();
-    trainer.step_on(data);
+    trainer.step_on(data, /*lr=*/0);
     if (threads.rank() == 0) result = counts;
   });
   return result;

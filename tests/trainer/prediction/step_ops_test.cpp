@@ -43,7 +43,7 @@ std::vector<OpTrace::Op> ops_of_a_step(const RunConfig& config) {  // of the tra
   Trainer trainer(config, mesh);
   OpTrace trace{.calls = {}, .keeps_ops = true, .ops = {}};
   trainer.replica().context().set_trace(&trace);
-  trainer.step_on(synthetic_step(config, 0, 1));
+  trainer.step_on(synthetic_step(config, 0, 1), /*lr=*/0);
   return trace.ops;
 }
 

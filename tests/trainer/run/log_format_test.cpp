@@ -81,13 +81,13 @@ StepReport full_step() {
   return {.step = 7,
           .stage = 1,
           .epochs = {1, 2},
-          .corpora = {{.passed = 1, .nll = 6, .target_weight = 2}, {}},
-          .target_tokens = 9,
-          .target_weight = 2,
-          .seconds = 1,
-          .flops = 1e6,
-          .skipped = true,
-          .busy = {0.5, 1}};
+          .totals = {.target_tokens = 9,
+                     .target_weight = 2,
+                     .flops = 1e6,
+                     .not_finite = true,
+                     .busy = {0.5, 1},
+                     .corpora = {{.passed = 1, .nll = 6, .target_weight = 2}, {}}},
+          .seconds = 1};
 }
 
 ValidationReport full_validation() {

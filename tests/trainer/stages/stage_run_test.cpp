@@ -1,0 +1,366 @@
+// tests/trainer/stages/stage_run_test.cpp: stages end with the step that they name, and a run goes on in them as it
+// must.
+#include "trainer/stages/stage_run.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/errors.h"
+#include "tests/support/synthetic_corpus.h"
+#include "tests/support/synthetic_lengths.h"
+
+namespace weft {
+namespace {
+
+using testing::expect_error;
+using testing::synthetic_lengths;
+using testing::SyntheticCorpus;
+
+std::vector<CorpusTotals> passed(const std::vector<int64_t>& pairs) {
+  std::vector<CorpusTotals> totals;
+  for (const int64_t n : pairs) totals.push_back({.passed = n});
+  return totals;
+}
+
+class Stages : public ::testing::Test {
+ protected:
+  StageConfig stage(const char* name, const std::string& mix) const { return {.name = name, .mix = mix}; }
+  RunConfig config(std::vector<StageConfig> stages) const {
+    RunConfig c;
+    c.stages = std::move(stages);
+    return c;
+  }
+  void expect_refused(const RunConfig& c, const std::vector<std::string>& why) const {
+    expect_error([&] { StageRun run(c); }, ErrorKind::usage, why);
+  }
+
+  const SyntheticCorpus a_{synthetic_lengths(100, 1)}, b_{synthetic_lengths(40, 2)}, c_{synthetic_lengths(7, 3)};
+  const std::string a = a_.folder(), b = b_.folder(), c = c_.folder();
+};
+
+TEST_F(Stages, EndAfterTheirStepsTokensOrEpochs) {
+  StageConfig steps = stage("steps", a), tokens = stage("tokens", a + ":3," + b), epochs = stage("epochs", a + "," + c);
+  steps.steps = 3, tokens.tokens = 500, epochs.epochs = c + ":2";
+  StageRun run(config({steps, tokens, epochs, stage("last", b)}));
+  StepCursor cursor;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(run.is_over());
+    run.add_step(1000, {});
+  }
+  EXPECT_TRUE(run.is_over());
+  run.advance(cursor);
+  run.add_step(499, {});
+  EXPECT_FALSE(run.is_over());
+  run.add_step(1, {});
+  EXPECT_TRUE(run.is_over());
+  run.advance(cursor);
+  EXPECT_EQ(run.stage().name, "epochs");
+  run.add_step(1, passed({1000, 13}));
+  EXPECT_FALSE(run.is_over());
+  run.add_step(1, passed({0, 1}));
+  EXPECT_TRUE(run.is_over());
+  run.advance(cursor);
+  EXPECT_TRUE(run.is_last());
+  EXPECT_FALSE(run.is_over());
+  EXPECT_EQ(run.state().stages.back().first_step, 7);
+}
+
+TEST_F(Stages, NumberCorporaInTheOrderInWhichTheyAreNamed) {
+  StageConfig first = stage("1", b + "," + a);
+  first.steps = 1;
+  StageRun run(config({first, stage("2", c + "," + a)}));
+  StepCursor cursor{.num_streams = 1, .streams = {{0, {.corpora = {{}, {}}, .turns = {1, -1}, .begins = {1, -1}}}}};
+  run.advance(cursor);
+  EXPECT_EQ(run.mix().folders, (std::vector<std::string>{b, a, c}));
+  EXPECT_EQ(run.mix().parts.at(0).corpus, 2);
+  EXPECT_EQ(run.mix().parts.at(1).corpus, 1);
+  EXPECT_TRUE(cursor.streams[0].turns.empty());
+}
+
+TEST_F(Stages, GoOnFromACheckpoint) {
+  StageConfig first = stage("1", a), second = stage("2", a + ":2," + b);
+  first.steps = 1, second.epochs = b + ":1";
+  StageRun run(config({first, second, stage("3", c)}));
+  StepCursor cursor;
+  run.add_step(10, passed({5}));
+  run.advance(cursor);
+  run.add_step(10, passed({60, 30}));
+  const StageState saved = nlohmann::json(run.state()).get<StageState>();
+  StageRun resumed(config({first, second, stage("3", c)}));
+  EXPECT_TRUE(resumed.resume(saved, cursor).empty());
+  EXPECT_EQ(nlohmann::json(resumed.state()), nlohmann::json(run.state()));
+  resumed.add_step(10, passed({20, 10}));
+  EXPECT_TRUE(resumed.is_over());
+}
+
+TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
+  StageConfig first = stage("1", a + ":2," + b), second = stage("2", b);
+  first.steps = 1;
+  StageRun run(config({first, second}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  run.advance(cursor);
+  run.add_step(10, {});
+  const StageState saved = run.state();
+  second.steps = 5;
+  EXPECT_TRUE(StageRun(config({first, second, stage("3", c)})).resume(saved, cursor).empty());
+  StageRun changed(config({first, stage("2", c + ":3," + a)}));
+  const std::vector<std::string> said = changed.resume(saved, cursor);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("stage 2 goes on with another mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
+            std::string::npos)
+      << said[0];
+  EXPECT_EQ(changed.mix().parts.at(1).corpus, 0);  // as the checkpoint numbers it
+  StageRun rewritten(config({[&] {
+                               StageConfig other = first;
+                               other.mix = a + ":3," + b;
+                               return other;
+                             }(),
+                             second}));
+  expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
+               {"stage 1 of the run is over and was 1: " + a + ":2,", "the past stays as it was"});
+  StageRun fewer(config({stage("1", a)}));
+  expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
+}
+
+TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
+  StageConfig first = stage("1", a), second = stage("2", b), other = stage("other", a);
+  first.steps = 1, second.steps = 9, other.steps = 1;
+  StageRun run(config({first, second}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  run.advance(cursor);
+  const StageState saved = run.state();
+  const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
+    StageRun now(config(std::move(stages)));
+    expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
+                 {why, "stages that have begun keep their names and their order; append new ones"});
+  };
+  refused({other, first, second}, "stage 1 of the run is 1, now it is other");
+  refused({first, other, second}, "stage 2 of the run is 2, now it is other");
+  refused({other, second}, "stage 1 of the run is 1, now it is other");
+  refused({first, other}, "stage 2 of the run is 2, now it is other");
+  EXPECT_TRUE(StageRun(config({first, second, other})).resume(saved, cursor).empty());
+}
+
+// By a line more: its digest is another one.
+void change_manifest(const std::string& folder) { std::ofstream(folder + "/manifest.json", std::ios::app) << '\n'; }
+
+TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
+  StageConfig first = stage("1", a), second = stage("2", a + ":2," + b);
+  first.steps = second.steps = 1;
+  StageRun run(config({first, second, stage("3", c)}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  run.advance(cursor);
+  const StageState saved = run.state();
+  change_manifest(c);
+  const std::vector<std::string> said = StageRun(config({first, second, stage("3", c)})).resume(saved, cursor);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], c + " is another corpus than when the run began: its manifest.json has changed, as `weft pack "
+                         "--append` changes it; no stage has used it yet");
+  const auto refused = [&](const std::string& grown) {
+    StageRun resumed(config({first, second}));
+    expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
+                 {grown + " is another corpus than when the run began", "use the old one, or begin a new run"});
+  };
+  change_manifest(b);
+  refused(b);
+  change_manifest(a);
+  first.mix = a + "/.", second.mix = a + "/.:2," + b;  // under another name
+  refused(a + "/.");
+  RunConfig plain;
+  plain.data.train = c;
+  const StageState one = StageRun(plain).state();
+  change_manifest(c);
+  StageRun resumed(plain);
+  expect_error([&] { resumed.resume(one, cursor); }, ErrorKind::usage, {c + " is another corpus than when the run"});
+}
+
+TEST_F(Stages, GoOnWithThePairsThatTheRunBeganWith) {
+  StageConfig first = stage("1", a);
+  first.steps = 1;
+  StageRun run(config({first, stage("2", b + "," + a)}));
+  StepCursor cursor;
+  run.add_step(10, {});
+  change_manifest(a), change_manifest(b);
+  run.advance(cursor);
+  EXPECT_EQ(run.mix().parts.at(0).corpus, 1);
+  EXPECT_EQ(run.mix().parts.at(1).corpus, 0);
+  EXPECT_EQ(run.state().corpora.size(), 2u);
+}
+
+TEST_F(Stages, HaveAsManyStreamsAsSuitTheOneWithMostPairs) {
+  BatchConfig batch;
+  batch.blocks = 8, batch.page = batch.look_ahead = 2;
+  StageConfig small = stage("small", c), large = stage("large", a + "," + b);
+  small.steps = large.steps = 1;
+  EXPECT_EQ(StageRun(config({small})).start(batch).num_streams, 1);  // 7 pairs, 8 for each stream
+  for (const auto& stages : {std::vector{small, large}, {large, small}}) {
+    const StepCursor start = StageRun(config(stages)).start(batch);
+    EXPECT_EQ(start.num_streams, 8);
+    EXPECT_EQ(start.streams.size(), 8u);
+    EXPECT_EQ(start.streams.at(7), StreamCursor());
+  }
+}
+
+TEST_F(Stages, TellTheLastStepOfTheRun) {
+  StageConfig first = stage("1", a), second = stage("2", a + "," + c), third = stage("3", b);
+  first.steps = 4, second.tokens = 500, second.epochs = c + ":2";
+  StageRun run(config({first, second, third}));
+  StepCursor cursor;
+  EXPECT_EQ(run.last_step(50), 50);
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.expected_end(), std::nullopt);  // the third has no end
+  third.steps = 7;
+  run = StageRun(config({first, second, third}));
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.expected_end(), std::nullopt);  // nothing is known of the second
+  run.add_step(50, passed({0, 1}));             // of 500 tokens and of 14 pairs
+  EXPECT_EQ(run.expected_end(), 4 + 10 + 7);
+  run.add_step(50, passed({0, 6}));
+  EXPECT_EQ(run.expected_end(), 4 + 4 + 7);
+  EXPECT_EQ(run.last_step(50), 50);
+  run.advance(cursor);
+  EXPECT_EQ(run.last_step(50), 4 + 2 + 7);
+  EXPECT_EQ(run.expected_end(), 4 + 2 + 7);
+  EXPECT_EQ(run.last_step(9), 9);
+}
+
+TEST_F(Stages, TellAPlanWhenTheyBeginAndOverHowManyStepsTheyDecay) {
+  StageConfig first = stage("1", a), second = stage("2", a), third = stage("3", a);
+  first.steps = 30, second.steps = 20, second.tokens = 9;
+  const std::vector<Stage> stages = stages_of(config({first, second, third}));
+  EXPECT_EQ(steps_before(stages, 0), 0);
+  EXPECT_EQ(steps_before(stages, 1), 30);
+  EXPECT_EQ(steps_before(stages, 2), std::nullopt);
+  EXPECT_EQ(steps_to_decay(stages, 1, 100), 20);
+  EXPECT_EQ(steps_to_decay(stages, 2, 100), std::nullopt);
+  second.tokens = 0;
+  EXPECT_EQ(steps_to_decay(stages_of(config({first, second, third})), 2, 100), 50);
+}
+
+TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
+  StageConfig first = stage("1", a), second = stage("2", a + "," + b);
+  first.steps = 1, first.min_score = "0.7", second.min_score = b + ":-2";
+  StageRun run(config({first, second}));
+  StepCursor cursor;
+  EXPECT_EQ(run.mix().parts.at(0).min_score, 0.7f);
+  run.add_step(10, {});
+  run.advance(cursor);
+  EXPECT_EQ(run.mix().parts.at(0).min_score, std::nullopt);
+  EXPECT_EQ(run.mix().parts.at(1).min_score, -2);
+  const StageState saved = nlohmann::json(run.state()).get<StageState>();
+  EXPECT_TRUE(StageRun(config({first, second})).resume(saved, cursor).empty());
+  second.min_score = b + ":-1";
+  const std::vector<std::string> said = StageRun(config({first, second})).resume(saved, cursor);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("with min_score = " + b + ":-1 (was 2: "), std::string::npos) << said[0];
+  first.min_score = "0.8";
+  StageRun rewritten(config({first, second}));
+  expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
+               {"stage 1 of the run is over and was 1: " + a + " with min_score = " + a + ":0.7, now it is"});
+}
+
+TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
+  RunConfig plain;
+  plain.data.train = a;
+  StageRun run(plain);
+  StepCursor cursor;
+  const StageState saved = run.state();
+  plain.data.min_score = "0.5";
+  StageRun scored(plain);
+  expect_error([&] { scored.resume(saved, cursor); }, ErrorKind::usage,
+               {"the run started with data.train = " + a + ", now it is " + a + " with min_score = " + a + ":0.5"});
+  plain.data.train = "";
+  plain.stages = {stage("1", a)};
+  expect_error([&] { StageRun none(plain); }, ErrorKind::usage, {"data.min_score = 0.5", "give stage.NAME.min_score"});
+}
+
+TEST_F(Stages, GoOnFromARunWithoutStages) {
+  StageConfig first = stage("1", a);
+  first.steps = 6;
+  StepCursor cursor;
+  RunConfig plain;
+  plain.data.train = a;
+  StageRun run(plain);
+  for (int i = 0; i < 6; ++i) run.add_step(10, {});
+  for (const StageState& saved : {run.state(), data_of_version_01(run.state().corpora[0].manifest_sha256, 6)}) {
+    StageRun now(config({first, stage("2", b)}));
+    EXPECT_TRUE(now.resume(saved, cursor).empty());
+    EXPECT_TRUE(now.is_over());
+  }
+  first.steps = 0, first.tokens = 60;
+  StageRun by_tokens(config({first, stage("2", b)})), not_counted = by_tokens;
+  EXPECT_TRUE(by_tokens.resume(run.state(), cursor).empty());
+  EXPECT_TRUE(by_tokens.is_over());
+  expect_error([&] { not_counted.resume(data_of_version_01(run.state().corpora[0].manifest_sha256, 6), cursor); },
+               ErrorKind::usage, {"stage.1 began in an earlier version", "end it by stage.1.steps"});
+  StageRun later(plain);  // what that version did not count stays unknown
+  later.resume(data_of_version_01(run.state().corpora[0].manifest_sha256, 6), cursor);
+  later.add_step(10, {});
+  StageRun by_steps(config({first, stage("2", b)}));
+  expect_error([&] { by_steps.resume(nlohmann::json(later.state()).get<StageState>(), cursor); }, ErrorKind::usage,
+               {"stage.1 began in an earlier version"});
+  plain.data.train = a + "," + b;
+  StageRun other(plain);
+  expect_error([&] { other.resume(run.state(), cursor); }, ErrorKind::usage,
+               {"the run started with data.train = " + a + ", now it is " + a + ":1," + b + ":1"});
+  StageRun without_its_mix(config({stage("1", b)}));
+  expect_error([&] { without_its_mix.resume(run.state(), cursor); }, ErrorKind::usage,
+               {"the run started with data.train = " + a + ", now it is 1: " + b});
+}
+
+TEST_F(Stages, HaveTheScheduleThatBeganLast) {
+  StageConfig first = stage("1", a), second = stage("2", a), third = stage("3", a);
+  first.steps = second.steps = 4;
+  second.has_schedule = true, second.schedule.lr = 5;
+  RunConfig c = config({first, second, third});
+  c.train.steps = 100;
+  StageRun run(c);
+  StepCursor cursor;
+  const auto begin = [&] { return run.schedule(c).first_step; };
+  EXPECT_EQ(begin(), 0);
+  EXPECT_EQ(run.schedule(c).total_steps, 100);
+  EXPECT_EQ(run.schedule(c).section, "schedule");
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(begin(), 4);
+  EXPECT_EQ(run.schedule(c).schedule.lr, 5);
+  EXPECT_EQ(run.schedule(c).total_steps, 4);
+  EXPECT_EQ(run.schedule(c).section, "stage.2.schedule");
+  for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.advance(cursor);
+  EXPECT_EQ(begin(), 4);
+}
+
+TEST_F(Stages, ThatMeanNothingAreRefused) {
+  const StageConfig good = stage("last", b);
+  const auto with = [&](auto change) {
+    StageConfig first = stage("1", a);
+    change(first);
+    return config({first, good});
+  };
+  expect_refused(with([](StageConfig&) {}), {"stage.1 has no end, but is not the last stage", "stage.1.steps"});
+  expect_refused(with([](StageConfig& s) { s.steps = -1; }), {"stage.1.steps = -1 must be at least 0"});
+  expect_refused(with([](StageConfig& s) { s.tokens = -1; }), {"stage.1.tokens = -1 must be at least 0"});
+  expect_refused(with([](StageConfig& s) { s.mix = ""; }), {"stage.1.mix is not set"});
+  expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is '0'"});
+  for (const char* epochs : {"2", "x:0", "x:two", "x:1.5", "x:3000000"})
+    expect_refused(with([&](StageConfig& s) { s.epochs = epochs; }),
+                   {"stage.1.epochs = ", "give FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
+  expect_refused(with([&](StageConfig& s) { s.epochs = b + ":1"; }), {"which is not in stage.1.mix"});
+  expect_refused(with([&](StageConfig& s) { s.steps = 1, s.mix = a + "," + a + "/."; }), {"are the same corpus"});
+  RunConfig both = config({good});
+  both.data.train = a;
+  expect_refused(both, {"data.train = " + a + " and stage.last are both given"});
+  RunConfig missing = config({stage("1", "nowhere")});
+  expect_error([&] { StageRun run(missing); }, ErrorKind::data, {"nowhere/manifest.json"});
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,98 @@
+// tests/trainer/validation/child_command_test.cpp: commands beside this process: their status, environment, and end.
+#include "trainer/validation/child_command.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "tests/support/temporary_folder.h"
+
+namespace weft::testing {
+namespace {
+
+class ChildCommandTest : public ::testing::Test {
+ protected:
+  ChildCommand start(const std::string& command, const ChildCommand::Environment& added = {}) const {
+    return ChildCommand(command, added, folder_ / "output", folder_ / "error");
+  }
+  int status_of(const std::string& command, const ChildCommand::Environment& added = {}) const {
+    ChildCommand child = start(command, added);
+    for (;;) {
+      if (const std::optional<int> status = child.poll()) return *status;
+      std::this_thread::yield();
+    }
+  }
+  std::string text(const char* name) const { return read_file(folder_ / name); }
+
+  // A named pipe. Opening it for reading waits for a writer.
+  std::string make_pipe() const {
+    const std::string path = folder_ / "pipe";
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    return path;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ChildCommandTest, GivesItsOutputAndStatus) {
+  EXPECT_EQ(status_of("echo 27.5; echo note >&2; exit 3"), 3);
+  EXPECT_EQ(text("output"), "27.5\n");
+  EXPECT_EQ(text("error"), "note\n");
+  EXPECT_EQ(status_of("kill -TERM $$"), 128 + SIGTERM);
+  EXPECT_EQ(status_of("no-such-program-at-all"), 127);
+}
+
+TEST_F(ChildCommandTest, HasNoInput) {
+  EXPECT_EQ(status_of("cat; echo end"), 0);
+  EXPECT_EQ(text("output"), "end\n");
+}
+
+TEST_F(ChildCommandTest, SeesWhatIsAddedAndNothingOfMpi) {
+  setenv("OMPI_WEFT_TEST", "1", 1);
+  EXPECT_EQ(status_of("echo \"$WEFT_A|$OMPI_WEFT_TEST\"", {{"WEFT_A", "a b\"c"}}), 0);
+  unsetenv("OMPI_WEFT_TEST");
+  EXPECT_EQ(text("output"), "a b\"c|\n");
+}
+
+TEST_F(ChildCommandTest, HasTheDefaultsOfSignals) {
+  std::signal(SIGPIPE, SIG_IGN);
+  EXPECT_EQ(status_of("kill -PIPE $$"), 128 + SIGPIPE);
+  std::signal(SIGPIPE, SIG_DFL);
+}
+
+// The command says that it is at work. The pipe ends with the last process that holds it.
+void expect_end_of(const std::string& pipe, const std::function<void()>& end) {
+  std::ifstream reader(pipe);  // waits for the command
+  std::string line;
+  std::getline(reader, line);
+  EXPECT_EQ(line, "at work");
+  end();
+  EXPECT_FALSE(std::getline(reader, line)) << "waits until all writers are gone";
+}
+
+TEST_F(ChildCommandTest, EndsWithItsWholeGroup) {
+  ChildCommand child = start("exec >" + make_pipe() + "; echo at work; tail -f /dev/null & tail -f /dev/null");
+  expect_end_of(folder_ / "pipe", [&] { child.kill(); });
+  EXPECT_EQ(child.poll(), std::nullopt);
+}
+
+TEST_F(ChildCommandTest, LeavesNothingBehindWhenItsShellEnds) {
+  ChildCommand child = start("exec >" + make_pipe() + "; echo at work; tail -f /dev/null &");
+  expect_end_of(folder_ / "pipe", [&] {
+    while (!child.poll()) std::this_thread::yield();
+  });
+}
+
+TEST_F(ChildCommandTest, EndsWhenItIsDestroyed) {
+  std::optional<ChildCommand> child(std::in_place, "exec >" + make_pipe() + "; echo at work; tail -f /dev/null",
+                                    ChildCommand::Environment{}, folder_ / "output", folder_ / "error");
+  expect_end_of(folder_ / "pipe", [&] { child.reset(); });
+}
+
+}  // namespace
+}  // namespace weft::testing

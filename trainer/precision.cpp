@@ -1,0 +1,66 @@
+// trainer/precision.cpp: automatic, requested and resumed precisions.
+#include "trainer/precision.h"
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+const char* name_of(Precision precision) { return name_of(storage_of(precision)); }
+
+std::string remark_on_change(Precision wanted, Precision by_itself, Precision before) {
+  if (wanted == Precision::automatic && by_itself != before)
+    return fmt::format(
+        "the run continues in {}, its precision so far; a new run would use {} on this machine: "
+        "--train.precision={} changes to that",
+        name_of(before), name_of(by_itself), name_of(by_itself));
+  if (wanted != Precision::automatic && wanted != before)
+    return fmt::format("the run was trained in {} so far and continues in {}", name_of(before), name_of(wanted));
+  return "";
+}
+
+// Every processor can train in bf16 and f16. Without instructions for them, matrix products cost as much as
+// in f32, plus the conversions.
+std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
+  if (precision == Precision::bf16 && !instructions.bf16)
+    return "not every processor of this run has instructions for bf16: products convert to f32 first; "
+           "--train.precision=f32 is faster here";
+  if (precision == Precision::f16 && !instructions.f16)
+    return "f16 has no instructions on a CPU: products convert to f32 first; bf16 or f32 are faster here";
+  return "";
+}
+
+}  // namespace
+
+DType storage_of(Precision precision) {
+  require(precision != Precision::automatic, ErrorKind::internal, "train.precision = auto is not decided yet");
+  return precision == Precision::bf16 ? DType::bf16 : precision == Precision::f16 ? DType::f16 : DType::f32;
+}
+
+Precision precision_named(const std::string& name) {
+  for (const Precision p : {Precision::f32, Precision::bf16, Precision::f16})
+    if (name == name_of(p)) return p;
+  fail(ErrorKind::checkpoint, fmt::format("state.json: precision = '{}' is not f32, bf16 or f16", name));
+}
+
+HalfInstructions half_instructions(Device device, Communicator& world) {
+  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // every GPU that the kernels are made for
+  return {.bf16 = on_every_rank(world, has_bf16_instructions())};
+}
+
+PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before) {
+  const Precision by_itself = instructions.bf16 ? Precision::bf16 : Precision::f32;
+  PrecisionChoice choice{.precision = wanted == Precision::automatic ? by_itself : wanted};
+  if (!before.empty()) {
+    const Precision kept = precision_named(before);
+    if (wanted == Precision::automatic) choice.precision = kept;
+    choice.remark = remark_on_change(wanted, by_itself, kept);
+  }
+  const std::string slow = remark_on_speed(choice.precision, instructions);
+  choice.remark += (choice.remark.empty() || slow.empty() ? "" : "; ") + slow;
+  return choice;
+}
+
+bool on_every_rank(Communicator& world, bool here) { return world.max(here ? 0 : 1) == 0; }
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// trainer/run/run_context.h: what the parts of a run share: its decisions, what it trains, and its state.
+//
+// Every rank has one. Parts change `state` alike on all ranks, after the same steps.
+#pragma once
+
+#include "trainer/plan/prepare_run.h"
+#include "trainer/run/run_log.h"
+#include "trainer/signals.h"
+#include "trainer/stages/training_data.h"
+#include "trainer/trainer.h"
+#include "trainer/validation/validation_sets.h"
+
+namespace weft {
+
+struct RunContext {
+  const PreparedRun& prepared;
+  const Mesh& mesh;
+  const BestRule& best_rule;
+  RunLog& log;
+  const SignalWatch& signals;
+  TrainingData& data;
+  Trainer& trainer;
+  TrainState state = {};
+
+  const RunConfig& config() const { return prepared.config; }
+  Communicator& world() const { return mesh.world(); }
+  bool is_main_rank() const { return world().is_main_rank(); }
+  std::string checkpoints_folder() const { return config().train.output + "/checkpoints"; }
+  // Whether a signal asked some rank to stop. All ranks call it.
+  bool stop_is_requested() const { return world().max(signals.stop_signal() != 0 ? 1 : 0) == 1; }
+};
+
+}  // namespace weft

@@ -1,0 +1,109 @@
+// trainer/stages/stages.cpp: reads stages from options, and says of them what is known before the run.
+#include "trainer/stages/stages.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "data/min_score.h"
+#include "tensor/error.h"
+
+namespace weft {
+
+namespace {
+
+constexpr int64_t kMostEpochs = 1 << 20;  // their pairs do not overflow
+
+std::string option_of(const StageConfig& stage, const char* name) {
+  return fmt::format("stage.{}.{}", stage.name, name);
+}
+
+// "FOLDER:2" of a corpus of the mix.
+void parse_epochs(const StageConfig& c, const std::vector<WeightedFolder>& mix, StageEnd& end) {
+  if (c.epochs.empty()) return;
+  const size_t colon = c.epochs.rfind(':');
+  end.epochs_of = c.epochs.substr(0, colon);
+  const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
+  const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), end.epochs);
+  if (error != std::errc() || last != number.data() + number.size() || end.epochs < 1 || end.epochs > kMostEpochs)
+    fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
+                                       option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
+  if (std::ranges::none_of(mix, [&](const WeightedFolder& f) { return f.folder == end.epochs_of; }))
+    fail(ErrorKind::usage,
+         fmt::format("{} names {}, which is not in {} = {}: give one folder of it, written alike",
+                     option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
+}
+
+Stage stage_of(const StageConfig& c, bool is_last) {
+  if (c.mix.empty())
+    fail(ErrorKind::usage, fmt::format("{} is not set: give the folder that `weft pack` made, or several with weights",
+                                       option_of(c, "mix")));
+  Stage stage{.name = c.name, .corpora = parse_mix(option_of(c, "mix"), c.mix), .end = {}};
+  for (const auto& [name, value] : {std::pair{"steps", c.steps}, {"tokens", c.tokens}})
+    if (value < 0) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 0", option_of(c, name), value));
+  set_min_scores(option_of(c, "min_score"), c.min_score, stage.corpora);
+  if (c.has_schedule) stage.schedule = c.schedule;
+  stage.end.steps = c.steps;
+  stage.end.target_tokens = c.tokens;
+  parse_epochs(c, stage.corpora, stage.end);
+  if (!is_last && !stage.end.exists())
+    fail(ErrorKind::usage, fmt::format("stage.{} has no end, but is not the last stage: set {}, {} or {}", c.name,
+                                       option_of(c, "steps"), option_of(c, "tokens"), option_of(c, "epochs")));
+  return stage;
+}
+
+}  // namespace
+
+std::vector<Stage> stages_of(const RunConfig& c) {
+  if (!c.data.train.empty() && !c.stages.empty())
+    fail(ErrorKind::usage, fmt::format("data.train = {} and stage.{} are both given: leave out data.train, and give "
+                                       "its corpora as the mix of a stage",
+                                       c.data.train, c.stages.front().name));
+  std::vector<Stage> stages;
+  if (!c.data.min_score.empty() && c.data.train.empty())
+    fail(ErrorKind::usage,
+         fmt::format("data.min_score = {} is of the pairs of data.train, which is not set: give stage.NAME.min_score",
+                     printable(c.data.min_score)));
+  if (!c.data.train.empty()) {
+    stages.push_back({.corpora = parse_mix("data.train", c.data.train)});
+    set_min_scores("data.min_score", c.data.min_score, stages.back().corpora);
+  }
+  for (const StageConfig& stage : c.stages) stages.push_back(stage_of(stage, &stage == &c.stages.back()));
+  return stages;
+}
+
+bool has_data(const RunConfig& c) { return !c.data.train.empty() || !c.stages.empty(); }
+
+std::vector<std::string> training_folders(const RunConfig& c) {
+  std::vector<std::string> folders;
+  for (const Stage& stage : stages_of(c))
+    for (const WeightedFolder& corpus : stage.corpora)
+      if (std::ranges::find(folders, corpus.folder) == folders.end()) folders.push_back(corpus.folder);
+  return folders;
+}
+
+std::string describe_end(const StageEnd& end) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " or ") + part; };
+  if (end.steps > 0) add(fmt::format("{} steps", end.steps));
+  if (end.target_tokens > 0) add(fmt::format("{} target tokens", end.target_tokens));
+  if (end.epochs > 0) add(fmt::format("{} epoch{} of {}", end.epochs, end.epochs == 1 ? "" : "s", end.epochs_of));
+  return text.empty() ? "no end" : text;
+}
+
+std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first) {
+  int64_t steps = 0;
+  for (size_t i = first; i < index; ++i) {
+    const StageEnd& end = stages[i].end;
+    if (end.steps == 0 || end.target_tokens > 0 || end.epochs > 0) return std::nullopt;
+    steps += end.steps;
+  }
+  return steps;
+}
+
+std::optional<int64_t> steps_to_decay(const std::vector<Stage>& stages, size_t index, int64_t train_steps) {
+  if (stages[index].end.steps > 0) return stages[index].end.steps;
+  const std::optional<int64_t> before = steps_before(stages, index);
+  return before ? std::optional(std::max<int64_t>(train_steps - *before, 0)) : std::nullopt;
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+// trainer/stages/training_data.cpp: opens corpora and goes from stage to stage.
+#include "trainer/stages/training_data.h"
+
+#include <algorithm>
+
+namespace weft {
+
+TrainingData::TrainingData(const RunConfig& config, const Mesh& mesh) : config_(config), mesh_(mesh), stages_(config) {
+  for (const std::string& folder : training_folders(config)) corpora_.emplace(folder, folder);
+  const std::string& first = stages_.mix().folder(stages_.mix().parts.front());
+  tokenizers_ = read_tokenizers(first, corpora_.at(first).manifest());
+  start_loader(stages_.start(config.batch));
+}
+
+// The corpora of the present stage are the loader's. Those of the next one are verified beside it, so that its first
+// step need not wait for their digests.
+void TrainingData::start_loader(const StepCursor& cursor) {
+  verifier_.reset();
+  loader_.reset();  // before another reads ahead
+  const Mix& mix = stages_.mix();
+  std::vector<Corpus*> present;
+  for (const Mix::Part& part : mix.parts) present.push_back(&corpora_.at(mix.folder(part)));
+  for (auto& [folder, corpus] : corpora_)
+    if (std::ranges::find(present, &corpus) == present.end()) corpus.close_shards();
+  loader_ = std::make_unique<Loader>(mix, present, config_.batch, config_.train.seed, mesh_.dp().rank(),
+                                     mesh_.dp().size(), cursor);
+  if (stages_.is_last()) return;
+  std::vector<Corpus*> next;
+  for (const std::string& folder : stages_.next_folders())
+    if (Corpus* corpus = &corpora_.at(folder); std::ranges::find(present, corpus) == present.end())
+      next.push_back(corpus);
+  verifier_ = std::make_unique<CorpusVerifier>(std::move(next));
+}
+
+Step TrainingData::next() {
+  if (stage_is_over()) enter_next_stage();
+  return loader_->next();
+}
+
+// Counts from the step where the schedule began.
+double TrainingData::rate(int64_t step) const {
+  const StageSchedule s = stages_.schedule(config_);
+  return learning_rate(s.schedule, step - s.first_step, s.total_steps);
+}
+
+void TrainingData::add(const StepTotals& of_step) {
+  dropped_ += of_step.dropped;
+  below_score_ += of_step.below_score;
+  stages_.add_step(of_step.target_tokens, of_step.corpora);
+}
+
+void TrainingData::require_next_stage() { verifier_->finish(); }
+
+// What the loader has read ahead belongs to the stage that is over.
+void TrainingData::enter_next_stage() {
+  StepCursor cursor = loader_->cursor();
+  stages_.advance(cursor);
+  start_loader(cursor);
+}
+
+std::optional<std::string> TrainingData::damage_of_next_stage() {
+  return verifier_ ? verifier_->take_damage() : std::nullopt;
+}
+
+std::vector<std::string> TrainingData::resume(const StageState& saved, StepCursor& cursor) {
+  std::vector<std::string> changes = stages_.resume(saved, cursor);
+  start_loader(cursor);
+  return changes;
+}
+
+}  // namespace weft

@@ -1,0 +1,97 @@
+// trainer/training_checkpoints.cpp: gathers what ranks hold for a save, and gives it back.
+#include "trainer/training_checkpoints.h"
+
+#include <nlohmann/json.hpp>
+
+#include "data/sha256.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+namespace weft {
+namespace {
+
+DataOrder data_order(const RunConfig& c) {
+  const std::string first = c.data.train.empty() ? "" : parse_mix("data.train", c.data.train).front().folder;
+  return {.manifest_sha256 = first.empty() ? "" : sha256_of_file(first + "/manifest.json"),
+          .seed = c.train.seed,
+          .rows = c.batch.rows,
+          .source_rows = c.batch.source_rows,
+          .look_ahead = c.batch.look_ahead,
+          .page = c.batch.page,
+          .window = c.batch.window};
+}
+
+}  // namespace
+
+TrainingCheckpoints::TrainingCheckpoints(const RunConfig& config, const Mesh& mesh, Trainer& trainer,
+                                         TrainingData& data)
+    : mesh_(mesh),
+      trainer_(trainer),
+      data_(data),
+      blocks_(config.batch.blocks),
+      order_(data_order(config)),
+      saver_(mesh) {
+  trainer.set_saver(&saver_);
+}
+
+TrainingCheckpoints::~TrainingCheckpoints() { trainer_.set_saver(nullptr); }
+
+void TrainingCheckpoints::snapshot(TrainState& state) const {
+  trainer_.snapshot(state);
+  state.cursor = data_.cursor();
+  state.data = data_.stages().state();
+  state.order = order_;
+}
+
+// On the main rank, which alone writes it.
+StepCursor TrainingCheckpoints::cursor_of_all_ranks(const StepCursor& own) const {
+  const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
+  const std::vector<std::string> texts = mesh_.world().all_gather_strings(text);
+  StepCursor all = own;
+  if (!mesh_.world().is_main_rank()) return all;
+  for (const std::string& of_rank : texts)
+    if (!of_rank.empty()) all.streams.merge(streams_from_text(of_rank));
+  return all;
+}
+
+void TrainingCheckpoints::start_save(const std::string& root, const TrainState& state, const std::string& config_text,
+                                     std::function<void(const std::string&)> after_commit, bool yields) {
+  const ErrorFrame frame(fmt::format("while saving step {}; the last complete checkpoint is kept", state.step));
+  TrainState whole = state;
+  whole.cursor = cursor_of_all_ranks(state.cursor);
+  const ParamStore& params = trainer_.replica().params();
+  if (!params.divided()) trainer_.gather_weights();
+  saver_.start(trainer_.replica().context(), root, state.step, params, trainer_.states(), whole.to_json(),
+               {.config = config_text, .files = data_.tokenizers()}, std::move(after_commit), yields);
+}
+
+TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vector<std::string>& changes) {
+  require(!saver_.in_progress(), ErrorKind::internal, "no checkpoint is loaded while one is saved");
+  TrainState now;
+  snapshot(now);
+  // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
+  TrainState state = read_state(checkpoint);
+  if (state.data.stages.empty()) state.data = data_of_version_01(state.order.manifest_sha256, state.step);
+  all_or_none(mesh_.world(), [&] {
+    changes = data_.resume(state.data, state.cursor);  // names a corpus where the next line has a digest
+    require_same_run(state, now);
+  });
+  trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
+  return state;
+}
+
+void TrainingCheckpoints::go_back_to(const std::string& checkpoint) {
+  trainer_.load(checkpoint, read_state(checkpoint), /*verified=*/false);
+}
+
+// The main rank alone reads the place of all streams; this rank's are those that it will plan.
+TrainState TrainingCheckpoints::read_state(const std::string& checkpoint) const {
+  Communicator& world = mesh_.world();
+  const std::string text = all_or_none(world, [&]() -> std::string {
+    if (!world.is_main_rank()) return "";
+    return state_to_text(TrainState::from_json(read_checkpoint_state(checkpoint), checkpoint));
+  });
+  return state_from_text(world.broadcast_string(text, /*root=*/0), blocks_, mesh_.dp().rank(), mesh_.dp().size());
+}
+
+}  // namespace weft

@@ -1,0 +1,150 @@
+// trainer/validation/validation.cpp: computes losses and translations of the validation sets.
+#include "trainer/validation/validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "data/corpus.h"
+#include "data/loader.h"
+#include "trainer/validation/noisy_set.h"
+
+namespace weft {
+
+struct Validation::Set {
+  std::string name;
+  std::vector<Block> blocks;  // this dp rank's
+  HeldOutSet held_out;        // empty without BLEU
+  Samples samples;
+};
+
+Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer)
+    : config_(config), mesh_(mesh), trainer_(trainer), losses_(mesh.device()) {
+  const std::vector<ValidationSet> wanted = validation_sets(config.data.valid);
+  const bool translates = config.train.validate_bleu != 0;
+  const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
+  if (translates || std::ranges::any_of(wanted, is_noisy)) {  // all sets have the same
+    const std::string& folder = wanted.front().folder;
+    read_tokenizers(folder, read_manifest(folder));  // refuses damaged ones
+    tokenizers_ = load_tokenizers(folder);
+  }
+  if (translates)
+    translator_ =
+        std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
+  for (const ValidationSet& set : wanted) {
+    auto own = std::make_unique<Set>();
+    own->name = set.name;
+    if (translates) own->held_out = read_held_out(set.folder, *tokenizers_.target, config.train.validate_bleu);
+    if (is_noisy(set)) {
+      read_noisy(set, *own);
+    } else {
+      own->blocks = load_all_blocks(set.folder, config.batch, mesh.dp().rank(), mesh.dp().size());
+    }
+    if (translates) {
+      own->samples = Samples(config.train.samples, own->held_out, tokenizers_, trainer);
+    }
+    sets_.push_back(std::move(own));
+  }
+}
+
+Validation::~Validation() = default;
+
+void Validation::read_noisy(const ValidationSet& set, Set& own) {
+  const BlockShape shape{.source_rows = config_.batch.source_rows,
+                         .rows = config_.batch.rows,
+                         .max_positions = trainer_.replica().model().max_positions()};
+  NoisySet noisy =
+      read_noisy_set(set.folder, set.noise, *tokenizers_.source, shape, mesh_.dp().rank(), mesh_.dp().size());
+  own.blocks = std::move(noisy.blocks);
+  if (noisy.num_cut > 0)
+    remarks_.push_back(
+        fmt::format("validation set {}: {} of {} source sentences are cut to {} tokens, which is what a "
+                    "block holds (batch.source_rows)",
+                    set.name, noisy.num_cut, noisy.sources.size(), noisy.longest));
+  noisy.sources.resize(own.held_out.sources.size());
+  own.held_out.sources = std::move(noisy.sources);
+}
+
+std::map<std::string, double> ValidationReport::numbers() const {
+  std::map<std::string, double> all;
+  const auto add = [&](const std::string& name, const SetReport& set) {
+    all[validation_key(name, "valid_loss")] = set.loss;
+    all[validation_key(name, "valid_nll")] = set.nll;
+    if (!set.translation) return;
+    all[validation_key(name, "bleu")] = set.translation->bleu.score;
+    all[validation_key(name, "chrf")] = set.translation->chrf.score;
+  };
+  add("", sets.front());
+  for (const SetReport& set : sets)
+    if (!set.name.empty()) add(set.name, set);
+  return all;
+}
+
+bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
+                BestScore& best) {
+  const std::optional<double> value = rule.value([&](const std::string& key) {
+    const auto found = numbers.find(key);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  });
+  if (!value) return false;
+  if (best.metric != rule.text()) {
+    best = {.metric = rule.text(), .value = *value, .step = step};
+  } else if (best.kept.emplace(best.step, best.value); *value > best.value) {
+    best.value = *value, best.step = step, best.stale = 0;
+  } else {
+    ++best.stale;
+  }
+  best.kept[step] = *value;
+  while (std::ssize(best.kept) > keep)  // of equal ones the later stays, but for the best
+    best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
+      return std::tuple(entry.first == best.step, entry.second, entry.first);
+    }));
+  return best.kept.contains(step);
+}
+
+bool Validation::due(int64_t step, bool last) const {
+  const int64_t every = config_.train.validate_every;
+  return every > 0 && step != done_ && (last || step % every == 0);
+}
+
+std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
+  const auto weights = trainer_.evaluation_weights();  // until the end of the validation
+  ValidationReport report{.step = step, .sets = {}, .samples = {}, .attention = {}, .texts = {}};
+  for (const auto& set : sets_) {
+    if (stop()) return std::nullopt;
+    Pass p = trainer_.pass(/*training=*/false);
+    const LossSums sums =
+        validation_loss(p, trainer_.replica().model(), set->blocks, config_.train.label_smoothing, losses_, mesh_.dp());
+    if (!std::isfinite(sums.nll()))
+      fail(ErrorKind::diverged, fmt::format("step {}: the model has diverged: its loss on {} is {}", step,
+                                            set->name.empty() ? "the validation set" : set->name, sums.nll()));
+    report.sets.push_back({.name = set->name, .loss = sums.loss(), .nll = sums.nll(), .translation = {}});
+    if (translator_ && !translate(*set, stop, report)) return std::nullopt;
+  }
+  done_ = step;
+  return report;
+}
+
+SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& translations) const {
+  SetTexts texts{.set = set.name, .sources = {}, .hypotheses = {}, .references = set.held_out.references};
+  for (const std::vector<int32_t>& source : set.held_out.sources)
+    texts.sources.push_back(tokenizers_.source->decode(source));
+  for (const Translation& translation : translations) texts.hypotheses.push_back(translation.text);
+  return texts;
+}
+
+// Returns false if it was stopped.
+bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
+  const bool all = !config_.train.validate_command.empty();
+  std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
+  report.sets.back().translation = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
+  if (!report.sets.back().translation) return false;
+  const bool is_first = report.sets.size() == 1;
+  for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
+    report.samples.push_back(std::move(text));
+  if (is_first) report.attention = set.samples.attention(translations);
+  if (all) report.texts.push_back(texts_of(set, translations));
+  return true;
+}
+
+}  // namespace weft

@@ -1,0 +1,154 @@
+// trainer/validation/validation_command.cpp: files for the command, its number, and everything that may go wrong.
+#include "trainer/validation/validation_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "data/text/unicode.h"
+#include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/validation/validation_sets.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTail = 4096;  // bytes of an output that are read
+constexpr size_t kLongestQuoted = 200;
+
+std::string tail_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<int64_t>(file.tellg());
+  std::string text(static_cast<size_t>(std::clamp<int64_t>(size, 0, kTail)), '\0');
+  file.seekg(size - std::ssize(text));
+  file.read(text.data(), std::ssize(text));
+  return std::string(trim(text));
+}
+
+std::string last_line_of(const std::string& path) {
+  const std::string text = tail_of(path);
+  return printable(text.substr(text.rfind('\n') + 1), kLongestQuoted);
+}
+
+void write_lines(const std::string& path, const std::vector<std::string>& lines) {
+  std::ofstream file(path, std::ios::binary);
+  for (const std::string& line : lines) file << line << '\n';
+  file.close();
+  if (!file) fail(ErrorKind::io, fmt::format("{} cannot be written", path));
+}
+
+}  // namespace
+
+std::optional<double> number_at_end(const std::string& output) {
+  const std::vector<std::string_view> words = split_words(output);
+  if (words.empty()) return std::nullopt;
+  double number = 0;
+  const std::string_view word = words.back();
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+ValidationCommand::ValidationCommand(std::string folder, std::string command, double limit_seconds,
+                                     std::vector<std::string> sets)
+    : folder_(std::move(folder)), command_(std::move(command)), limit_seconds_(limit_seconds), sets_(std::move(sets)) {}
+
+std::string ValidationCommand::folder_of(int64_t step) const { return folder_ + "/" + step_folder_name(step); }
+
+std::string ValidationCommand::file(const Job& job, const char* kind) const {
+  const std::string& set = sets_[job.next_set];
+  return fmt::format("{}/{}{}{}", folder_of(job.step), set, set.empty() ? "" : ".", kind);
+}
+
+void ValidationCommand::queue(int64_t step) { jobs_.push_back({.step = step, .result = {.step = step}}); }
+
+void ValidationCommand::add(int64_t step, const std::vector<SetTexts>& texts) {
+  queue(step);
+  Job& job = jobs_.back();
+  try {
+    fs::create_directories(folder_of(step));
+    for (const SetTexts& set : texts) {
+      write_lines(file(job, "source"), set.sources);
+      write_lines(file(job, "hypothesis"), set.hypotheses);
+      write_lines(file(job, "reference"), set.references);
+      ++job.next_set;
+    }
+  } catch (const std::exception& e) {
+    job.result.failure = e.what();
+  }
+  job.next_set = 0;
+}
+
+void ValidationCommand::start(Job& job) {
+  for (const char* kind : {"source", "hypothesis", "reference"})
+    if (!fs::exists(file(job, kind))) fail(ErrorKind::io, fmt::format("{} is not there any more", file(job, kind)));
+  child_.emplace(command_,
+                 ChildCommand::Environment{{"WEFT_SOURCE", file(job, "source")},
+                                           {"WEFT_HYPOTHESIS", file(job, "hypothesis")},
+                                           {"WEFT_REFERENCE", file(job, "reference")},
+                                           {"WEFT_SET", sets_[job.next_set]},
+                                           {"WEFT_STEP", std::to_string(job.step)}},
+                 file(job, "output"), file(job, "error"));
+}
+
+double ValidationCommand::score_of(const Job& job, int status) const {
+  if (status != 0) {
+    const std::string said = last_line_of(file(job, "error"));
+    fail(ErrorKind::io, fmt::format("exit status {}{}{}", status, said.empty() ? "" : ": ", said));
+  }
+  const auto number = number_at_end(tail_of(file(job, "output")));
+  if (!number)
+    fail(ErrorKind::io,
+         fmt::format("its output does not end with a number, but with '{}'", last_line_of(file(job, "output"))));
+  return *number;
+}
+
+std::optional<CommandScore> ValidationCommand::poll() {
+  if (jobs_.empty()) return std::nullopt;
+  Job& job = jobs_.front();
+  try {
+    if (job.result.failure.empty() && !child_) start(job);
+    if (child_) {
+      const std::optional<int> status = child_->poll();
+      if (!status && child_->seconds() < limit_seconds_) return std::nullopt;
+      child_.reset();
+      if (!status)
+        fail(ErrorKind::io,
+             fmt::format("ended after {} minutes (train.validate_command_minutes)", limit_seconds_ / 60));
+      const double score = score_of(job, *status);
+      const std::string& set = sets_[job.next_set];
+      if (job.next_set == 0) job.result.scores["score"] = score;
+      job.result.scores[validation_key(set, "score")] = score;
+    }
+  } catch (const std::exception& e) {
+    job.result.failure =
+        sets_[job.next_set].empty() ? e.what() : fmt::format("set {}: {}", sets_[job.next_set], e.what());
+  }
+  if (job.result.failure.empty() && ++job.next_set < sets_.size()) return poll();
+  const CommandScore result = std::move(job.result);
+  jobs_.pop_front();
+  return result;
+}
+
+void ValidationCommand::drop_after(int64_t step) {
+  if (!jobs_.empty() && jobs_.front().step > step) child_.reset();
+  std::erase_if(jobs_, [&](const Job& job) { return job.step > step; });
+}
+
+void ValidationCommand::remove_texts_except(std::set<int64_t> kept) {
+  for (const Job& job : jobs_) kept.insert(job.step);
+  std::set<std::string> names;
+  for (const int64_t step : kept) names.insert(fs::path(folder_of(step)).filename().string());
+  std::error_code ignored;
+  std::vector<fs::path> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
+    if (const std::string name = entry.path().filename().string(); name.starts_with("step-") && !names.contains(name))
+      others.push_back(entry.path());
+  for (const fs::path& path : others) fs::remove_all(path, ignored);
+}
+
+}  // namespace weft

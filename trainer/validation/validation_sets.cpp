@@ -1,0 +1,183 @@
+// trainer/validation/validation_sets.cpp: reads data.valid and train.keep_best.
+#include "trainer/validation/validation_sets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "data/text/split.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+bool is_set_name(const std::string& text) {
+  const auto is_part = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '-' || c == '_'); };
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, is_part);
+}
+
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+[[noreturn]] void refuse_valid(const std::string& option, const std::string& why) {
+  fail(ErrorKind::usage, fmt::format("data.valid = {}: {}", printable(option), why));
+}
+
+TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
+  for (const auto& [name, noise] : enum_names(TextNoise{}))
+    if (text == name) return noise;
+  refuse_valid(option, fmt::format("the set {} has the noise '{}': give {} (write / after a folder whose name has a "
+                                   ":)",
+                                   set.name, printable(text), joined_enum_names<TextNoise>()));
+}
+
+// After the last colon of a folder, unless a slash follows: then it is the folder's.
+std::optional<size_t> begin_of_noise(const std::string& folder) {
+  const size_t colon = folder.rfind(':');
+  const bool has_noise = colon != std::string::npos && folder.find('/', colon) == std::string::npos;
+  return has_noise ? std::optional(colon) : std::nullopt;
+}
+
+ValidationSet set_of(const std::string& part, const std::string& option) {
+  const size_t equals = part.find('=');
+  const std::string name = part.substr(0, equals);
+  if (equals == std::string::npos || !is_set_name(name))
+    refuse_valid(option, fmt::format("'{}' is no NAME=FOLDER; a name begins with a letter and has letters, digits, - "
+                                     "and _ (write ./ before a folder whose name has a =)",
+                                     printable(part)));
+  ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
+  if (const std::optional<size_t> colon = begin_of_noise(set.folder)) {
+    set.noise = noise_of(set.folder.substr(*colon + 1), set, option);
+    set.folder.resize(*colon);
+  }
+  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
+  return set;
+}
+
+constexpr const char* kNumbers[] = {"loss", "bleu", "chrf", "score"};
+
+[[noreturn]] void refuse_best(const std::string& option, const std::string& why) {
+  fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
+}
+
+// A score may be better if it is lower.
+double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor == 0 ||
+      (factor < 0 && !may_be_negative))
+    refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself; only a "
+                                    "score may have a factor below 0)",
+                                    printable(text)));
+  return factor;
+}
+
+std::string joined_names(const std::vector<ValidationSet>& sets) {
+  std::string names;
+  for (const ValidationSet& set : sets) names += (names.empty() ? "" : ", ") + set.name;
+  return names;
+}
+
+}  // namespace
+
+std::vector<ValidationSet> validation_sets(const std::string& option) {
+  if (option.empty()) return {};
+  const size_t equals = option.find('=');
+  if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) {
+    const std::optional<size_t> colon = begin_of_noise(option);
+    for (const auto& [name, noise] : enum_names(TextNoise{}))
+      if (colon && option.substr(*colon + 1) == name)
+        refuse_valid(option, fmt::format("only a set with a name has noise: give NAME={} (write / after a folder whose "
+                                         "name has a :)",
+                                         printable(option)));
+    return {{.name = "", .folder = option, .noise = TextNoise::none}};
+  }
+  std::vector<ValidationSet> sets;
+  std::set<std::string> names;
+  for (const std::string& part : split_at_commas(option)) {
+    sets.push_back(set_of(part, option));
+    if (!names.insert(sets.back().name).second)
+      refuse_valid(option, fmt::format("the name {} is given twice", sets.back().name));
+  }
+  return sets;
+}
+
+std::string validation_key(const std::string& set, const std::string& number) {
+  if (set.empty()) return number;
+  return set + "." + (number.starts_with("valid_") ? number.substr(6) : number);
+}
+
+void BestRule::parse(const std::string& option) {
+  const std::string sum = without_spaces(option);
+  for (const std::string_view text : split(sum, '+')) {
+    const std::string part(text);
+    const size_t times = part.find('*');
+    Term term;
+    const std::string what = times == std::string::npos ? part : part.substr(times + 1);
+    const size_t dot = what.rfind('.');
+    if (dot != std::string::npos) term.set = what.substr(0, dot);
+    term.number = dot == std::string::npos ? what : what.substr(dot + 1);
+    if (std::ranges::find(kNumbers, term.number) == std::end(kNumbers) ||
+        (dot != std::string::npos && !is_set_name(term.set)))
+      refuse_best(option,
+                  fmt::format("'{}' is no number of a validation: give loss, bleu, chrf or score, with a set's name "
+                              "as in dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
+                              printable(what)));
+    if (times != std::string::npos) term.factor = factor_of(part.substr(0, times), term.number == "score", option);
+    terms_.push_back(std::move(term));
+  }
+}
+
+void BestRule::write_text() {
+  for (const Term& t : terms_)
+    text_ += fmt::format("{}{}{}{}{}", text_.empty() ? "" : "+", t.factor == 1 ? "" : fmt::format("{}*", t.factor),
+                         t.set, t.set.empty() ? "" : ".", t.number);
+}
+
+BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& sets) {
+  parse(option);
+  for (Term& term : terms_) {
+    if (term.set.empty() && !sets.empty()) term.set = sets.front().name;
+    const auto is_of = [&](const ValidationSet& set) { return set.name == term.set; };
+    if (term.set.empty() || std::ranges::any_of(sets, is_of)) continue;
+    const std::string names = joined_names(sets);
+    refuse_best(option, fmt::format("there is no validation set {}; data.valid {}", term.set,
+                                    names.empty() ? "names none (give NAME=FOLDER,...)" : "has " + names));
+  }
+  write_text();
+}
+
+std::optional<BestRule> BestRule::read(const std::string& text) try {
+  BestRule rule;
+  rule.parse(text);
+  rule.write_text();
+  return rule;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+bool BestRule::needs_translations() const {
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.number != "loss"; });
+}
+
+bool BestRule::needs_score() const {
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.number == "score"; });
+}
+
+std::optional<double> BestRule::value(const Numbers& number_at) const {
+  double sum = 0;
+  for (const Term& term : terms_) {
+    const bool is_loss = term.number == "loss";
+    const auto number = number_at(validation_key(term.set, is_loss ? "valid_loss" : term.number));
+    if (!number) return std::nullopt;
+    sum += term.factor * (is_loss ? -*number : *number);
+  }
+  return sum;
+}
+
+}  // namespace weft
