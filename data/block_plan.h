@@ -16,6 +16,7 @@
 #include "data/batch.h"
 #include "data/corpus.h"
 #include "data/pair_order.h"
+#include "tensor/on_resume.h"
 
 namespace weft {
 
@@ -32,14 +33,14 @@ struct BatchConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("rows", rows, "target rows of a block: the unit of work, fixed for the run");
-    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio");
-    v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks");
+    v("rows", rows, "target rows of a block: the unit of work, fixed for the run", OnResume::order);
+    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio", OnResume::order);
+    v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
     v("tokens", tokens,
       "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
-    v("look_ahead", look_ahead, "pairs to choose from when filling a block");
-    v("page", page, "consecutive pairs that are shuffled as one page");
-    v("window", window, "pages whose sentences are shuffled together, over all blocks of a step");
+    v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
+    v("page", page, "consecutive pairs that are shuffled as one page", OnResume::order);
+    v("window", window, "pages whose sentences are shuffled together, over all blocks of a step", OnResume::order);
   }
 };
 

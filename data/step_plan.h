@@ -6,7 +6,7 @@
 //
 // In general blocks take the streams in turn, and a rank also plans the blocks of others that lie between its own in a
 // stream. It does so in a corpus that is too small for so many streams, and where batch.blocks changes: the number of
-// streams is that of the run's first step. Runs of version 0.1 have one stream, which every rank plans.
+// streams is that of the run's first step.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "launch/options/nearest.h"
 #include "tensor/error.h"
+#include "trainer/config/nearest.h"
 
 namespace weft {
 namespace {

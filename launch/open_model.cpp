@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "data/text/text_reader.h"
-#include "launch/options/config_io.h"
 #include "parallel/placement/placement.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/config/config_text.h"
 #include "trainer/precision.h"
 
 namespace weft {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/math.h"
+#include "tensor/on_resume.h"
 #include "tensor/ops.h"
 
 namespace weft {
@@ -92,36 +93,42 @@ struct ModelConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("width", width, "width of the hidden states (d_model)");
-    v("heads", heads, "attention heads; must divide width, and parallel.tp must divide it");
+    v("width", width, "width of the hidden states (d_model)", OnResume::model);
+    v("heads", heads, "attention heads; must divide width, and parallel.tp must divide it", OnResume::model);
     v("kv_heads", kv_heads,
       "heads of keys and values, each shared by heads / kv_heads query heads (grouped-query attention); 0 = heads");
-    v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)");
-    v("encoder_layers", encoder_layers, "layers of the encoder");
-    v("decoder_layers", decoder_layers, "layers of the decoder");
-    v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))");
-    v("norm_kind", norm_kind, kNormKindHelp);
+    v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)", OnResume::model);
+    v("encoder_layers", encoder_layers, "layers of the encoder", OnResume::model);
+    v("decoder_layers", decoder_layers, "layers of the decoder", OnResume::model);
+    v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))", OnResume::model);
+    v("norm_kind", norm_kind, kNormKindHelp, OnResume::model);
     v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm needs it");
     v("activation", activation,
       "in the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; or a gated linear unit with a third matrix: "
-      "glu (sigmoid), geglu, swiglu");
+      "glu (sigmoid), geglu, swiglu",
+      OnResume::model);
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
     v("tying", tying, "none; output: target embedding = output matrix; all: source embedding, too (joint vocabulary)");
-    v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)");
+    v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
       "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table per side; "
-      "rotary or rotary_halves: queries and keys of self-attention are rotated by their positions");
-    v("position_offset", position_offset, "position of the first token; sinusoids only");
+      "rotary or rotary_halves: queries and keys of self-attention are rotated by their positions",
+      OnResume::model);
+    v("position_offset", position_offset, "position of the first token; sinusoids only", OnResume::model);
     v("max_positions", max_positions,
       "rows of the learned tables: the longest sentence with its eos; 0 = 1024; other positions have no limit");
-    v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out");
-    v("dropout", dropout, "dropout rate of the four places below unless they have their own");
-    v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout");
-    v("dropout_residual", dropout_residual, "on each sublayer's output before it is added; -1 = model.dropout");
-    v("dropout_attention", dropout_attention, "on attention probabilities; -1 = model.dropout");
-    v("dropout_feed_forward", dropout_feed_forward, "after the feed-forward activation; -1 = model.dropout");
+    v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out",
+      OnResume::has_no_effect);
+    v("dropout", dropout, "dropout rate of the four places below unless they have their own", OnResume::retrains);
+    v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout",
+      OnResume::retrains);
+    v("dropout_residual", dropout_residual, "on each sublayer's output before it is added; -1 = model.dropout",
+      OnResume::retrains);
+    v("dropout_attention", dropout_attention, "on attention probabilities; -1 = model.dropout", OnResume::retrains);
+    v("dropout_feed_forward", dropout_feed_forward, "after the feed-forward activation; -1 = model.dropout",
+      OnResume::retrains);
     v("source_vocabulary", source_vocabulary, "entries of the source vocabulary; 0 = from the training data");
     v("target_vocabulary", target_vocabulary, "entries of the target vocabulary; 0 = from the training data");
   }

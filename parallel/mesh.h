@@ -11,6 +11,7 @@
 
 #include "parallel/communicator.h"
 #include "parallel/rank_device.h"
+#include "tensor/on_resume.h"
 
 namespace weft {
 
@@ -40,16 +41,19 @@ struct ParallelConfig {
     v("dp", dp, "data-parallel ranks; 0 = number of ranks / tp");
     v("tp", tp, "tensor-parallel ranks: attention heads, feed-forward and vocabulary are split over them");
     v("communication", communication,
-      "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU");
+      "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
+      OnResume::this_start);
     v("zero", zero,
       "stage of ZeRO: 1 = each data-parallel rank keeps and updates its share of the moments and f32 weights alone, "
       "and "
       "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("gradient_type", gradient_type,
       "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");
-    v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs");
+    v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
+      OnResume::this_start);
     v("bind", bind,
-      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound");
+      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound",
+      OnResume::this_start);
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
       "named and all ranks exit");

@@ -50,7 +50,7 @@ expect("tensor/ops.cpp includes cuda_runtime.h: only" tensor/ops.cpp "#include <
 expect("parallel/mesh.cpp includes mpi.h: only" parallel/mesh.cpp "#include <mpi.h>\n")
 expect("trainer/checkpoint/checkpoint.cpp includes hdf5.h: only" trainer/checkpoint/checkpoint.cpp "#include <hdf5.h>\n")
 expect("launch/commands/pack.cpp includes sentencepiece_trainer.h: only" launch/commands/pack.cpp "#include <sentencepiece_trainer.h>\n")
-expect("trainer/run_config.h includes boost/program_options.hpp: only" trainer/run_config.h "#include <boost/program_options.hpp>\n")
+expect("trainer/config/run_config.h includes boost/program_options.hpp: only" trainer/config/run_config.h "#include <boost/program_options.hpp>\n")
 
 string(REPEAT "int x[] = {1}; // [ ] ;\n" 401 long)
 expect("tensor/ops.cpp has 401 lines, more than 400" tensor/ops.cpp "${long}")

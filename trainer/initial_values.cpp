@@ -8,8 +8,10 @@
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/config/changed_options.h"
+#include "trainer/config/config_text.h"
 #include "trainer/stages/stages.h"
-#include "trainer/train_state.h"
 
 namespace weft {
 namespace {
@@ -30,9 +32,9 @@ void require_same_tokenizers(const std::string& folder, const std::string& corpu
 
 void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params,
           const FlatState& values) {
-  const nlohmann::json state = read_checkpoint_state(folder);
+  verify_small_files(folder, read_checkpoint_manifest(folder));
   require_same_tokenizers(folder, training_folders(config).front());  // that of the others is the same
-  require_same_architecture(TrainState::from_json(state, folder).model, Architecture::of(config.model), folder);
+  require_same_model(kept_config(folder).model, config.model, folder);
   load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
 }
 

@@ -9,7 +9,7 @@
 
 #include "parallel/communicator.h"
 #include "tensor/context.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

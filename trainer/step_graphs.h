@@ -11,7 +11,7 @@
 
 #include "parallel/mesh.h"
 #include "tensor/recorded_work.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -1,38 +1,20 @@
-// trainer/train_state.h: everything except tensors that the next step needs; `state.json` of a checkpoint.
+// trainer/train_state.h: everything except tensors and options that the next step needs; `state.json` of a checkpoint.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/step_plan.h"
-#include "model/config.h"
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/optimizer/rate_sums.h"
 #include "trainer/stages/stage_state.h"
 
 namespace weft {
-
-// Determines the order of sentences. A run resumes only with the same values; otherwise its cursor would
-// point elsewhere.
-struct DataOrder {
-  std::string manifest_sha256;  // of data.train, of its first corpus; empty with stages
-  uint64_t seed = 0;
-  int64_t rows = 0, source_rows = 0, look_ahead = 0, page = 0, window = 0;
-};
-
-// What the parameters of a model mean, and its sizes, by which an Error names the option.
-struct Architecture {
-  std::string norm, norm_kind = "layer", activation, positions;
-  int64_t position_offset = 0;
-  bool scale_embeddings = true;
-  int64_t width = 0, heads = 0, feed_forward = 0, encoder_layers = 0, decoder_layers = 0;  // 0: not known
-
-  static Architecture of(const ModelConfig& config);
-};
 
 struct BestScore {
   std::string metric;  // text of the rule (BestRule); empty before the first validation
@@ -58,13 +40,10 @@ struct TrainState {
   int64_t optimizer_steps = 0;  // of these, not skipped
   double seconds = 0;           // spent in steps, including before a resume
   StepCursor cursor;            // data position of the next step
-  DataOrder order;
-  StageState data;  // empty in a checkpoint of version 0.1
-  Architecture model;
-  std::string optimizer = "adam";  // optimizer.kind
-  RateSums rate_sums;              // if that is schedule_free
-  std::string precision = "f32";   // of the last step: f32, bf16 or f16
-  LossScale loss_scale;            // of the next one, in the same precision
+  StageState data;
+  std::optional<RateSums> rate_sums;  // of optimizer.kind = schedule_free
+  std::string precision = "f32";      // of the last step: f32, bf16 or f16
+  LossScale loss_scale;               // of the next one, in the same precision
   BestScore best;
   DivergenceState divergence;
   std::vector<ScoreDue> scores_due;  // in the order of their steps
@@ -83,12 +62,5 @@ std::map<int64_t, StreamCursor> streams_from_text(const std::string& text);
 // does not grow with the number of streams.
 std::string state_to_text(const TrainState& state);
 TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size);
-
-// Throws an Error that names the option that differs if a run that is `now` must not resume from `saved`.
-void require_same_run(const TrainState& saved, const TrainState& now);
-
-// Throws an Error if a new run whose model is `now` must not start with the parameters of the checkpoint in
-// `folder`.
-void require_same_architecture(const Architecture& initial, const Architecture& now, const std::string& folder);
 
 }  // namespace weft

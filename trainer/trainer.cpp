@@ -246,9 +246,7 @@ void Trainer::check_replicas() {
 void Trainer::snapshot(TrainState& state) const {
   state.step = step_;
   state.optimizer_steps = optimizer_.steps();
-  state.model = Architecture::of(config_.model);
-  state.optimizer = name_of_enum(config_.optimizer.kind);
-  state.rate_sums = optimizer_.rate_sums();
+  state.rate_sums = optimizer_.is_schedule_free() ? std::optional(optimizer_.rate_sums()) : std::nullopt;
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
@@ -270,7 +268,7 @@ void Trainer::load(const std::string& checkpoint, const TrainState& then, bool v
   weights_are_whole_ = true;
   if (!has_average) begin_average();
   optimizer_.set_steps(then.optimizer_steps);
-  optimizer_.set_rate_sums(then.rate_sums);
+  optimizer_.set_rate_sums(then.rate_sums.value_or(RateSums()));
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }

@@ -3,34 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace weft {
-namespace {
-
-DataOrder data_order(const RunConfig& c) {
-  const std::string first = c.data.train.empty() ? "" : parse_mix("data.train", c.data.train).front().folder;
-  return {.manifest_sha256 = first.empty() ? "" : sha256_of_file(first + "/manifest.json"),
-          .seed = c.train.seed,
-          .rows = c.batch.rows,
-          .source_rows = c.batch.source_rows,
-          .look_ahead = c.batch.look_ahead,
-          .page = c.batch.page,
-          .window = c.batch.window};
-}
-
-}  // namespace
 
 TrainingCheckpoints::TrainingCheckpoints(const RunConfig& config, const Mesh& mesh, Trainer& trainer,
                                          TrainingData& data)
-    : mesh_(mesh),
-      trainer_(trainer),
-      data_(data),
-      blocks_(config.batch.blocks),
-      order_(data_order(config)),
-      saver_(mesh) {
+    : mesh_(mesh), trainer_(trainer), data_(data), blocks_(config.batch.blocks), saver_(mesh) {
   trainer.set_saver(&saver_);
 }
 
@@ -40,7 +20,6 @@ void TrainingCheckpoints::snapshot(TrainState& state) const {
   trainer_.snapshot(state);
   state.cursor = data_.cursor();
   state.data = data_.stages().state();
-  state.order = order_;
 }
 
 // On the main rank, which alone writes it.
@@ -67,14 +46,10 @@ void TrainingCheckpoints::start_save(const std::string& root, const TrainState& 
 
 TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vector<std::string>& changes) {
   require(!saver_.in_progress(), ErrorKind::internal, "no checkpoint is loaded while one is saved");
-  TrainState now;
-  snapshot(now);
-  // Without tensors first: of another architecture, the option is named, not the tensor that does not fit.
   TrainState state = read_state(checkpoint);
-  if (state.data.stages.empty()) state.data = data_of_version_01(state.order.manifest_sha256, state.step);
   all_or_none(mesh_.world(), [&] {
-    changes = data_.resume(state.data, state.cursor);  // names a corpus where the next line has a digest
-    require_same_run(state, now);
+    require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint does not say where it is in the data");
+    changes = data_.resume(state.data, state.cursor);
   });
   trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   return state;

@@ -42,7 +42,6 @@ class TrainingCheckpoints {
   Trainer& trainer_;
   TrainingData& data_;
   const int64_t blocks_;
-  const DataOrder order_;
   CheckpointSaver saver_;
 };
 

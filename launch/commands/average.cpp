@@ -15,7 +15,8 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/average.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/plan/config_difference.h"
+#include "trainer/config/changed_options.h"
+#include "trainer/config/config_text.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_record.h"
 #include "trainer/report/progress.h"
@@ -145,7 +146,7 @@ std::vector<std::string> chosen(const AverageRequest& r) {
 
 // Heads, for instance, do not show in the shapes of tensors.
 void require_same_options(const std::string& folder, const std::string& other) {
-  for (const ChangedOption& o : config_differences(read_file(folder + "/config.cfg"), read_file(other + "/config.cfg")))
+  for (const ChangedOption& o : changed_options(kept_config(folder), kept_config(other)))
     if (o.name.starts_with("model.") && !o.name.starts_with("model.dropout"))
       fail(ErrorKind::checkpoint, fmt::format("{} and {} are of different models: {} is {} and {}", folder, other,
                                               o.name, printable(o.from), printable(o.to)));
@@ -205,7 +206,7 @@ int run_average(const CommandContext& context) {
       weights_to_use(request.raw_weights, averaged == folders.end() ? folders.back() : *averaged);
   make_room(request, folders);
   const TrainState last = state_of(folders.back());
-  nlohmann::json state = TrainState{.step = last.step, .model = last.model, .precision = last.precision}.to_json();
+  nlohmann::json state = TrainState{.step = last.step, .precision = last.precision}.to_json();
   for (const std::string& folder : folders) state["averaged"].push_back(folder);
 
   const std::string root = folder_to_write(request.output);

@@ -2,12 +2,12 @@
 #include <cstdio>
 
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "launch/reports/bench_report.h"
 #include "launch/reports/prediction_report.h"
 #include "parallel/placement/placement.h"
 #include "tensor/error.h"
+#include "trainer/config/config_text.h"
 #include "trainer/prediction/measured_machine.h"
 
 namespace weft {

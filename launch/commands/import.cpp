@@ -8,7 +8,6 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/options/exchange_format.h"
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
@@ -17,6 +16,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/config/config_text.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/report/units.h"
 #include "trainer/train_state.h"
@@ -111,7 +111,7 @@ std::string save(const ImportRequest& r, const RunConfig& config, const ParamSto
   Context host;
   const auto alone = make_single_communicator();
   const Mesh mesh(*alone, config.parallel);
-  const TrainState state{.model = Architecture::of(config.model)};
+  const TrainState state;
   const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
   return save_checkpoint(host, r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
                          {.config = to_cfg(config), .files = tokenizer_files(r)});

@@ -13,11 +13,11 @@
 #include "data/shards/manifest.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
-#include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/config/config_text.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/reports/run_curves.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

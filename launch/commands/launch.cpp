@@ -18,8 +18,8 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/options/launch_options.h"
+#include "launch/options/run_options.h"
 #include "launch/start/hosts.h"
 #include "launch/start/rank_command.h"
 #include "launch/start/restart_policy.h"

@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "launch/reports/plan_report.h"
 #include "tensor/error.h"
+#include "trainer/config/config_text.h"
 #include "trainer/plan/update_options.h"
 
 namespace weft {

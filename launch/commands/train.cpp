@@ -1,7 +1,7 @@
 // launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all
 // ranks.
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
+#include "launch/options/run_options.h"
 #include "parallel/communicator.h"
 #include "trainer/run/run.h"
 
@@ -12,10 +12,10 @@ int run_train(const CommandContext& context) {
   bool dry_run = false;
   if (!read_run_config(context.args, config, dry_run)) return 0;
   if (dry_run) {
-    print_plan(config, *context.world, to_cfg);
+    print_plan(config, *context.world);
     return 0;
   }
-  return run_training(config, *context.world, to_cfg);
+  return run_training(config, *context.world);
 }
 
 }  // namespace weft

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/options/options.h"
 #include "launch/reports/watch_screen.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/config/config_text.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/log_follower.h"
 #include "trainer/report/progress.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "launch/options/nearest.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
+#include "trainer/config/nearest.h"
 
 namespace weft {
 namespace {

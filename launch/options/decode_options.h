@@ -5,7 +5,7 @@
 #pragma once
 
 #include "launch/options/options.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/options/fields.h"
+#include "trainer/config/fields.h"
 
 namespace weft {
 

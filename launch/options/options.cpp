@@ -7,7 +7,7 @@
 #include <boost/program_options.hpp>
 #include <cstdio>
 
-#include "launch/options/nearest.h"
+#include "trainer/config/nearest.h"
 
 namespace weft {
 namespace {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/options/fields.h"
 #include "launch/options/help_format.h"
+#include "trainer/config/fields.h"
 
 namespace weft {
 

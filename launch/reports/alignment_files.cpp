@@ -13,8 +13,8 @@
 
 #include "data/atomic_file.h"
 #include "data/text/unicode.h"
-#include "launch/options/nearest.h"
 #include "tensor/error.h"
+#include "trainer/config/nearest.h"
 #include "trainer/report/heat_map.h"
 
 namespace weft {

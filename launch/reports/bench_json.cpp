@@ -1,9 +1,9 @@
 // launch/reports/bench_json.cpp: results of `weft bench` as JSON.
 #include <nlohmann/json.hpp>
 
-#include "launch/options/fields.h"
 #include "launch/reports/bench_report.h"
 #include "tensor/context.h"
+#include "trainer/config/fields.h"
 #include "trainer/prediction/comparison.h"
 #include "trainer/version.h"
 

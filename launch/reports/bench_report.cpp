@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launch/options/fields.h"
+#include "trainer/config/fields.h"
 #include "trainer/prediction/comparison.h"
 #include "trainer/report/units.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/options/fields.h"
+#include "trainer/config/fields.h"
 #include "trainer/report/units.h"
 #include "trainer/version.h"
 

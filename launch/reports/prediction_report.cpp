@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "launch/options/fields.h"
+#include "trainer/config/fields.h"
 #include "trainer/report/units.h"
 #include "trainer/version.h"
 

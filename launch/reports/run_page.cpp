@@ -7,7 +7,7 @@
 #include <set>
 
 #include "launch/reports/run_page/files.h"
-#include "trainer/plan/config_difference.h"
+#include "trainer/config/config_text.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
@@ -188,23 +188,33 @@ Json run_of(const PageRun& run) {
           {"rollbacks", rollbacks},   {"stages", stages},           {"ranks", ranks_of(ranks, hosts)}};
 }
 
+// None of a file that is damaged: the page shows it as it is.
+std::vector<CfgOption> options_of(const PageRun& run) {
+  try {
+    return read_cfg(run.config, "config.cfg");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // Options that not all runs have alike, in the order of their files. One that a run's file lacks, since another version
 // wrote it or it belongs to a stage, is null there; and so are all of a run without a file. One that some files lack
 // and that is empty or 0 in the others counts as alike.
 Json differences_of(const std::vector<PageRun>& runs) {
-  std::vector<ConfigOption> names;
+  std::vector<CfgOption> options;  // each as the first file has it
   std::vector<std::map<std::string, std::string>> values;
   for (const PageRun& run : runs) {
-    auto place = names.begin();
+    auto place = options.begin();
     std::map<std::string, std::string>& of_run = values.emplace_back();
-    for (const ConfigOption& option : config_options(run.config)) {
-      of_run.insert(option);
-      const auto known = std::ranges::find(names, option.first, &ConfigOption::first);
-      place = 1 + (known != names.end() ? known : names.insert(place, option));
+    for (const CfgOption& option : options_of(run)) {
+      if (option.is_section) continue;
+      of_run.emplace(option.key, option.value);
+      const auto known = std::ranges::find(options, option.key, &CfgOption::key);
+      place = 1 + (known != options.end() ? known : options.insert(place, option));
     }
   }
   Json differences = Json::array();
-  for (const auto& [name, value] : names) {
+  for (const auto& [name, value, line, is_section] : options) {
     Json of_runs = Json::array();
     bool is_different = false, is_lacking = false, is_set = false;
     for (size_t i = 0; i < runs.size(); ++i) {

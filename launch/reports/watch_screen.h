@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/config/run_config.h"
 #include "trainer/report/chart.h"
-#include "trainer/run_config.h"
 
 namespace weft {
 

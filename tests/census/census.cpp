@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/options/config_io.h"
+#include "launch/options/run_options.h"
 #include "tensor/context.h"
 #include "tests/emulation/runtime/census.h"
 #include "trainer/bench/bench.h"

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "launch/options/config_io.h"
+#include "launch/options/run_options.h"
 #include "tensor/context.h"
 #include "tests/emulation/runtime/traffic.h"
 #include "trainer/bench/bench.h"

@@ -208,16 +208,3 @@ scores_of_any_stream() {
   expect 0 "$weft" bleu --reference valid.de <(cat other.gz)
   check "and gzip through a pipe" same plain out
 }
-
-# A corpus and a run that version 0.1 wrote on 1 x 2 ranks: tests/reference/version_0_1.
-earlier_version() {
-  cp -a "$reference/version-0.1" earlier
-  cp earlier/run/checkpoints/latest/tokenizer.model earlier/corpus/
-  expect 0 "$weft" inspect earlier/corpus earlier/run/checkpoints/latest
-  check "a checkpoint of version 0.1 is whole" has out 'every SHA-256 is right'
-  expect 0 "$weft" score --quiet --checkpoint earlier/run --source earlier/valid.en --target earlier/valid.de
-  check "its model gives the scores of then" same_scores earlier/scores.txt out
-  (cd earlier && expect 0 "$weft" train --config run/config.cfg --parallel.tp=1 --train.steps=5)
-  check "its run resumes on its corpus" [ "$(losses earlier/run | wc -l)" -eq 5 ]
-}
-same_scores() { paste <(tail -n +2 "$1" | cut -f 1) <(tail -n +2 "$2" | cut -f 1) | columns_agree 1e-4 5; }

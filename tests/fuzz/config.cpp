@@ -1,6 +1,6 @@
 // tests/fuzz/config.cpp: a .cfg file. A configuration that was read is written, and reads back.
-#include "launch/options/config_io.h"
 #include "tests/fuzz/target.h"
+#include "trainer/config/config_text.h"
 
 namespace {
 

@@ -26,7 +26,7 @@ inline void require_reference(bool ok, const std::string& what) {
 struct OptionReader {
   const ReferenceFile& file;
   template <typename T>
-  void operator()(const char* option, T& value, const char*) const {
+  void operator()(const char* option, T& value, const char*, OnResume = OnResume::may_change) const {
     if (!file.has(option)) return;
     if constexpr (std::is_enum_v<T>) {
       const std::string text = file.text(option);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/support/device_group.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft::testing {
 

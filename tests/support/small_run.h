@@ -12,6 +12,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
 #include "tests/support/text_corpus.h"
+#include "trainer/config/config_text.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/stages/training_data.h"
 #include "trainer/trainer.h"
@@ -55,7 +56,8 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
 // A trainer and its data, as a run has them.
 struct SmallRun {
   SmallRun(const RunConfig& resolved, const Mesh& mesh)
-      : data(resolved, mesh),
+      : config_text(text_to_keep(resolved)),
+        data(resolved, mesh),
         trainer(resolved, mesh, data.stages().has_mixes()),
         checkpoints(resolved, mesh, trainer, data) {}
 
@@ -66,7 +68,7 @@ struct SmallRun {
     return state;
   }
   std::string save(const std::string& root, const TrainState& state) {  // returns its folder
-    checkpoints.start_save(root, state, /*config_text=*/"");
+    checkpoints.start_save(root, state, config_text);
     return checkpoints.saver().finish();
   }
   std::string save(const std::string& root) { return save(root, snapshot()); }
@@ -75,6 +77,7 @@ struct SmallRun {
     checkpoints.resume(folder, changes);
   }
 
+  const std::string config_text;
   TrainingData data;
   Trainer trainer;
   TrainingCheckpoints checkpoints;

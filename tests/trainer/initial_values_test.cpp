@@ -46,7 +46,7 @@ class InitialValues : public ::testing::Test {
   static void train(const RunConfig& c, int ranks = 1) {
     run_thread_ranks(ranks, [&](Communicator& world) {
       set_num_threads(1);
-      run_training(c, world, [](const RunConfig& now) { return "[train]\ninit = " + now.train.init + "\n"; });
+      run_training(c, world);
     });
   }
   static std::vector<nlohmann::json> steps_of(const RunConfig& c) {

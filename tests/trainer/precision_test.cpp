@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "data/atomic_file.h"
 #include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
+#include "trainer/config/config_text.h"
 #include "trainer/report/event_log.h"
 #include "trainer/run/run.h"
 
@@ -86,20 +86,17 @@ class PrecisionOfARun : public ::testing::Test {
   static std::string train(const RunConfig& c) {
     ::testing::internal::CaptureStderr();
     const auto world = make_single_communicator();
-    run_training(c, *world, [](const RunConfig& k) {
-      return k.train.precision == kAuto ? "undecided" : name_of(storage_of(k.train.precision));
-    });
+    run_training(c, *world);
     return ::testing::internal::GetCapturedStderr();
   }
   static std::string plan(const RunConfig& c) {
     ::testing::internal::CaptureStdout();
     const auto world = make_single_communicator();
-    print_plan(c, *world, [](const RunConfig&) { return ""; });
+    print_plan(c, *world);
     return ::testing::internal::GetCapturedStdout();
   }
-  std::string saved(int step) const {  // in config.cfg of a checkpoint
-    return read_file(fmt::format("{}/checkpoints/step-{:08}/config.cfg", folder_ / "run", step));
-  }
+  static std::string kept(const std::string& folder) { return name_of_enum(kept_config(folder).train.precision); }
+  std::string saved(int step) const { return kept(fmt::format("{}/checkpoints/step-{:08}", folder_ / "run", step)); }
   static std::string own() {
     return half_instructions(test_device(), *make_single_communicator()).bf16 ? "bf16" : "f32";
   }
@@ -112,7 +109,7 @@ TEST_F(PrecisionOfARun, IsPlannedAndSavedAsItWasDecided) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
   EXPECT_TRUE(holds(train(config(kAuto)), "  precision    " + own()));
   EXPECT_EQ(saved(2), own());
-  EXPECT_EQ(read_file(folder_ / "run/config.cfg"), own());
+  EXPECT_EQ(kept(folder_ / "run"), own());
 }
 
 TEST_F(PrecisionOfARun, StaysWhenARunResumes) {

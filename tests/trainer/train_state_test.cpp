@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
@@ -17,8 +16,6 @@ TrainState some_state() {
               .next_stream = 1,
               .streams = {{0, {.corpora = {{.epoch = 3, .position = 40, .pending = {7, 5}}}}},
                           {1, {.corpora = {{.epoch = 4}}}}}};
-  s.order = {.manifest_sha256 = "ab", .seed = 1ull << 63, .rows = 64, .source_rows = 48, .look_ahead = 8, .page = 4};
-  s.model = {.norm = "pre", .activation = "gelu", .positions = "halves", .position_offset = 2};
   s.best = {.metric = "bleu", .value = 1.0 / 3, .step = 10, .stale = 1, .kept = {{10, 1.0 / 3}, {12, 0.25}}};
   s.divergence = {.recent = {5.5, 0.1}, .lowest = 0.1, .good_until = 3, .not_finite = 2, .rollbacks = 1};
   s.scores_due = {{.step = 8, .numbers = {{"bleu", 1.0 / 3}, {"news.loss", 2}}}, {.step = 10, .numbers = {}}};
@@ -29,7 +26,6 @@ TEST(TrainState, ReadsBackAsItWasWritten) {
   const nlohmann::json written = some_state().to_json();
   EXPECT_EQ(TrainState::from_json(nlohmann::json::parse(written.dump()), "step-00000012").to_json(), written);
   EXPECT_EQ(TrainState::from_json(written, "step-00000012").cursor, some_state().cursor);
-  EXPECT_EQ(TrainState::from_json(written, "step-00000012").order.seed, 1ull << 63);
 }
 
 TEST(TrainState, IsSentWholeExceptForTheStreamsOfOthers) {
@@ -47,43 +43,15 @@ TEST(TrainState, IsSentWholeExceptForTheStreamsOfOthers) {
   EXPECT_EQ(state_from_text(state_to_text(state), 4, 0, 1).to_json(), state.to_json());
 }
 
-TEST(Architecture, TellsActivationsApart) {
-  const auto name = [](FeedForwardActivation activation) {
-    ModelConfig c;
-    c.activation = activation;
-    return Architecture::of(c).activation;
-  };
-  EXPECT_EQ(name(FeedForwardActivation::relu), "relu");
-  EXPECT_EQ(name(FeedForwardActivation::gelu), "gelu");
-  EXPECT_EQ(name(FeedForwardActivation::gelu_tanh), "gelu_tanh");
-}
-
 TEST(TrainState, InsistsOnEveryField) {
   const nlohmann::json flat = some_state().to_json().flatten();
   for (const auto& [pointer, value] : flat.items()) {
     if (pointer.find("/pending/") != std::string::npos || pointer.find("/recent/") != std::string::npos)
-      continue;                                   // entries of a list, not fields
-    if (pointer == "/model/norm_kind") continue;  // version 0.1 had none
+      continue;  // entries of a list, not fields
     nlohmann::json damaged = flat;
     damaged.erase(pointer);
     EXPECT_THROW(TrainState::from_json(damaged.unflatten(), "step-00000012"), Error) << pointer;
   }
-}
-
-TEST(TrainState, OfVersion01HasLayerNorms) {
-  nlohmann::json old = some_state().to_json();
-  old["model"].erase("norm_kind");
-  EXPECT_EQ(TrainState::from_json(old, "step-00000012").model.norm_kind, "layer");
-}
-
-TEST(TrainState, OfVersion01HasOneStream) {
-  const Cursor cursor{.epoch = 3, .position = 40, .pending = {7, 5}};
-  nlohmann::json old = some_state().to_json();
-  old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {7, 5}}};
-  EXPECT_EQ(TrainState::from_json(old, "step-00000012").cursor,
-            (StepCursor{.num_streams = 1, .next_stream = 0, .streams = {{0, {.corpora = {cursor}}}}}));
-  old["cursor"] = {{"epoch", 3}, {"position", 40}, {"pending", {0.5}}};
-  EXPECT_THROW(TrainState::from_json(old, "step-00000012"), Error);
 }
 
 TEST(TrainState, HasThePlaceInEveryCorpusOfAMix) {
@@ -96,13 +64,6 @@ TEST(TrainState, HasThePlaceInEveryCorpusOfAMix) {
   nlohmann::json damaged = written;
   damaged["cursor"]["streams"][0]["turns"][0] = 0.5;
   EXPECT_THROW(TrainState::from_json(damaged, "step-00000012"), Error);
-}
-
-TEST(TrainState, OfAnEarlierVersionHasWatchedNoLoss) {
-  nlohmann::json old = some_state().to_json();
-  EXPECT_EQ(TrainState::from_json(old, "step-00000012").divergence, some_state().divergence);
-  old.erase("divergence");
-  EXPECT_EQ(TrainState::from_json(old, "step-00000012").divergence, DivergenceState{});
 }
 
 TEST(TrainState, SaysWhichFilesFieldIsWrong) {
@@ -122,24 +83,6 @@ TEST(TrainState, TakesOnlyWholeNumbersForIntegers) {
   EXPECT_EQ(message("/step", 12.5), "run/step-00000012/state.json: step is 12.5, not a whole number");
   EXPECT_EQ(message("/cursor/streams/0/pending", {1e74}),
             "run/step-00000012/state.json: pending is 1e+74, not a whole number");
-}
-
-TEST(TrainState, WithoutAPlaceInTheDataIsNotResumed) {
-  TrainState imported = some_state();
-  imported.cursor = {};
-  imported = TrainState::from_json(imported.to_json(), "step-00000000");
-  testing::expect_error([&] { require_same_run(imported, some_state()); }, ErrorKind::checkpoint,
-                        {"where it is in the data"});
-}
-
-TEST(TrainState, ShowsTextOfAFileEscapedAndShortened) {
-  TrainState saved = some_state();
-  saved.model.activation = "\x1b[2J" + std::string(200'000, 'x');
-  const std::string shown = "\\x1b[2J" + std::string(76, 'x') + "...";
-  for (const auto& compare : {std::function([&] { require_same_run(saved, some_state()); }), std::function([&] {
-                                require_same_architecture(saved.model, some_state().model, "run");
-                              })})
-    testing::expect_error(compare, ErrorKind::usage, {"model.activation = " + shown + ","});
 }
 
 }  // namespace

@@ -189,19 +189,6 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
   }
 }
 
-TEST(Training, RefusesToResumeWithAnotherOrderOfSentences) {
-  const TemporaryFolder folder;
-  train(corpus(), {.steps = 1, .to = folder.path()});
-  RunConfig config = run_config(corpus());
-  config.train.seed = 2;
-  const auto world = make_single_communicator();
-  config = resolve(config, 1);
-  const Mesh mesh(*world, config.parallel, test_rank(*world));
-  SmallRun run(config, mesh);
-  expect_error([&] { run.resume(folder.path() + "/step-00000001"); }, ErrorKind::usage,
-               {"train.seed = 1, now it is 2"});
-}
-
 TEST(Training, AFailedSaveSaysThatTheLastCheckpointIsKept) {
   const TextCorpus corpus(/*num_pairs=*/40);
   const Error error = error_of([&] { train(corpus, {.steps = 1, .to = corpus.folder() + "/manifest.json"}); });

@@ -11,7 +11,7 @@
 #include "trainer/bench/kernel_rates.h"
 #include "trainer/bench/machine_load.h"
 #include "trainer/bench/step_times.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 
 #include "parallel/communicator.h"
 #include "tensor/op/op_trace.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 
 #include "data/batch.h"
 #include "data/shards/shard.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

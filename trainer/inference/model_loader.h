@@ -1,7 +1,7 @@
 // trainer/inference/model_loader.h: loads a trained model from a checkpoint's folder.
 //
 // The folder is self-contained: config.cfg describes the model, and the tokenizer models are beside the
-// tensors. The caller reads config.cfg (launch/options/config_io.h owns its text format) and may change
+// tensors. The caller reads config.cfg (trainer/config/config_text.h owns its text format) and may change
 // `parallel` and `decode`. All ranks of the world call it: all get the model, or all throw the same Error.
 #pragma once
 

@@ -67,7 +67,7 @@ BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const Bleu
 BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std::vector<std::string>>& references,
                const BleuOptions& options = {});
 
-// "BLEU|nrefs:1|...|version:weft-0.1.0 = 27.3 58.1/33.0/21.0/13.8 (BP = 1.000 ratio = 1.005 hyp_len = ... ref_len =
+// "BLEU|nrefs:1|...|version:weft-0.2.0 = 27.3 58.1/33.0/21.0/13.8 (BP = 1.000 ratio = 1.005 hyp_len = ... ref_len =
 // ...)"
 std::string format(const BleuScore& score, int num_digits = 1);
 

@@ -11,6 +11,7 @@
 #include "model/parameters/param_store.h"
 #include "parallel/shard.h"
 #include "tensor/enum_names.h"
+#include "tensor/on_resume.h"
 #include "trainer/optimizer/muon.h"
 #include "trainer/optimizer/rate_sums.h"
 
@@ -32,17 +33,19 @@ struct OptimizerConfig {
   void fields(V& v) {
     v("kind", kind,
       "adam; muon: orthogonalised momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
-      "weighted mean is evaluated and saved, with schedule.kind = constant");
-    v("beta1", beta1, "Adam: decay of the first moment; schedule_free: share of the mean in y");
-    v("beta2", beta2, "Adam: decay of the second moment");
-    v("eps", eps, "Adam: added to the root of the second moment");
+      "weighted mean is evaluated and saved, with schedule.kind = constant",
+      OnResume::optimizer);
+    v("beta1", beta1, "Adam: decay of the first moment; schedule_free: share of the mean in y", OnResume::retrains);
+    v("beta2", beta2, "Adam: decay of the second moment", OnResume::retrains);
+    v("eps", eps, "Adam: added to the root of the second moment", OnResume::retrains);
     v("weight_decay", weight_decay,
-      "decoupled decay of matrices, times the learning rate; biases and norms never decay");
-    v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never");
-    v("muon_momentum", muon_momentum, "muon: decay of the momentum");
+      "decoupled decay of matrices, times the learning rate; biases and norms never decay", OnResume::retrains);
+    v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never", OnResume::retrains);
+    v("muon_momentum", muon_momentum, "muon: decay of the momentum", OnResume::retrains);
     v("muon_adjust", muon_adjust,
       "muon: factor of a matrix [A, B]: match_rms_adamw (0.2 sqrt(max(A, B)): one rate serves both parts), or original "
-      "(sqrt(max(1, A / B)))");
+      "(sqrt(max(1, A / B)))",
+      OnResume::retrains);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/enum_names.h"
+#include "tensor/on_resume.h"
 
 namespace weft {
 
@@ -37,14 +38,18 @@ struct ScheduleConfig {
     v("kind", kind,
       "after warm-up: inverse_sqrt (the paper's), linear, cosine (both down to min_lr), constant, or wsd (constant, "
       "then "
-      "down to min_lr over the last part: decay_share)");
-    v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4");
-    v("warmup", warmup, "steps over which the rate rises linearly from 0");
+      "down to min_lr over the last part: decay_share)",
+      OnResume::retrains);
+    v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
+      OnResume::retrains);
+    v("warmup", warmup, "steps over which the rate rises linearly from 0", OnResume::retrains);
     v("decay_steps", decay_steps,
-      "step at which linear, cosine and wsd reach min_lr; 0 = the last one: of the stage, or train.steps");
-    v("min_lr", min_lr, "the rate never falls below it after warm-up");
-    v("decay_share", decay_share, "wsd: share of the steps up to decay_steps in which the rate falls, the last ones");
-    v("decay_shape", decay_shape, "wsd: how it falls: linear, or 1-sqrt (fast at first)");
+      "step at which linear, cosine and wsd reach min_lr; 0 = the last one: of the stage, or train.steps",
+      OnResume::retrains);
+    v("min_lr", min_lr, "the rate never falls below it after warm-up", OnResume::retrains);
+    v("decay_share", decay_share, "wsd: share of the steps up to decay_steps in which the rate falls, the last ones",
+      OnResume::retrains);
+    v("decay_shape", decay_shape, "wsd: how it falls: linear, or 1-sqrt (fast at first)", OnResume::retrains);
   }
 };
 

@@ -7,7 +7,7 @@
 
 #include "data/shards/manifest.h"
 #include "parallel/communicator.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

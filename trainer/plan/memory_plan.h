@@ -10,7 +10,7 @@
 
 #include "parallel/rank_device.h"
 #include "parallel/tensor_parallel.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

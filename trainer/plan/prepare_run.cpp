@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "data/atomic_file.h"
 #include "model/parameters/memory_limit.h"
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "parallel/placement/placement.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/plan/config_difference.h"
+#include "trainer/config/changed_options.h"
+#include "trainer/config/config_text.h"
 #include "trainer/plan/memory_fit.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/precision.h"
@@ -47,29 +47,18 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
 
 }  // namespace
 
-std::string text_to_keep(RunConfig config, const ConfigText& to_text) {
-  config.train.fresh = config.train.allow_changes = false;  // only for this start
-  config.device = DeviceChoice::automatic;                  // may resume on other machines
-  config.parallel.communication = Communication::automatic;
-  config.parallel.share_gpu = false;
-  config.parallel.bind = true;
-  return to_text(config);
-}
-
-PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own,
-                        Communicator& world) {
+PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world) {
   const PlacementReport placement = place_ranks(config.parallel.bind, own, world);
   const Origin origin = find_origin(config, world);
   const PrecisionChoice choice =
       choose_precision(config.train.precision, half_instructions(own.device, world), origin.precision);
   PreparedRun run{.config = config, .resume_from = origin.checkpoint, .placement = placement, .remark = choice.remark};
   run.config.train.precision = choice.precision;
-  run.config_text = text_to_keep(run.config, to_text);
+  run.kept = config_to_keep(run.config);
+  run.config_text = to_cfg(run.kept);
   all_or_none(world, [&] {
     if (!world.is_main_rank() || run.resume_from.empty()) return;
-    const std::string before = read_file(run.resume_from + "/config.cfg");
-    require_same_average(before, run.config_text);
-    if (!config.train.allow_changes) require_same_training(before, run.config_text, origin.num_stages);
+    require_resumable(kept_config(run.resume_from), run.config, origin.num_stages, config.train.allow_changes);
   });
   require_communication(own.device, config.parallel.communication);
   require_gpu_to_tune(config, own.device);

@@ -2,23 +2,18 @@
 // --dry-run.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "parallel/mesh.h"
 #include "parallel/placement/report.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 
-using ConfigText = std::function<std::string(const RunConfig&)>;  // as a .cfg file
-
-// The configuration that a run's folder keeps: without what counts for one start alone.
-std::string text_to_keep(RunConfig config, const ConfigText& to_text);
-
 struct PreparedRun {
   RunConfig config;           // resolved, its precision decided
-  std::string config_text;    // text_to_keep()
+  RunConfig kept;             // what the run's folder and checkpoints keep of it
+  std::string config_text;    // the same as text
   std::string resume_from;    // the checkpoint that the run resumes from; empty: a new run
   PlacementReport placement;  // on the main rank
   std::string remark;         // a line on the precision for the plan, or empty
@@ -27,7 +22,7 @@ struct PreparedRun {
 // `config` is resolved for `world`; `own`: this rank's device. All ranks call it, before any op, and get the same
 // result. Binds them to cores.
 // Options that the run would refuse are an Error of kind usage.
-PreparedRun prepare_run(const RunConfig& config, const ConfigText& to_text, const RankDevice& own, Communicator& world);
+PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world);
 
 // The plan for the ranks of a tp group, as one screen of text.
 std::string plan_run(const PreparedRun& run, const Mesh& mesh);

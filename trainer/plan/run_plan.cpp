@@ -2,7 +2,6 @@
 #include "trainer/plan/run_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -11,8 +10,8 @@
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "trainer/config/config_text.h"
 #include "trainer/inference/translator.h"
-#include "trainer/plan/config_difference.h"
 #include "trainer/plan/data_plan.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
@@ -112,12 +111,9 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
 
 // Of the run that this one resumes: its blocks keep their shape, whatever its data is now.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
-  const std::string config = c.train.output + "/checkpoints/latest/config.cfg";
-  if (c.train.fresh || !std::filesystem::exists(config)) return std::nullopt;
-  int64_t rows = 0;
-  for (const auto& [option, value] : config_options(read_file(config)))
-    if (option == "batch.source_rows") std::from_chars(value.data(), value.data() + value.size(), rows);
-  return rows > 0 ? std::optional(rows) : std::nullopt;
+  const std::string latest = c.train.output + "/checkpoints/latest";
+  if (c.train.fresh || !std::filesystem::exists(latest + "/config.cfg")) return std::nullopt;
+  return kept_config(latest).batch.source_rows;
 }
 
 void match_validation(const Manifest& train, const RunConfig& c, const ValidationSet& set) {

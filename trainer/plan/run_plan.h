@@ -5,8 +5,8 @@
 
 #include "parallel/mesh.h"
 #include "parallel/placement/report.h"
+#include "trainer/config/run_config.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/run_config.h"
 
 namespace weft {
 

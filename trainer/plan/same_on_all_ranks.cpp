@@ -6,15 +6,25 @@
 #include "data/sha256.h"
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
-#include "trainer/plan/config_difference.h"
+#include "trainer/config/changed_options.h"
+#include "trainer/config/config_text.h"
 #include "trainer/stages/stages.h"
 #include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {
 
+// Without what a rank has for itself, which changes no number.
+std::string text_to_compare(RunConfig config) {
+  config.parallel.timeout = 0;
+  return text_to_keep(config);
+}
+
 std::string first_difference(const std::string& main, const std::string& own) {
-  const std::vector<ChangedOption> changed = config_differences(main, own);
+  RunConfig of_main, of_own;
+  apply_cfg(main, "rank 0", of_main, UnknownKeys::left_out);
+  apply_cfg(own, "this rank", of_own);
+  const std::vector<ChangedOption> changed = changed_options(of_main, of_own);
   if (changed.empty()) return "options of another version";
   return fmt::format("{} = {}, rank 0 {}", changed[0].name, changed[0].to, changed[0].from);
 }
@@ -29,7 +39,8 @@ std::string digests_of(const std::vector<std::string>& corpora) {
 
 }  // namespace
 
-void require_same_on_all_ranks(const RunConfig& config, const std::string& config_text, Communicator& world) {
+void require_same_on_all_ranks(const RunConfig& config, Communicator& world) {
+  const std::string config_text = text_to_compare(config);
   const std::string main_text = world.broadcast_string(config_text, 0);
   const std::string digests = all_or_none(world, [&] {
     std::string all = digests_of(training_folders(config));

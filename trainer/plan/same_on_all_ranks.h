@@ -5,12 +5,12 @@
 #include <string>
 
 #include "parallel/communicator.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 
 // All ranks call it. A usage Error names the first option, or the corpus, of a rank that differs from the main
-// rank's. `config_text` is this rank's configuration as a .cfg file.
-void require_same_on_all_ranks(const RunConfig& config, const std::string& config_text, Communicator& world);
+// rank's.
+void require_same_on_all_ranks(const RunConfig& config, Communicator& world);
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 #include "trainer/stages/stages.h"
 
 namespace weft {

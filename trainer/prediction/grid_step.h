@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trainer/config/run_config.h"
 #include "trainer/prediction/machine.h"
-#include "trainer/run_config.h"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "trainer/config/run_config.h"
 #include "trainer/prediction/gpu_model.h"
-#include "trainer/run_config.h"
 
 namespace weft {
 

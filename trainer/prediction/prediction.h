@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "trainer/config/run_config.h"
 #include "trainer/prediction/gpu_model.h"
 #include "trainer/prediction/op_time.h"
-#include "trainer/run_config.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 
 #include "parallel/mesh.h"
 #include "tensor/op/op_trace.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

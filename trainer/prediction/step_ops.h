@@ -5,7 +5,7 @@
 
 #include "data/batch.h"
 #include "tensor/op/op_trace.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

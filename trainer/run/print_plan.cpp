@@ -20,11 +20,11 @@ int planned_ranks(const RunConfig& c) {
 
 }  // namespace
 
-void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
+void print_plan(const RunConfig& wanted, Communicator& world) {
   const RunConfig config =
       all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
   const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
-  const PreparedRun run = prepare_run(config, to_text, own, world);
+  const PreparedRun run = prepare_run(config, own, world);
   if (!world.is_main_rank()) return;
   const int threads = num_threads();
   run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group

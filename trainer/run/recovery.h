@@ -15,7 +15,7 @@ namespace weft {
 
 class Recovery {
  public:
-  Recovery(RunContext& run, RunCheckpoints& checkpoints, Validator& validator)
+  Recovery(const RunContext& run, RunCheckpoints& checkpoints, Validator& validator)
       : run_(run), checkpoints_(checkpoints), validator_(validator) {}
 
   // After each step. An Error of kind diverged ends the run if it has diverged and may not go back.
@@ -27,7 +27,7 @@ class Recovery {
  private:
   void go_back(const std::string& reason);
 
-  RunContext& run_;
+  const RunContext& run_;
   RunCheckpoints& checkpoints_;
   Validator& validator_;
 };

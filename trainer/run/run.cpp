@@ -43,7 +43,7 @@ class Run {
   void save(RunEnd end);
   int finish(RunEnd end);
 
-  RunContext run_;
+  const RunContext& run_;
   SignalWatch& signals_;
   const RunFolder* folder_ = nullptr;
   RunCheckpoints checkpoints_{run_};
@@ -218,14 +218,14 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
 // aside, when everything else is ready: a run that cannot start changes nothing.
-int run_on(const Mesh& mesh, const RunConfig& config, const ConfigText& to_text) {
+int run_on(const Mesh& mesh, const RunConfig& config) {
   Communicator& world = mesh.world();
   const TrainConfig& t = config.train;
   SignalWatch signals;
   RunLog log(config, mesh);
   const bool is_new = world.max(world.is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(t, world);
-  const PreparedRun prepared = prepare_run(config, to_text, mesh.own(), world);
+  const PreparedRun prepared = prepare_run(config, mesh.own(), world);
   const BestRule rule(t.keep_best, validation_sets(config.data.valid));
   share_num_passing(prepared.config, world);
   const std::string plan = plan_run(prepared, mesh);
@@ -236,7 +236,9 @@ int run_on(const Mesh& mesh, const RunConfig& config, const ConfigText& to_text)
   const auto data = all_or_none(world, [&] { return std::make_unique<TrainingData>(prepared.config, mesh); });
   const auto trainer =
       all_or_none(world, [&] { return std::make_unique<Trainer>(prepared.config, mesh, data->stages().has_mixes()); });
-  Run run({prepared, mesh, rule, log, signals, *data, *trainer}, signals);
+  TrainState state;
+  const RunContext context{prepared, mesh, rule, log, signals, *data, *trainer, state};
+  Run run(context, signals);
   log.set_limits(limits_of_step(prepared.config, *trainer, mesh));
   if (prepared.resume_from.empty()) run.take_initial_values();
   if (is_new) folder = open_folder(t, world);
@@ -246,14 +248,11 @@ int run_on(const Mesh& mesh, const RunConfig& config, const ConfigText& to_text)
 
 }  // namespace
 
-int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text) {
+int run_training(const RunConfig& wanted, Communicator& world) {
   const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size()); });
-  RunConfig compared = config;
-  compared.parallel.timeout = 0;  // a rank's own, like its device: changes no number
-  require_same_on_all_ranks(config, text_to_keep(compared, to_text), world);
+  require_same_on_all_ranks(config, world);
   world.limit_waits(config.parallel.timeout, "");  // there may be no run's folder yet
-  return run_on(Mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world)), config,
-                to_text);
+  return run_on(Mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world)), config);
 }
 
 }  // namespace weft

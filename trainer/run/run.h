@@ -5,17 +5,15 @@
 #pragma once
 
 #include "parallel/communicator.h"
-#include "trainer/plan/prepare_run.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 
-// `to_text` writes a configuration as the text of a .cfg file. Returns the exit status: 0 done, 143 or 130 after a
-// signal and a save.
-int run_training(const RunConfig& wanted, Communicator& world, const ConfigText& to_text);
+// Returns the exit status: 0 done, 143 or 130 after a signal and a save.
+int run_training(const RunConfig& wanted, Communicator& world);
 
 // Prints the plan for the ranks of `world` or, if there is only one, for the grid that `wanted` names; writes
 // no files. All ranks call it.
-void print_plan(const RunConfig& wanted, Communicator& world, const ConfigText& to_text);
+void print_plan(const RunConfig& wanted, Communicator& world);
 
 }  // namespace weft

@@ -14,7 +14,7 @@ constexpr double kSecondsToRetry = 60;  // of training, after a save that failed
 
 }  // namespace
 
-RunCheckpoints::RunCheckpoints(RunContext& run)
+RunCheckpoints::RunCheckpoints(const RunContext& run)
     : run_(run),
       config_(run.config().train),
       root_(run.checkpoints_folder()),

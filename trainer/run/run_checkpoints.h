@@ -15,7 +15,7 @@ namespace weft {
 
 class RunCheckpoints {
  public:
-  explicit RunCheckpoints(RunContext& run);
+  explicit RunCheckpoints(const RunContext& run);
 
   // Continues from a checkpoint, which is the newest: `run.state` becomes its own. Returns what of the data's stages
   // has changed since, one line each.
@@ -52,7 +52,7 @@ class RunCheckpoints {
   void finish();
   void advance_once();
 
-  RunContext& run_;
+  const RunContext& run_;
   const TrainConfig& config_;
   const std::string root_;
   std::string newest_, not_pruned_;

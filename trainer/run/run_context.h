@@ -1,6 +1,6 @@
 // trainer/run/run_context.h: what the parts of a run share: its decisions, what it trains, and its state.
 //
-// Every rank has one. Parts change `state` alike on all ranks, after the same steps.
+// Every rank has one. The parts change `state` alike on all ranks, after the same steps.
 #pragma once
 
 #include "trainer/plan/prepare_run.h"
@@ -20,7 +20,7 @@ struct RunContext {
   const SignalWatch& signals;
   TrainingData& data;
   Trainer& trainer;
-  TrainState state = {};
+  TrainState& state;
 
   const RunConfig& config() const { return prepared.config; }
   Communicator& world() const { return mesh.world(); }

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "data/atomic_file.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/plan/config_difference.h"
+#include "trainer/config/changed_options.h"
+#include "trainer/config/config_text.h"
 
 namespace weft {
 
@@ -21,9 +21,9 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
                   stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch)};
   lines.insert(lines.end(), changes.begin(), changes.end());
   // All other changes were refused.
-  for (const ChangedOption& o : config_differences(read_file(checkpoint + "/config.cfg"), run.config_text))
+  for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
     lines.push_back(
-        !o.to.empty() && (o.name == "train.init" || o.name == "model.embedding_init")
+        !o.to.empty() && o.on_resume == OnResume::has_no_effect
             ? fmt::format(
                   "{} = {} has no effect: the weights are that checkpoint's; a new run (another train.output, or "
                   "train.fresh=true) begins with it",

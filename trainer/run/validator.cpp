@@ -6,7 +6,7 @@
 
 namespace weft {
 
-Validator::Validator(RunContext& run, RunCheckpoints& checkpoints) : run_(run), checkpoints_(checkpoints) {
+Validator::Validator(const RunContext& run, RunCheckpoints& checkpoints) : run_(run), checkpoints_(checkpoints) {
   const RunConfig& c = run.config();
   validation_ = all_or_none(run.world(), [&] {
     return c.data.valid.empty() ? nullptr : std::make_unique<Validation>(c, run.mesh, run.trainer);

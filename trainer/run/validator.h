@@ -15,7 +15,7 @@ namespace weft {
 
 class Validator {
  public:
-  Validator(RunContext& run, RunCheckpoints& checkpoints);
+  Validator(const RunContext& run, RunCheckpoints& checkpoints);
 
   void resume();                             // from run.state
   std::vector<std::string> remarks() const;  // lines on the sets for the start of the run
@@ -34,7 +34,7 @@ class Validator {
   std::string record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept);
   void record_score(const ScoredValidation& scored);
 
-  RunContext& run_;
+  const RunContext& run_;
   RunCheckpoints& checkpoints_;
   std::unique_ptr<Validation> validation_;    // none without data.valid
   std::unique_ptr<ValidationScores> scores_;  // none without train.validate_command

@@ -22,8 +22,7 @@ std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora)
   std::vector<WeightedFolder> folders;
   for (const Mix::Part& part : stage.parts) {
     const RunCorpus& corpus = corpora[static_cast<size_t>(part.corpus)];
-    const std::string without_name = fmt::format("the corpus with the manifest {:.12}...", corpus.manifest_sha256);
-    folders.push_back({corpus.folder.empty() ? without_name : corpus.folder, part.weight, part.min_score});
+    folders.push_back({corpus.folder, part.weight, part.min_score});
   }
   const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders));
   const std::string scores = min_scores_text(folders);
@@ -99,7 +98,7 @@ std::vector<std::string> StageRun::next_folders() const {
 
 void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora) {
   ++steps_;
-  if (target_tokens_ != StageState::kNotCounted) target_tokens_ += target_tokens;
+  target_tokens_ += target_tokens;
   for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
 }
 
@@ -244,11 +243,6 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
                                          i + 1, shown(saved.stages[i], corpora_), shown(now(i), corpora_), kOtherwise));
   enter(saved.stages.size() - 1, before.first_step);
   for (size_t i = 0; i + 1 < saved.stages.size(); ++i) past_[i] = saved.stages[i];
-  if (saved.target_tokens == StageState::kNotCounted && (stage().end.target_tokens > 0 || stage().end.epochs > 0))
-    fail(ErrorKind::usage,
-         fmt::format("stage.{} began in an earlier version, which did not count its target tokens and "
-                     "pairs: end it by stage.{}.steps",
-                     stage().name, stage().name));
   steps_ = saved.steps;
   target_tokens_ = saved.target_tokens;
   for (size_t i = 0; i < before.parts.size() && i < saved.passed.size(); ++i)

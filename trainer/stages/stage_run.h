@@ -9,8 +9,8 @@
 
 #include "data/mix.h"
 #include "data/step_plan.h"
+#include "trainer/config/run_config.h"
 #include "trainer/corpus_losses.h"
-#include "trainer/run_config.h"
 #include "trainer/stages/stage_state.h"
 #include "trainer/stages/stages.h"
 

@@ -49,12 +49,4 @@ void from_json(const json& j, StageState& s) {
   j.at("passed").get_to(s.passed);
 }
 
-StageState data_of_version_01(const std::string& manifest_sha256, int64_t steps) {
-  return {.corpora = {{"", manifest_sha256}},
-          .stages = {{"", {Mix::Part{}}}},
-          .steps = steps,
-          .target_tokens = StageState::kNotCounted,
-          .passed = {0}};
-}
-
 }  // namespace weft

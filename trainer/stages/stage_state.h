@@ -21,18 +21,14 @@ struct PastStage {  // or the present one
   int64_t first_step = 0;
 };
 
-// What a checkpoint holds of the stages. A checkpoint of version 0.1 has none of it.
+// What a checkpoint holds of the stages.
 struct StageState {
-  static constexpr int64_t kNotCounted = -1;
-
   std::vector<RunCorpus> corpora;  // by number
   std::vector<PastStage> stages;   // that are over, and at last the present one
   int64_t steps = 0;               // of the present one
-  int64_t target_tokens = 0;       // so far, or kNotCounted
-  std::vector<int64_t> passed;     // pairs of each of its parts, with those left out because they do not fit a block
+  int64_t target_tokens = 0;
+  std::vector<int64_t> passed;  // pairs of each of its parts, with those left out because they do not fit a block
 };
-// Of a run before stages: with one corpus. Target tokens and pairs that it has seen are not known.
-StageState data_of_version_01(const std::string& manifest_sha256, int64_t steps);
 void to_json(nlohmann::json& j, const StageState& state);
 void from_json(const nlohmann::json& j, StageState& state);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/mix.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 

@@ -8,13 +8,13 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "model/transformer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/config/config_text.h"
 #include "trainer/train_state.h"
 
 namespace weft::testing {
@@ -53,10 +53,8 @@ class Average : public ::testing::Test {
     average.initialize(ctx, static_cast<uint64_t>(step + 1));
     std::vector<FlatState> states{{"model", "", params.values()}, {"optimizer", "adam.m.", params.values()}};
     if (has_average) states.emplace_back(kAverageKind, kAveragePrefix, average.values());
-    const TrainState state{.step = step,
-                           .cursor = {.num_streams = 1, .streams = {{0, {}}}},
-                           .model = Architecture::of(config.model),
-                           .best = {.metric = metric}};
+    const TrainState state{
+        .step = step, .cursor = {.num_streams = 1, .streams = {{0, {}}}}, .best = {.metric = metric}};
     const auto alone = make_single_communicator();
     return save_checkpoint(ctx, run + "/checkpoints", step, Mesh(*alone, config.parallel), params, states,
                            state.to_json(), {.config = to_cfg(config), .files = {{"tokenizer.model", tokenizer}}});

@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "launch/reports/bench_report.h"
 #include "tensor/context.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/config/config_text.h"
 #include "trainer/prediction/machine.h"
 
 namespace weft::testing {

@@ -10,11 +10,11 @@
 #include "data/packing/train_tokenizer.h"
 #include "data/tokenizer.h"
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "model/transformer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/config/config_text.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/train_state.h"
 
@@ -49,7 +49,7 @@ class Exchange : public ::testing::Test {
     Context ctx;
     params.initialize(ctx, /*seed=*/3);
     const auto alone = make_single_communicator();
-    const TrainState state{.step = 40, .model = Architecture::of(config.model)};
+    const TrainState state{.step = 40};
     checkpoint_ = save_checkpoint(ctx, folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
                                   {{"model", "", params.values()}}, state.to_json(),
                                   {.config = to_cfg(config), .files = {{"tokenizer.model", read_file(tokenizer_)}}});

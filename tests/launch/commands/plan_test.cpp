@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "launch/commands.h"
-#include "launch/options/config_io.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/config/config_text.h"
 #include "trainer/prediction/machine.h"
 
 namespace weft::testing {

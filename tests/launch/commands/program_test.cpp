@@ -4,7 +4,11 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace {
 
@@ -55,7 +59,10 @@ TEST(Program, WatchesOnlyRuns) {
   const Outcome o = run_weft("watch /dev");
   EXPECT_EQ(o.status, 2) << o.text;
   EXPECT_EQ(o.text, "weft: /dev is not the folder of a run: it has no config.cfg\n");
-  const std::string checkpoint = WEFT_SOURCE_DIR "/tests/reference/version-0.1/run/checkpoints/step-00000003";
+  const weft::testing::TemporaryFolder folder;
+  const std::string checkpoint = folder / "step-00000003";
+  std::filesystem::create_directory(checkpoint);
+  std::ofstream(checkpoint + "/MANIFEST.json") << "{}";
   EXPECT_EQ(run_weft("watch " + checkpoint).text,
             "weft: " + checkpoint + " is a checkpoint: give the folder of its run\n");
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
-#include "trainer/run_config.h"
+#include "trainer/config/run_config.h"
 
 namespace weft {
 namespace {

@@ -89,14 +89,6 @@ TEST(MuonTraining, SavesNoSecondMomentOfMatrices) {
     EXPECT_TRUE(saved(name)) << name;
 }
 
-TEST(MuonTraining, DoesNotResumeWithAnotherOptimizer) {
-  const TemporaryFolder folder;
-  train(muon_corpus(), {.steps = 1, .to = folder.path(), .optimizer = OptimizerKind::muon});
-  const std::string said =
-      refusal_of(ErrorKind::usage, [&] { train(muon_corpus(), {.steps = 1, .from = folder / "step-00000001"}); });
-  EXPECT_TRUE(holds(said, "optimizer.kind = muon, now it is adam")) << said;
-}
-
 TEST(MuonTraining, NeedsLessMemoryForMomentsAndSomeForItsIteration) {
   RunConfig config = resolve(run_config(muon_corpus()), 1);
   const auto alone = make_single_communicator();

@@ -127,7 +127,7 @@ class ResumedRun : public ::testing::TestWithParam<int> {  // a seed
     c.parallel.dp = grid.dp, c.parallel.tp = grid.tp;
     run_thread_ranks(grid.dp * grid.tp, [&](Communicator& world) {
       set_num_threads(1);
-      run_training(c, world, [](const RunConfig&) { return ""; });
+      run_training(c, world);
     });
   }
 

@@ -34,7 +34,7 @@ RunConfig diverging_config(const TemporaryFolder& folder) {
 void train_for(RunConfig c, int64_t steps) {
   c.train.steps = steps;
   const auto world = make_single_communicator();
-  EXPECT_EQ(run_training(c, *world, [](const RunConfig&) { return ""; }), 0);
+  EXPECT_EQ(run_training(c, *world), 0);
 }
 
 // Forty good steps, then a rate that ruins the model. With `end`, the rate falls to 0 at that step.
@@ -43,6 +43,7 @@ RunConfig ruined(RunConfig c, int64_t end = 0, double lr = 10) {
   c.schedule.lr = lr, c.schedule.warmup = 0;
   c.schedule.kind = end > 0 ? ScheduleKind::linear : ScheduleKind::constant;
   c.schedule.decay_steps = end;
+  c.train.allow_changes = true;
   return c;
 }
 

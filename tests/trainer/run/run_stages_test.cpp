@@ -45,12 +45,7 @@ class StagedRun : public ::testing::Test {
 
   void run() const {
     const auto world = make_single_communicator();
-    run_training(config_, *world, [](const RunConfig& c) {
-      std::string text = fmt::format("[batch]\nsource_rows = {}\n", c.batch.source_rows);
-      for (const StageConfig& stage : c.stages)
-        text += fmt::format("[stage.{}]\nmix = {}\nsteps = {}\n", stage.name, stage.mix, stage.steps);
-      return text;
-    });
+    run_training(config_, *world);
   }
   std::vector<nlohmann::json> log(const char* key) const {
     std::vector<nlohmann::json> records;

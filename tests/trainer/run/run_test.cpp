@@ -15,25 +15,16 @@
 #include "model/flops.h"
 #include "tests/support/errors.h"
 #include "tests/trainer/run/text_run.h"
+#include "trainer/config/config_text.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/tensorboard.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/signals.h"
 
 namespace weft::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The saved configuration of a run with a device and share_gpu set.
-RunConfig kept(RunConfig c) {
-  const auto world = make_single_communicator();
-  RunConfig kept = c;
-  run_training(c, *world, [&](const RunConfig& said) {
-    kept = said;
-    return "";
-  });
-  return kept;
-}
 
 TEST(Run, LogsEachStepAndValidationOnceAlsoWhenResumed) {
   const TemporaryFolder folder;
@@ -91,7 +82,8 @@ TEST(Run, WritesTheEventFileOfItsLogAlsoWhenResumed) {
   for (const auto& entry : fs::directory_iterator(c.train.output + "/tensorboard")) files.insert(entry.path());
   ASSERT_EQ(files.size(), 2u);
   EXPECT_TRUE(fs::is_empty(*files.begin())) << "of the first start";
-  const std::string config = "not fresh", log = tensorboard_file(read_event_log(c.train.output + "/log.jsonl"), config);
+  const std::string config = read_file(c.train.output + "/config.cfg");
+  const std::string log = tensorboard_file(read_event_log(c.train.output + "/log.jsonl"), config);
   const std::string written = read_file(*files.rbegin());
   const size_t begin = log.size() - TensorBoardEncoder::begin(config, 0).size();
   EXPECT_EQ(written.substr(written.size() - begin), log.substr(log.size() - begin));
@@ -167,7 +159,8 @@ TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   c.train.steps = 1;
-  const RunConfig config = kept(c);
+  run(c);
+  const RunConfig config = kept_config(c.train.output);
   EXPECT_EQ(config.device, DeviceChoice::automatic);
   EXPECT_FALSE(config.parallel.share_gpu);
   EXPECT_TRUE(config.parallel.bind);
@@ -205,12 +198,12 @@ TEST(Run, AStartThatMakesNoStepLeavesTheConfigurationAsItIs) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
   run(c);
-  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + " as it was");
+  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + "# as it was");
   run(c);
-  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with("# as it was"));
   ++c.train.steps;
   run(c);
-  EXPECT_FALSE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+  EXPECT_FALSE(read_file(c.train.output + "/config.cfg").ends_with("# as it was"));
 }
 
 TEST(Run, RefusesAFolderWithCheckpointsOrACorpusButNoRun) {
@@ -232,12 +225,12 @@ TEST(Run, AFinishedRunWhoseEventFilesHaveNoPlaceStaysAsItIs) {
   c.train.tensorboard = false;
   run(c);
   write_file_atomically(c.train.output + "/tensorboard", "");
-  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + " as it was");
+  write_file_atomically(c.train.output + "/config.cfg", read_file(c.train.output + "/config.cfg") + "# as it was");
   c.train.tensorboard = true, c.train.steps = 8;
   const std::string said = refusal_of(ErrorKind::io, [&] { run(c); });
   EXPECT_NE(said.find("--train.tensorboard=false"), std::string::npos) << said;
   EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
-  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with(" as it was"));
+  EXPECT_TRUE(read_file(c.train.output + "/config.cfg").ends_with("# as it was"));
 }
 
 TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
@@ -249,7 +242,7 @@ TEST(Run, FreshSetsTheOldRunAsideAndIsNotSaved) {
   EXPECT_TRUE(fs::exists(c.train.output + "/checkpoints.old/step-00000006"));
   EXPECT_EQ(read_event_log(c.train.output + "/log.jsonl.old").size(), 10u);  // and the start
   EXPECT_EQ(logged(c, "loss").size(), 2u);
-  EXPECT_EQ(read_file(c.train.output + "/config.cfg"), "not fresh");
+  EXPECT_FALSE(kept_config(c.train.output).train.fresh);
 }
 
 TEST(Run, RefusesToResumeAsAnotherModelOfTheSameShapes) {
@@ -324,12 +317,9 @@ std::vector<std::pair<int64_t, double>> validations(const RunConfig& c) {
 }
 
 int run_and_stop_before_step_1(const RunConfig& c) {
-  const auto world = make_single_communicator();
-  int calls = 0;
-  return run_training(c, *world, [&](const RunConfig&) {
-    if (++calls == 2) std::raise(SIGTERM);  // at the second call the run handles signals
-    return "";
-  });
+  const SignalWatch watch;  // with which the run shares what comes before it starts
+  std::raise(SIGTERM);
+  return run(c);
 }
 
 TEST(Run, AStopPutsOffTheValidationUntilTheRunResumes) {

@@ -78,7 +78,7 @@ TEST(RunValidation, OfNoisyCopiesIsTheSameOnEveryGrid) {
     c.parallel.dp = dp, c.parallel.tp = tp;
     run_thread_ranks(dp * tp, [&](Communicator& world) {
       set_num_threads(1);
-      run_training(c, world, [](const RunConfig&) { return ""; });
+      run_training(c, world);
     });
     records.push_back(validation_records(c).at(0));
     for (const char* key : {"typos.loss", "caps.loss", "caps.nll"})

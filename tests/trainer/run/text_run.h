@@ -35,7 +35,7 @@ inline RunConfig run_config(const TemporaryFolder& folder) {
 
 inline int run(const RunConfig& config) {
   const auto world = make_single_communicator();
-  return run_training(config, *world, [](const RunConfig& c) { return c.train.fresh ? "fresh" : "not fresh"; });
+  return run_training(config, *world);
 }
 
 inline std::vector<int64_t> logged(const RunConfig& c, const char* field) {

@@ -1,5 +1,5 @@
-// tests/launch/options/nearest_test.cpp: misspelt names.
-#include "launch/options/nearest.h"
+// tests/trainer/config/nearest_test.cpp: misspelt names.
+#include "trainer/config/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// trainer/run_config.h: options of a run, grouped in sections.
+// trainer/config/run_config.h: options of a run, grouped in sections.
 //
 // Each struct is declared beside the code that owns it. One list of fields (`fields(v)`: name, member,
-// sentence) feeds the command line, the .cfg file, --help and the saved config (launch/options/config_io.h).
+// sentence) feeds the command line, the .cfg file, --help and the saved config (trainer/config/config_text.h).
 #pragma once
 
 #include <cstdint>
@@ -114,10 +114,12 @@ struct TrainConfig {
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
     v("minutes", minutes, "validate, save and stop after this much training time; 0 = no limit");
-    v("seed", seed, "seed of initial values, order of sentences and dropout");
-    v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry");
+    v("seed", seed, "seed of initial values, order of sentences and dropout", OnResume::order);
+    v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry",
+      OnResume::retrains);
     v("output", output, "the run's folder: config, log, checkpoints; a run with the same folder resumes");
-    v("init", init, "a checkpoint or a run whose parameters a new run starts with; empty = random ones");
+    v("init", init, "a checkpoint or a run whose parameters a new run starts with; empty = random ones",
+      OnResume::has_no_effect);
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
     v("save_minutes", save_minutes, "minutes of training after which to save, too; 0 = only after save_every steps");
@@ -173,10 +175,11 @@ struct TrainConfig {
     v("divergence_rise", divergence_rise,
       "nats per target token: the run has diverged when the loss was higher than its lowest mean by more than this in "
       "each of 20 steps");
-    v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first");
+    v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first", OnResume::this_start);
     v("allow_changes", allow_changes,
       "resume although options that change the training have new values: batch.blocks, dropout, label smoothing, "
-      "optimizer (not its kind), schedule");
+      "optimizer (not its kind), schedule",
+      OnResume::this_start);
   }
 };
 
@@ -211,7 +214,7 @@ struct RunConfig {
 
   template <typename V>
   void sections(V& v) {
-    v("device", device, kDeviceSentence);
+    v("device", device, kDeviceSentence, OnResume::this_start);
     v("model", model);
     v("data", data);
     v("stage", stages);

@@ -1,5 +1,5 @@
-// launch/options/nearest.cpp: computes the edit distance row by row.
-#include "launch/options/nearest.h"
+// trainer/config/nearest.cpp: computes the edit distance row by row.
+#include "trainer/config/nearest.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,8 +1,7 @@
-// launch/options/fields.h: the options of any struct as a list of named texts, for the command line, the .cfg
-// file and
+// trainer/config/fields.h: the options of any struct as a list of named texts, for the command line, the .cfg file and
 // --help.
 //
-// A struct lists its fields once, in fields(v) (trainer/run_config.h). Each Field is bound to a member: set()
+// A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member: set()
 // parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it
 // back equal. A Field must not outlive its struct.
 #pragma once
@@ -21,12 +20,14 @@
 
 #include "tensor/enum_names.h"
 #include "tensor/error.h"
+#include "tensor/on_resume.h"
 
 namespace weft {
 
 struct Field {
   std::string key;  // "model.width", "vocab-size"
   std::string sentence;
+  OnResume on_resume = OnResume::may_change;
   bool is_flag = false;              // a bool: `--key` alone means true
   bool is_list = false;              // may be repeated
   std::vector<std::string> choices;  // of a bool or an enum
@@ -105,10 +106,11 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
   FieldCollector(std::vector<Field>& out, std::string section) : out_(out), section_(std::move(section)) {}
 
   template <typename T>
-  void operator()(const char* name, T& member, const char* sentence) {
+  void operator()(const char* name, T& member, const char* sentence, OnResume on_resume = OnResume::may_change) {
     const std::string key = section_.empty() ? name : section_ + "." + name;
     out_.push_back({.key = key,
                     .sentence = sentence,
+                    .on_resume = on_resume,
                     .is_flag = std::is_same_v<T, bool>,
                     .is_list = std::is_same_v<T, std::vector<std::string>>,
                     .choices = choices_of<T>(),
@@ -131,5 +133,14 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
   std::vector<Field>& out_;
   std::string section_;
 };
+
+// All options of a struct with sections(v).
+template <typename Config>
+std::vector<Field> fields_of(Config& config) {
+  std::vector<Field> fields;
+  FieldCollector all(fields, "");
+  config.sections(all);
+  return fields;
+}
 
 }  // namespace weft

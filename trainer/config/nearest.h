@@ -1,4 +1,4 @@
-// launch/options/nearest.h: "did you mean ...?" for misspelt names.
+// trainer/config/nearest.h: "did you mean ...?" for misspelt names.
 #pragma once
 
 #include <string>

@@ -1,15 +1,13 @@
-// tests/launch/options/config_io_test.cpp: reading and writing configurations, and errors in them.
-#include "launch/options/config_io.h"
+// tests/trainer/config/config_text_test.cpp: reading and writing configurations, and errors in them.
+#include "trainer/config/config_text.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 
-#include "launch/options/fields.h"
 #include "tests/support/errors.h"
+#include "trainer/config/fields.h"
 #include "trainer/plan/update_options.h"
 
 namespace weft {
@@ -24,22 +22,7 @@ std::string cfg_error(const std::string& text) {
   });
 }
 
-std::string argument_error(const std::vector<std::string>& args) {
-  return usage_error([&] {
-    RunConfig config;
-    bool dry_run = false;
-    read_run_config(args, config, dry_run);
-  });
-}
-
-RunConfig parsed(const std::vector<std::string>& args) {
-  RunConfig config;
-  bool dry_run = false;
-  EXPECT_TRUE(read_run_config(args, config, dry_run));
-  return config;
-}
-
-TEST(ConfigIo, ReadsSectionsCommentsAndEveryKindOfValue) {
+TEST(ConfigText, ReadsSectionsCommentsAndEveryKindOfValue) {
   RunConfig config;
   apply_cfg(
       "# a comment\n[model]\nwidth = 64   # beside a value\nnorm = pre\nfinal_norm = true\n\n[schedule]\nlr=1.5e-3\n"
@@ -52,26 +35,6 @@ TEST(ConfigIo, ReadsSectionsCommentsAndEveryKindOfValue) {
   EXPECT_EQ(config.train.seed, 18446744073709551615u);
   EXPECT_EQ(config.train.output, "runs/a b");
   EXPECT_EQ(config.optimizer.clip_norm, 1);
-}
-
-TEST(ConfigIo, TakesBothFormsOnTheCommandLine) {
-  const RunConfig config = parsed({"--model.width=64", "--model.dropout_attention", "-1", "--train.fresh",
-                                   "--model.final_norm", "true", "--model.scale_embeddings=false", "--data.valid="});
-  EXPECT_EQ(config.model.width, 64);
-  EXPECT_EQ(config.model.dropout_attention, -1);
-  EXPECT_TRUE(config.train.fresh);
-  EXPECT_TRUE(config.model.final_norm);
-  EXPECT_FALSE(config.model.scale_embeddings);
-  EXPECT_EQ(config.data.valid, "");
-}
-
-TEST(ConfigIo, LetsTheCommandLineWinOverTheFile) {
-  const auto path = std::filesystem::temp_directory_path() / fmt::format("weft_config_{}.cfg", getpid());
-  std::ofstream(path) << "[model]\nwidth = 64\nheads = 4\n";
-  const RunConfig config = parsed({"--model.width=128", "--config", path.string()});
-  std::filesystem::remove(path);
-  EXPECT_EQ(config.model.width, 128);
-  EXPECT_EQ(config.model.heads, 4);
 }
 
 // Gives every field a value other than its default, so that a lost field would show.
@@ -96,7 +59,7 @@ RunConfig unusual_config() {
   return config;
 }
 
-TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
+TEST(ConfigText, WritesAConfigThatLoadsAgainEqual) {
   const RunConfig config = unusual_config();
   const std::string text = to_cfg(config);
   RunConfig again;
@@ -106,7 +69,7 @@ TEST(ConfigIo, WritesAConfigThatLoadsAgainEqual) {
   EXPECT_EQ(again.optimizer.beta1, 0.1234567890123456);
 }
 
-TEST(ConfigIo, ReadsStagesInTheOrderOfTheirSections) {
+TEST(ConfigText, ReadsStagesInTheOrderOfTheirSections) {
   RunConfig config;
   apply_cfg(
       "[stage.warm-up]\nmix = a:3,b:1\nsteps = 10\n\n[stage.2]\nmix = b\n[stage.2.schedule]\nlr = 0.5\n"
@@ -127,22 +90,13 @@ TEST(ConfigIo, ReadsStagesInTheOrderOfTheirSections) {
   EXPECT_EQ(to_cfg(again), text);
 }
 
-TEST(ConfigIo, KeepsAStageWhoseSectionIsEmpty) {
+TEST(ConfigText, KeepsAStageWhoseSectionIsEmpty) {
   RunConfig config;
   apply_cfg("[stage.a]\n[stage.b]\nmix = b\n", "a.cfg", config);
   EXPECT_EQ(config.stages.size(), 2u);  // so a lacking mix is refused
 }
 
-TEST(ConfigIo, ReadsStagesFromTheCommandLine) {
-  const RunConfig config =
-      parsed({"--stage.1.mix=a", "--stage.1.steps=5", "--stage.tune.mix", "b", "--stage.tune.schedule.warmup=3"});
-  ASSERT_EQ(config.stages.size(), 2u);
-  EXPECT_EQ(config.stages[0].steps, 5);
-  EXPECT_EQ(config.stages[1].mix, "b");
-  EXPECT_EQ(config.stages[1].schedule.warmup, 3);
-}
-
-TEST(ConfigIo, RefusesStagesWithoutANameOrWithUnknownKeys) {
+TEST(ConfigText, RefusesStagesWithoutANameOrWithUnknownKeys) {
   RunConfig config;
   for (const char* text : {"[stage]\nmix = a\n", "[stage.]\nmix = a\n", "[stage.a b]\nmix = a\n"})
     testing::expect_error([&] { apply_cfg(text, "a.cfg", config); }, ErrorKind::usage, {"a.cfg"});
@@ -150,7 +104,7 @@ TEST(ConfigIo, RefusesStagesWithoutANameOrWithUnknownKeys) {
                         {"a.cfg:2: unknown key 'stage.1.mixx'; did you mean 'stage.1.mix'?"});
 }
 
-TEST(ConfigIo, ReadsEachConfigurationOfTheTree) {
+TEST(ConfigText, ReadsEachConfigurationOfTheTree) {
   int count = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/configs")) {
     const std::string path = file.path().string();
@@ -167,11 +121,11 @@ TEST(ConfigIo, ReadsEachConfigurationOfTheTree) {
   EXPECT_GE(count, 18);
 }
 
-TEST(ConfigIo, WritesEachFieldsSentence) {
+TEST(ConfigText, WritesEachFieldsSentence) {
   EXPECT_NE(to_cfg({}).find("[train]\n# total number of optimizer steps\nsteps = 100000\n"), std::string::npos);
 }
 
-TEST(ConfigIo, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
+TEST(ConfigText, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
   RunConfig config;
   apply_cfg("device = cpu\n[model]\nwidth = 64\n", "a.cfg", config);
   EXPECT_EQ(config.device, DeviceChoice::cpu);
@@ -180,50 +134,26 @@ TEST(ConfigIo, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
   EXPECT_EQ(cfg_error("device = gpu\n"), "a.cfg:1: device = 'gpu': give one of auto, cpu, cuda");
 }
 
-TEST(ConfigIo, ExplainsEveryFieldUnderItsName) {
-  const std::string text = describe({});
-  EXPECT_NE(text.find("\nschedule\n  --schedule.kind "), std::string::npos);
-  EXPECT_NE(text.find("--train.label_smoothing        0.1 "), std::string::npos) << text;
-}
-
-TEST(ConfigIo, NamesFileLineAndNearestKeyOfAnUnknownOne) {
+TEST(ConfigText, NamesFileLineAndNearestKeyOfAnUnknownOne) {
   EXPECT_EQ(cfg_error("[model]\nwidth = 64\n\nheds = 4\n"),
             "a.cfg:4: unknown key 'model.heds'; did you mean 'model.heads'?");
   EXPECT_EQ(cfg_error("[trian]\nseed = 4\n"), "a.cfg:2: unknown key 'trian.seed'; did you mean 'train.seed'?");
-  EXPECT_EQ(argument_error({"--width=4"}), "unknown option '--width'; did you mean --model.width?");
-  EXPECT_EQ(argument_error({"--qqqqqqqqqq", "4"}), "unknown option '--qqqqqqqqqq'; --help lists them all");
 }
 
-TEST(ConfigIo, NamesKeyValueAndWhatIsAllowed) {
+TEST(ConfigText, NamesKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(cfg_error("[model]\nnorm = prenorm\n"), "a.cfg:2: model.norm = 'prenorm': give one of post, pre");
-  EXPECT_EQ(argument_error({"--model.width=3x"}), "model.width = '3x': give a whole number");
-  EXPECT_EQ(argument_error({"--train.seed=-1"}), "train.seed = '-1': give a whole number, 0 or more");
-  EXPECT_EQ(argument_error({"--schedule.lr=nan"}), "schedule.lr = 'nan': give a number");
-  EXPECT_EQ(argument_error({"--train.fresh=yes"}), "train.fresh = 'yes': give true or false");
-  EXPECT_EQ(argument_error({"--model.width=99999999999999999999"}),
-            "model.width = '99999999999999999999': give a whole number");
 }
 
-TEST(ConfigIo, NamesTheLineThatIsNeitherASectionNorAValue) {
+TEST(ConfigText, NamesTheLineThatIsNeitherASectionNorAValue) {
   EXPECT_EQ(cfg_error("[model]\n# width\nwidth # 3\n"), "a.cfg:3: 'width' is neither a [section] nor 'key = value'");
   EXPECT_EQ(cfg_error("%invalid_line%<\n"), "a.cfg:1: '%invalid_line%<' is neither a [section] nor 'key = value'");
 }
 
-TEST(ConfigIo, RefusesWhatIsGivenTwice) {
+TEST(ConfigText, RefusesWhatIsGivenTwice) {
   EXPECT_EQ(cfg_error("[model]\nwidth = 1\nwidth = 2\n"), "a.cfg:3: model.width is given twice");
-  EXPECT_EQ(argument_error({"--model.width=1", "--model.width=2"}), "--model.width is given twice");
 }
 
-TEST(ConfigIo, RefusesStrayWordsAndMissingFiles) {
-  EXPECT_EQ(argument_error({"model.width=3"}), "'model.width=3' is not an option; --help lists them");
-  EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}), "cannot read the configuration '/no/such.cfg'");
-}
-
-TEST(ConfigIo, RefusesValuesThatACfgCannotHold) {
-  EXPECT_NE(argument_error({"--train.output=runs/#1"}).find("train.output = 'runs/#1'"), std::string::npos);
-}
-
-TEST(ConfigIo, LoadsEveryConfigurationThatComesWithWeft) {
+TEST(ConfigText, LoadsEveryConfigurationThatComesWithWeft) {
   int found = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/configs")) {
     if (entry.path().extension() != ".cfg" || entry.path().parent_path().filename() == "machines") continue;

@@ -1,0 +1,40 @@
+// launch/options/run_options.cpp: parses twice: first to find the file.
+#include "launch/options/run_options.h"
+
+#include "launch/options/options.h"
+#include "trainer/config/config_text.h"
+
+namespace weft {
+namespace {
+
+// --help shows the options of a stage called NAME.
+void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& config) {
+  for (const std::string& arg : args) {
+    if (arg.starts_with("--help") && config.stages.empty())
+      config.stages.push_back({.name = "NAME", .has_schedule = true});
+    if (arg.starts_with("--stage.")) add_stage_of(arg.substr(2, arg.find('=') - 2), config);
+  }
+}
+
+}  // namespace
+
+bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {
+  std::string file;
+  const auto parse = [&](RunConfig& into) {
+    dry_run = false;
+    add_stages_of_arguments(args, into);
+    Options options("train --config FILE [--section.key=value ...]");
+    options.add("config", file, "a .cfg file; options on the command line override it");
+    options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
+    options.sections(into);
+    return options.parse(args);
+  };
+  RunConfig looked_at;  // the first pass only finds --config
+  if (!parse(looked_at)) return false;
+  if (!file.empty()) apply_cfg_file(file, config);
+  parse(config);
+  require_writable(config);
+  return true;
+}
+
+}  // namespace weft
