@@ -46,8 +46,8 @@ BlockBuilder::BlockBuilder(int64_t source_rows, int64_t target_rows, bool weight
       weighted_(weighted),
       block_(empty_block(source_rows, target_rows)) {}
 
-void BlockBuilder::add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
-                       const PairVisit& pair, float weight) {
+void BlockBuilder::add(std::span<const int32_t> source_tokens, std::span<const int32_t> target_tokens,
+                       const EpochPair& pair, float weight) {
   Block& b = block_;
   b.pairs.push_back(pair);
   b.source.insert(b.source.end(), source_tokens.begin(), source_tokens.end());

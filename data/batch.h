@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft {
@@ -16,11 +17,11 @@ struct SpecialIds {
   static constexpr int32_t unk = 0, bos = 1, eos = 2;
 };
 
-// A pair of the stream of training data. It is given once in each visit: an epoch of its corpus.
-struct PairVisit {
+// A pair of the stream of training data, which gives it once in each epoch of its corpus.
+struct EpochPair {
   int64_t corpus = 0;  // by number: the run's corpora in the order in which it names them
-  int64_t pair = 0, visit = 0;
-  bool operator==(const PairVisit&) const = default;
+  int64_t pair = 0, epoch = 0;
+  bool operator==(const EpochPair&) const = default;
 };
 
 struct Block {
@@ -33,7 +34,7 @@ struct Block {
   std::vector<int32_t> target_positions;  // [T rows]
   std::vector<int32_t> target_offsets;    // [B + 1]
   std::vector<float> weights;             // [T rows] the weight of a row's pair; empty: all 1
-  std::vector<PairVisit> pairs;           // [B] of training data
+  std::vector<EpochPair> pairs;           // [B] of training data
 
   int64_t num_sentences() const { return static_cast<int64_t>(source_offsets.size()) - 1; }
   int64_t source_tokens() const { return source_offsets.back(); }  // real rows, eos included
@@ -48,8 +49,8 @@ class BlockBuilder {
  public:
   // Without `weighted`, pairs have the weight 1, which the block does not hold.
   BlockBuilder(int64_t source_rows, int64_t target_rows, bool weighted = false);
-  void add(const std::vector<int32_t>& source_tokens, const std::vector<int32_t>& target_tokens,
-           const PairVisit& pair = {}, float weight = 1);
+  void add(std::span<const int32_t> source_tokens, std::span<const int32_t> target_tokens, const EpochPair& pair = {},
+           float weight = 1);
   Block finish(int64_t index);  // pads with unused rows and empties the builder
 
  private:

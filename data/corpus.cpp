@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <list>
+#include <span>
 #include <tuple>
 
 #include "data/atomic_file.h"
@@ -52,9 +53,11 @@ class RecentlyUsed {
   std::map<Key, typename std::list<std::pair<Key, Value>>::iterator> places_;
 };
 
-std::vector<int32_t> sentence(const PairRun::Side& side, int64_t i) {
-  return {side.ids.begin() + static_cast<int64_t>(side.offsets[i]),
-          side.ids.begin() + static_cast<int64_t>(side.offsets[i + 1])};
+std::vector<int32_t> copy_of(std::span<const int32_t> ids) { return {ids.begin(), ids.end()}; }
+
+void append(std::span<const int32_t> ids, PairRun::Side& to) {
+  to.ids.insert(to.ids.end(), ids.begin(), ids.end());
+  to.offsets.push_back(to.ids.size());
 }
 
 }  // namespace
@@ -119,11 +122,15 @@ Corpus::Corpus(Corpus&&) noexcept = default;
 const std::string& Corpus::folder() const { return impl_->folder; }
 const Manifest& Corpus::manifest() const { return impl_->manifest; }
 
+int64_t Corpus::tokens_of_pair() const {
+  const Manifest& m = manifest();
+  return (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1);
+}
+
 size_t Corpus::cache_bytes() const {
   const Manifest& m = manifest();
   const int64_t pairs = std::min(m.num_pairs, kPage * static_cast<int64_t>(kCachedPages));
-  const int64_t tokens = (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1);
-  const int64_t pair = tokens * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
+  const int64_t pair = tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
   return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
 }
 
@@ -170,10 +177,20 @@ void Corpus::read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out,
     for (int64_t pair = begin; pair < begin + part; ++pair) {
       const PairRun& page = impl_->page(shard, variant, pair / kPage);
       const auto number = static_cast<size_t>(pair % kPage);
-      out.push_back({.source = sentence(page.source, pair % kPage), .target = sentence(page.target, pair % kPage)});
+      out.push_back({.source = copy_of(page.source.sentence(pair % kPage)),
+                     .target = copy_of(page.target.sentence(pair % kPage))});
       if (!page.weights.empty()) out.back().weight = page.weights[number];
       if (!page.scores.empty()) out.back().score = page.scores[number];
     }
+  });
+}
+
+void Corpus::append_pair(int64_t pair, int64_t variant, PairRun& to) {
+  impl_->for_each_shard(pair, 1, [&](size_t shard, int64_t place, int64_t /*one*/) {
+    const PairRun& page = impl_->page(shard, variant, place / kPage);
+    append(page.source.sentence(place % kPage), to.source);
+    append(page.target.sentence(place % kPage), to.target);
+    if (!page.weights.empty()) to.weights.push_back(page.weights[static_cast<size_t>(place % kPage)]);
   });
 }
 

@@ -28,7 +28,8 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
-  size_t cache_bytes() const;  // estimate with all cached pages in memory
+  size_t cache_bytes() const;      // estimate with all cached pages in memory
+  int64_t tokens_of_pair() const;  // of both sides, on average
 
   // Checks the digests of the shards that were not read yet, one after the other, until it is told to stop. Another
   // thread may do it before the one that reads.
@@ -42,6 +43,7 @@ class Corpus {
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
   void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // of a corpus that has them
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
+  void append_pair(int64_t pair, int64_t variant, PairRun& to);  // without its score
 
  private:
   struct Impl;

@@ -1,32 +1,25 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
-// A rank plans and reads only its own blocks of each step (data/step_plan.h). The thread plans about a window of pairs
-// at a time and reads them in the order of each corpus, page by page. It holds the ids of those pairs and a few
+// A rank plans and reads only its own blocks of each step (data/order/step_plan.h). The thread plans about a window of
+// pairs at a time and reads them in the order of each corpus, page by page. It holds the ids of those pairs and a few
 // finished steps.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "data/batch.h"
 #include "data/corpus.h"
-#include "data/mix.h"
-#include "data/step_plan.h"
+#include "data/order/mix.h"
+#include "data/order/step_plan.h"
 
 namespace weft {
 
 class Loader {
  public:
-  // `corpora` of the parts of `mix`, which outlive it, are its thread's. A `config.source_rows` of 0 is resolved from
-  // the corpora.
-  Loader(const Mix& mix, const std::vector<Corpus*>& corpora, const BatchConfig& config, uint64_t seed, int dp_rank,
-         int dp_size, const StepCursor& start = {});
-  Loader(const Mix& mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
-         const StepCursor& start = {});
-  Loader(const std::string& corpus_folder, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
-         const StepCursor& start = {});
+  // The corpora of `mix` are its thread's while it lives. `config` is resolved (data/batch_config.h).
+  Loader(Mix mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start = {});
   ~Loader();
 
   Step next();                // waits for the reading thread; throws its Error after the steps before it
@@ -38,13 +31,12 @@ class Loader {
 };
 
 // About the most that a Loader holds.
-size_t read_ahead_bytes(const Mix& mix, const BatchConfig& config, int dp_size);
+size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size);
 
 // A held-out set in its own order, once: rank r of dp gets its blocks r, r + dp, ...; a block's index counts
 // all blocks. The last block is partly filled. All pairs must fit a block, so that no pair is left out of a
 // score.
-std::vector<Block> load_all_blocks(const std::string& corpus_folder, const BatchConfig& config, int dp_rank,
-                                   int dp_size);
+std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size);
 // About the size of these blocks.
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 

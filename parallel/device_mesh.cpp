@@ -8,7 +8,7 @@
 
 namespace weft {
 
-bool stages(const RankDevice& own, Communication wanted) {
+bool stages_through_host(const RankDevice& own, Communication wanted) {
   if (own.device != Device::cuda || wanted == Communication::nccl) return false;
   return wanted == Communication::mpi || own.num_sharing > 1 || !own.without_nccl.empty();
 }
@@ -19,7 +19,7 @@ NcclLimits nccl_limits(const ParallelConfig& options) {
 
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
                                                        Communication wanted, NcclLimits limits) {
-  if (stages(own, wanted) || group.size() == 1) return make_staged_communicator(group, ctx);
+  if (stages_through_host(own, wanted) || group.size() == 1) return make_staged_communicator(group, ctx);
   if (own.num_sharing > 1) share_one_gpu();
   return make_nccl_communicator(ctx, group, limits);
 }

@@ -42,6 +42,6 @@ NcclLimits nccl_limits(const ParallelConfig& options);  // parallel.timeout
 void require_communication(Device device, Communication wanted);  // a usage Error if these do not go together
 
 // Whether such tensors go through host memory.
-bool stages(const RankDevice& own, Communication wanted);
+bool stages_through_host(const RankDevice& own, Communication wanted);
 
 }  // namespace weft

@@ -27,6 +27,7 @@ set(rooms
   data/text          "^$"
   data/shards        "^data/[a-z0-9_]+[.]h$"
   data/subword       "^data/([a-z0-9_]+|text/.*)[.]h$"
+  data/order         "^data/([a-z0-9_]+|(shards|text)/.*)[.]h$"
   data/packing       "^data/([a-z0-9_]+|(shards|subword|text)/.*)[.]h$"
   model/parameters   "^$"
   model/layers       "^model/(config|pass|parameters/.*)[.]h$"

@@ -4,38 +4,28 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "data/corpus.h"
 #include "data/sha256.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
-#include "trainer/stages/stages.h"
 
 namespace weft {
 namespace {
 
 // The tokenizer defines the meaning of each embedding row.
-void require_same_tokenizers(const std::string& folder, const std::string& corpus) {
-  const Manifest data = read_manifest(corpus);
+void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus) {
+  const Manifest& data = corpus.manifest();
   const bool joint = std::filesystem::exists(folder + "/tokenizer.model");
   const auto same = [&](const char* own_name, const std::string& packed_with) {
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
-      fail(ErrorKind::usage,
-           fmt::format("{} was packed with another tokenizer than {}: pack it again with that one", corpus, file));
+      fail(ErrorKind::usage, fmt::format("{} was packed with another tokenizer than {}: pack it again with that one",
+                                         corpus.folder, file));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);
-}
-
-void load(Context& ctx, const std::string& folder, const RunConfig& config, const ParamStore& params,
-          const FlatState& values) {
-  verify_small_files(folder, read_checkpoint_manifest(folder));
-  require_same_tokenizers(folder, training_folders(config).front());  // that of the others is the same
-  require_same_model(kept_config(folder).model, config.model, folder);
-  load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
 }
 
 // Errors of the checkpoint are reported as errors of the option that named it.
@@ -49,7 +39,7 @@ auto for_the_option(Action&& action) try {
 }  // namespace
 
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
-                                const RunConfig& config) {
+                                const ModelConfig& model, const MixCorpus& corpus) {
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
@@ -57,7 +47,14 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
     return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);
-  all_or_none(world, [&] { for_the_option([&] { load(ctx, folder, config, params, values); }); });
+  all_or_none(world, [&] {
+    for_the_option([&] {
+      verify_small_files(folder, read_checkpoint_manifest(folder));
+      require_same_tokenizers(folder, corpus);
+      require_same_model(kept_config(folder).model, model, folder);
+      load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
+    });
+  });
   if (!values.take) params.round_values(ctx);
   return folder;
 }

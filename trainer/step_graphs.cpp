@@ -10,7 +10,7 @@ CudaGraph choose_graphs(const RunConfig& config, const RankDevice& own) {
   const CudaGraph wanted = config.train.cuda_graph;
   if (wanted == CudaGraph::off) return wanted;
   const bool on_gpu = own.device == Device::cuda, alone = config.parallel.dp * config.parallel.tp == 1;
-  const bool can_record = on_gpu && (alone || !stages(own, config.parallel.communication));
+  const bool can_record = on_gpu && (alone || !stages_through_host(own, config.parallel.communication));
   if (wanted == CudaGraph::automatic) return can_record ? CudaGraph::on : CudaGraph::off;
   require(on_gpu, ErrorKind::usage,
           "train.cuda_graph records the work of GPUs, but this run computes on CPUs: leave it out");

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "data/block_plan.h"
+#include "data/batch_config.h"
 #include "parallel/mesh.h"
 #include "tensor/device_sums.h"
 #include "trainer/corpus_losses.h"

@@ -12,13 +12,14 @@ using nlohmann::json;
 
 void to_json(json& j, const Cursor& c) {
   j = {{"epoch", c.epoch}, {"position", c.position}, {"pending", c.pending}};
-  if (!c.visits.empty()) j["visits"] = c.visits;
+  if (!c.epochs.empty()) j["epochs"] = c.epochs;
 }
 void from_json(const json& j, Cursor& c) {
   j.at("epoch").get_to(c.epoch);
   j.at("position").get_to(c.position);
   j.at("pending").get_to(c.pending);
-  c.visits = j.value("visits", std::vector<int64_t>());
+  c.epochs = j.value("epochs", std::vector<int64_t>());
+  if (j.contains("visits")) fail(ErrorKind::checkpoint, "Weft 0.1 wrote it; only that resumes it");
 }
 
 // Of a single corpus: its cursor stands alone.
@@ -85,13 +86,13 @@ void require_whole_numbers(const json& j, const json& example, const std::string
 }
 
 json example_of_state() {
-  const Cursor cursor{.epoch = 0, .position = 0, .pending = {0}, .visits = {0}};
+  const Cursor cursor{.epoch = 0, .position = 0, .pending = {0}, .epochs = {0}};
   TrainState example;
   example.cursor.streams = {{0, {.corpora = {cursor, cursor}, .turns = {0}, .begins = {0}}}};
   example.divergence.recent = {0.0};
   example.scores_due.emplace_back();
   example.best.kept = {{0, 0.0}, {1, 0.0}};
-  example.data = {.corpora = {{}}, .stages = {{.parts = {{}}}}, .passed = {0}};
+  example.data = {.corpora = {{}}, .stages = {{.corpora = {{}}}}, .passed = {0}};
   json j = example.to_json();
   j["cursor"]["streams"][0].update(json(cursor));  // of a single corpus
   return j;

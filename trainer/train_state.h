@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/optimizer/rate_sums.h"

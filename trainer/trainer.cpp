@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "tensor/error.h"
 #include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
@@ -20,7 +20,8 @@ namespace {
 
 // Whether this rank's waits for others can be told from its work.
 bool sees_waits(const Mesh& mesh, const RunConfig& config) {
-  return mesh.world().size() > 1 && (mesh.device() == Device::cpu || stages(mesh.own(), config.parallel.communication));
+  return mesh.world().size() > 1 &&
+         (mesh.device() == Device::cpu || stages_through_host(mesh.own(), config.parallel.communication));
 }
 
 Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }

@@ -46,7 +46,7 @@ struct StepReport {
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan/run_plan.h), its precision decided. Initialises the parameters. All ranks
+  // `config` is resolved (trainer/plan/resolve.h), its precision decided. Initialises the parameters. All ranks
   // construct one together. `has_mixes`: losses are divided among the corpora of a step.
   Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes = false);
 

@@ -75,14 +75,14 @@ class Fields {
   std::string path_;
 };
 
-Json parse(const std::string& path) {
+std::string text_of(const std::string& path) {
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error)
     fail(ErrorKind::data,
          fmt::format("{}: {}; a packed corpus is a folder made by `weft pack`", path, error.message()));
   if (size > kMaxBytes) fail(ErrorKind::data, fmt::format("{} is larger than 64 MB; this is not a manifest", path));
-  return parse_strict_json(read_file(path), path, ErrorKind::data);
+  return read_file(path);
 }
 
 ShardEntry read_shard_entry(const Json& json, const std::string& path) {
@@ -147,16 +147,14 @@ OrderedJson json_of(const Creation& creation) {
 
 }  // namespace
 
-std::string manifest_digest(const std::string& folder) {
-  return sha256_of_file((std::filesystem::path(folder) / kManifestFile).string());
-}
-
 Manifest read_manifest(const std::string& folder) {
   const std::string path = (std::filesystem::path(folder) / kManifestFile).string();
-  const Json json = parse(path);
+  const std::string text = text_of(path);
+  const Json json = parse_strict_json(text, path, ErrorKind::data);
   const Fields fields(json, path);
   if (fields.text("format") != kFormat) fields.bad("format", "is not \"weft corpus\"");
   Manifest m;
+  m.sha256 = sha256_of(text);
   m.version = fields.count("version");
   if (m.version < 1 || m.version > kNewestVersion)
     fail(ErrorKind::data,

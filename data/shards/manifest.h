@@ -56,6 +56,7 @@ struct Manifest {
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens of all variants, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
   std::vector<ShardEntry> shards;
+  std::string sha256;  // of the file that was read, by which a corpus is known
 
   int64_t num_variants() const { return std::max<int64_t>(1, variants.count); }
   int64_t num_sentences() const { return num_pairs * num_variants(); }  // of a side
@@ -68,8 +69,7 @@ int64_t format_version(PairColumns columns, const Variants& variants);  // the l
 
 inline constexpr const char* kManifestFile = "manifest.json";
 
-std::string manifest_digest(const std::string& folder);  // SHA-256 of the file, by which a corpus is known
-Manifest read_manifest(const std::string& folder);       // Error of kind data that names the file and the field
+Manifest read_manifest(const std::string& folder);  // Error of kind data that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
 // Replaces a manifest and keeps how the corpus was made: `added` joins it.
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,14 @@ class ShardBuilder {
   std::vector<float> weights_, scores_;  // empty without the column
 };
 
-struct PairRun {  // consecutive pairs, flat; sentence i of a side is ids[offsets[i] .. offsets[i + 1])
+struct PairRun {  // pairs, flat
   struct Side {
-    std::vector<uint64_t> offsets;
+    std::vector<uint64_t> offsets = {0};
     std::vector<int32_t> ids;
+    std::span<const int32_t> sentence(int64_t i) const {
+      const uint64_t begin = offsets[static_cast<size_t>(i)];
+      return std::span(ids).subspan(begin, offsets[static_cast<size_t>(i) + 1] - begin);
+    }
   };
   Side source, target;
   std::vector<float> weights, scores;  // empty without the column

@@ -12,6 +12,7 @@
 #include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/plan/check_options.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/precision.h"
@@ -145,7 +146,7 @@ void print_memory(const RunConfig& config, Device device) {
 
 void inspect_model(const std::string& path, const ModelView& view) {
   RunConfig config = find_config(path).config;
-  const std::vector<std::string> corpora = training_folders(config);
+  const std::vector<std::string> corpora = training_folders(parse_stages(config));
   fill_vocabularies(corpora.empty() ? "" : corpora.front(), view.vocabulary, config.model);
   config.model.resolve(view.tp);
   config.parallel.tp = view.tp;

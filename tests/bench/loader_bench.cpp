@@ -5,11 +5,12 @@
 //
 // The first form prints one JSON object with the wait for the first step and, for each epoch of the first corpus,
 // target tokens, seconds and the seconds of CPU that the process used. The first epoch also opens shards and checks
-// their SHA-256. MIX is a folder, or folders with weights (data/mix.h). With MIN_SCORE: of the pairs that have it.
+// their SHA-256. MIX is a folder, or folders with weights (data/order/mix.h). With MIN_SCORE: of the pairs that have
+// it.
 //
 // The second prints a table: the wait of one rank for its first step, and the CPU time that a further step costs it, on
-// grids of 1 to 1,024 data-parallel ranks with a block each; beside it, that of a run of version 0.1, whose ranks plan
-// every block.
+// grids of 1 to 1,024 data-parallel ranks with a block each; beside it, that of a run
+// with one stream, whose ranks plan every block.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -17,7 +18,7 @@
 #include <stdexcept>
 
 #include "data/loader.h"
-#include "data/min_score.h"
+#include "data/order/min_score.h"
 #include "tests/bench/cpu_seconds.h"
 
 namespace {
@@ -43,12 +44,17 @@ struct Cost {
   double first_step = 0, cpu = 0;  // seconds
 };
 
+weft::BatchConfig batch_of(const weft::Mix& mix, int64_t rows, int64_t blocks) {
+  return {.rows = rows, .source_rows = weft::source_rows_for(mix.corpora, rows), .blocks = blocks};
+}
+
 Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stream) {
   const int steps = one_stream ? 512 / dp + 16 : 512;  // more than are read ahead at a time
   weft::StepCursor start;
   if (one_stream) start = {.num_streams = 1, .next_stream = 0, .streams = {{0, {}}}};
   const double begin = wall_seconds();
-  weft::Loader loader(packed, {.rows = rows, .blocks = dp}, /*seed=*/1, /*dp_rank=*/dp / 2, dp, start);
+  const weft::Mix mix = weft::open_mix(packed);
+  weft::Loader loader(mix, batch_of(mix, rows, dp), /*seed=*/1, /*dp_rank=*/dp / 2, dp, start);
   loader.next();
   Cost cost{.first_step = wall_seconds() - begin};
   for (int i = 0; i < steps; ++i) loader.next();
@@ -59,7 +65,7 @@ Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stre
 }
 
 void print_ranks(const std::string& packed, int64_t rows) {
-  fmt::print("  dp   first step, ms   CPU a step, ms   as in version 0.1, ms\n");
+  fmt::print("  dp   first step, ms   CPU a step, ms   with one stream, ms\n");
   for (const int dp : {1, 4, 16, 64, 256, 1024}) {
     const Cost own = cost_of_rank(packed, rows, dp, false), all = cost_of_rank(packed, rows, dp, true);
     fmt::print("{:4}   {:14.0f}   {:14.2f}   {:21.2f}\n", dp, 1e3 * own.first_step, 1e3 * own.cpu, 1e3 * all.cpu);
@@ -71,11 +77,12 @@ void print_ranks(const std::string& packed, int64_t rows) {
 int main(int argc, char** argv) try {
   if (argc == 3) return print_ranks(argv[1], std::atoi(argv[2])), 0;
   if (argc != 5 && argc != 6) throw std::runtime_error("usage: loader_bench MIX ROWS [BLOCKS EPOCHS [MIN_SCORE]]");
-  std::vector<weft::WeightedFolder> mix = weft::parse_mix("MIX", argv[1]);
-  if (argc == 6) weft::set_min_scores("MIN_SCORE", argv[5], mix);
+  std::vector<weft::MixCorpus> corpora = weft::parse_mix("MIX", argv[1]);
+  if (argc == 6) weft::set_min_scores("MIN_SCORE", argv[5], corpora);
   double begin = wall_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
-  weft::Loader loader(weft::Mix::of_folders(mix), {.rows = std::atoi(argv[2]), .blocks = std::atoi(argv[3])},
-                      /*seed=*/1, /*dp_rank=*/0, /*dp_size=*/1);
+  const weft::Mix mix = weft::open_mix(std::move(corpora));
+  weft::Loader loader(mix, batch_of(mix, std::atoi(argv[2]), std::atoi(argv[3])), /*seed=*/1, /*dp_rank=*/0,
+                      /*dp_size=*/1);
   std::vector<Epoch> epochs(1);
   for (const int64_t wanted = std::atoi(argv[4]);;) {
     const weft::Step step = loader.next();

@@ -41,7 +41,7 @@ RunConfig config_of(const testing::TextCorpus& corpus, int ranks) {
   c.batch.rows = 64, c.batch.blocks = ranks, c.batch.page = 4;
   c.train.precision = Precision::f32;
   c.train.output = corpus.path() + "/run";
-  return resolve(c, ranks);
+  return testing::resolved(c, ranks);
 }
 
 Costs costs_of(const testing::TextCorpus& corpus, int ranks) {
@@ -71,12 +71,13 @@ Costs costs_of(const testing::TextCorpus& corpus, int ranks) {
     own.save = cost(world, [&] { saved = run->save(folder.path()); });
     own.resume = cost(world, [&] { run->resume(saved); });
     run.reset();
-    own.plan = cost(world,
-                    [&] {
-                      Loader loader(config.data.train, config.batch, /*seed=*/1, mesh.dp().rank(), mesh.dp().size());
-                      for (int i = 0; i < kSteps; ++i) loader.next();
-                    }) /
-               kSteps;
+    own.plan =
+        cost(world,
+             [&] {
+               Loader loader(open_mix(config.data.train), config.batch, /*seed=*/1, mesh.dp().rank(), mesh.dp().size());
+               for (int i = 0; i < kSteps; ++i) loader.next();
+             }) /
+        kSteps;
     if (world.is_main_rank()) costs = own;
   });
   return costs;

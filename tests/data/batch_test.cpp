@@ -10,8 +10,8 @@ using Ids = std::vector<int32_t>;
 
 Block two_pairs() {
   BlockBuilder builder(8, 10);
-  builder.add({10, 11}, {20, 21, 22});
-  builder.add({12, 13, 14}, {23});
+  builder.add(Ids{10, 11}, Ids{20, 21, 22});
+  builder.add(Ids{12, 13, 14}, Ids{23});
   return builder.finish(3);
 }
 
@@ -40,8 +40,8 @@ TEST(BlockBuilder, CountsSentencesAndRealRows) {
 
 TEST(BlockBuilder, GivesEachTargetRowTheWeightOfItsPair) {
   BlockBuilder builder(8, 8, /*weighted=*/true);
-  builder.add({10, 11}, {20, 21, 22}, {}, 0.25f);
-  builder.add({12, 13, 14}, {23}, {}, 3);
+  builder.add(Ids{10, 11}, Ids{20, 21, 22}, {}, 0.25f);
+  builder.add(Ids{12, 13, 14}, Ids{23}, {}, 3);
   const Block block = builder.finish(0);
   EXPECT_EQ(block.weights, (std::vector<float>{0.25f, 0.25f, 0.25f, 0.25f, 3, 3, 0, 0}));
   EXPECT_EQ(block.target_weight(0), 1);
@@ -58,7 +58,7 @@ TEST(BlockBuilder, WithoutWeightsTokensWeighOne) {
 
 TEST(BlockBuilder, BeginsAnEmptyBlockAfterFinish) {
   BlockBuilder builder(3, 2);
-  builder.add({10, 11}, {20});
+  builder.add(Ids{10, 11}, Ids{20});
   builder.finish(0);
   const Block block = builder.finish(1);
   EXPECT_EQ(block.num_sentences(), 0);
@@ -69,7 +69,7 @@ TEST(BlockBuilder, BeginsAnEmptyBlockAfterFinish) {
 
 TEST(BlockBuilder, TakesAPairThatFillsItExactly) {
   BlockBuilder builder(3, 2);
-  builder.add({10, 11}, {20});
+  builder.add(Ids{10, 11}, Ids{20});
   const Block block = builder.finish(0);
   EXPECT_EQ(block.source, (Ids{10, 11, 2}));
   EXPECT_EQ(block.target_out, (Ids{20, 2}));
@@ -77,7 +77,7 @@ TEST(BlockBuilder, TakesAPairThatFillsItExactly) {
 
 TEST(BlockBuilder, KeepsEmptySidesAsEosAlone) {
   BlockBuilder builder(2, 2);
-  builder.add({}, {});
+  builder.add(Ids{}, Ids{});
   const Block block = builder.finish(0);
   EXPECT_EQ(block.source, (Ids{2, 0}));
   EXPECT_EQ(block.target_in, (Ids{1, 0}));

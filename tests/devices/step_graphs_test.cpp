@@ -33,7 +33,7 @@ Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda
   if (is_free) config.schedule.kind = ScheduleKind::constant;
   config.batch.blocks = variant.blocks;
   const auto world = make_single_communicator();
-  config = resolve(config, 1);
+  config = resolved(config, 1);
   const Mesh mesh(*world, config.parallel, rank_on(Device::cuda, *world));
   SmallRun run(config, mesh);
   Trainer& trainer = run.trainer;
@@ -69,7 +69,7 @@ std::string refusal(const TextCorpus& corpus, Device device) {
       RunConfig config = run_config(corpus);
       config.parallel.dp = 2;
       config.train.cuda_graph = CudaGraph::on;
-      config = resolve(config, 2);
+      config = resolved(config, 2);
       const Mesh mesh(world, config.parallel, rank_on(device, world));
       const Trainer trainer(config, mesh);
     });

@@ -13,7 +13,7 @@ RunConfig tuned_config(const TextCorpus& corpus, int tp) {
   config.model.width = 64, config.model.feed_forward = 128;
   config.train.precision = Precision::bf16;
   config.parallel.tp = tp;
-  return resolve(config, tp);
+  return resolved(config, tp);
 }
 
 Trained trained_with(const TextCorpus& corpus, const std::string& known, std::string& chosen) {

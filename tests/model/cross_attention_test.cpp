@@ -9,14 +9,16 @@
 namespace weft::testing {
 namespace {
 
+using Ids = std::vector<int32_t>;
+
 using Choice = Transformer::AttentionChoice;
 using Weights = std::vector<float>;
 
 Block three_sentences() {
   BlockBuilder builder(20, 20);
-  builder.add({3, 4, 5, 6, 7}, {8, 9});
-  builder.add({10}, {3, 3, 4, 5});
-  builder.add({9, 8, 7}, {6});
+  builder.add(Ids{3, 4, 5, 6, 7}, Ids{8, 9});
+  builder.add(Ids{10}, Ids{3, 3, 4, 5});
+  builder.add(Ids{9, 8, 7}, Ids{6});
   return builder.finish(0);
 }
 
@@ -103,9 +105,9 @@ TEST(CrossAttention, MeanIsTheMeanOfLayersAndHeads) {
 TEST(CrossAttention, DoesNotSeeLaterTargetTokens) {
   Alone a;
   BlockBuilder builder(20, 20);
-  builder.add({3, 4, 5, 6, 7}, {8, 10});  // another last token
-  builder.add({10}, {3, 3, 4, 5});
-  builder.add({9, 8, 7}, {6});
+  builder.add(Ids{3, 4, 5, 6, 7}, Ids{8, 10});  // another last token
+  builder.add(Ids{10}, Ids{3, 3, 4, 5});
+  builder.add(Ids{9, 8, 7}, Ids{6});
   const Weights w = weights_of(a.m, {}), other = weights_of(a.m, {}, builder.finish(0));
   EXPECT_EQ(Weights(w.begin(), w.begin() + 12), Weights(other.begin(), other.begin() + 12));
   EXPECT_NE(Weights(w.begin() + 12, w.begin() + 18), Weights(other.begin() + 12, other.begin() + 18));

@@ -7,6 +7,8 @@
 namespace weft::testing {
 namespace {
 
+using Ids = std::vector<int32_t>;
+
 ModelConfig learned_config(int64_t max_positions) {
   ModelConfig c = small_config();
   c.positions = Positions::learned, c.max_positions = max_positions;
@@ -60,8 +62,8 @@ TEST(LearnedPositions, GetAGradientInEachRowThatASentenceReachesAndInNoOther) {
   const auto alone = make_single_communicator();
   SmallModel m(learned_config(9), *alone, 5);
   BlockBuilder builder(20, 20);
-  builder.add({3, 4, 5}, {6, 7, 8, 9, 3});
-  builder.add({8, 9}, {3});
+  builder.add(Ids{3, 4, 5}, Ids{6, 7, 8, 9, 3});
+  builder.add(Ids{8, 9}, Ids{3});
   loss_of_step(m, builder.finish(0));
   for (int64_t row = 0; row < 9; ++row) {
     EXPECT_EQ(norm_of_row(m, side(m, "source").grad, row) > 0, row < 4) << row;
@@ -74,7 +76,7 @@ TEST(LearnedPositions, TakeNothingFromUnusedRows) {
   const auto run = [&](int64_t rows) {
     SmallModel m(learned_config(9), *alone, 5);
     BlockBuilder builder(rows, rows);
-    builder.add({3, 4, 5}, {6, 7});
+    builder.add(Ids{3, 4, 5}, Ids{6, 7});
     loss_of_step(m, builder.finish(0));
     return std::pair{gather(m.ctx, m.params, *alone, true).at("source_positions.weight"),
                      gather(m.ctx, m.params, *alone, true).at("target_positions.weight")};

@@ -52,7 +52,7 @@ double gradient_in_padding(SmallModel& m) {
 
 std::vector<double> first_piece_probabilities(SmallModel& m, int64_t vocabulary) {
   BlockBuilder builder(3 * vocabulary, 2 * vocabulary);
-  for (int32_t id = 0; id < vocabulary; ++id) builder.add({3, 4}, {id});
+  for (int32_t id = 0; id < vocabulary; ++id) builder.add(std::vector{3, 4}, std::vector{id});
   const Block block = builder.finish(0);
   Pass p = m.pass(0, false);
   const std::vector<float> nll = to_host<float>(m.ctx, m.model->loss(p, load_batch(p, block), /*smoothing=*/0).nll);

@@ -11,6 +11,8 @@
 namespace weft::testing {
 namespace {
 
+using Ids = std::vector<int32_t>;
+
 double loss_of(SmallModel& m, const Block& block, double smoothing) {
   Pass p = m.pass();
   return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), smoothing, nullptr)).loss;
@@ -91,11 +93,11 @@ TEST(Transformer, ASentenceDoesNotSeeItsNeighbours) {
   const auto world = make_single_communicator();
   SmallModel m(config, *world, 5);
   BlockBuilder builder(24, 24);
-  builder.add({3, 4, 5}, {6, 7});
-  builder.add({8, 9}, {3, 3, 4});
+  builder.add(Ids{3, 4, 5}, Ids{6, 7});
+  builder.add(Ids{8, 9}, Ids{3, 3, 4});
   const Block first = builder.finish(0);
-  builder.add({3, 4, 5}, {6, 7});
-  builder.add({10, 3, 4, 5, 6}, {9});
+  builder.add(Ids{3, 4, 5}, Ids{6, 7});
+  builder.add(Ids{10, 3, 4, 5, 6}, Ids{9});
   const Block second = builder.finish(0);
   const auto rows = [&](const Block& b) {
     Pass p = m.pass(0, false);
@@ -137,7 +139,7 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
   Arena measuring(test_device());
   Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
   BlockBuilder builder(30, 34);
-  builder.add({}, {});
+  builder.add(Ids{}, Ids{});
   model.loss_and_gradients(p, load_batch(p, builder.finish(0)), 0.1, nullptr);
   EXPECT_EQ(measuring.high_water(), m.arena.high_water());
 }

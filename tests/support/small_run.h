@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/resolved.h"
 #include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
 #include "tests/support/text_corpus.h"
 #include "trainer/config/config_text.h"
-#include "trainer/plan/run_plan.h"
 #include "trainer/stages/training_data.h"
 #include "trainer/trainer.h"
 #include "trainer/training_checkpoints.h"
@@ -57,7 +57,7 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
 struct SmallRun {
   SmallRun(const RunConfig& resolved, const Mesh& mesh)
       : config_text(text_to_keep(resolved)),
-        data(resolved, mesh),
+        data(resolved, open_stages(resolved), mesh),
         trainer(resolved, mesh, data.stages().has_mixes()),
         checkpoints(resolved, mesh, trainer, data) {}
 
@@ -101,7 +101,7 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
       config.schedule.warmup = 2, config.schedule.decay_steps = 12, config.schedule.decay_share = 0.75;
     }
     config.train.precision = part.precision;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
     SmallRun run(config, mesh);
     Trainer& trainer = run.trainer;

@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/block_plan.h"
-#include "data/corpus.h"
-#include "data/pair_order.h"
+#include "data/order/mix_plan.h"
 #include "tensor/random.h"
 
 namespace weft::testing {
@@ -28,14 +26,19 @@ inline std::vector<PairLength> synthetic_lengths(int64_t num_pairs, uint64_t see
 }
 
 inline LengthSource source_of(std::vector<PairLength> lengths) {
-  return [lengths = std::move(lengths)](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
+  return [lengths = std::move(lengths)](int64_t /*epoch*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.assign(lengths.begin() + first, lengths.begin() + first + count);
   };
 }
 
+inline std::vector<MixSource> only(int64_t num_pairs, LengthSource lengths) {  // a mix of one corpus
+  return {{.corpus = {.folder = "the corpus", .num_pairs = num_pairs, .num_usable = num_pairs},
+           .lengths = std::move(lengths)}};
+}
+
 inline std::vector<int64_t> numbers_of(const PlannedBlock& block) {  // of its pairs
   std::vector<int64_t> numbers;
-  for (const PairVisit& pair : block.pairs) numbers.push_back(pair.pair);
+  for (const EpochPair& pair : block.pairs) numbers.push_back(pair.pair);
   return numbers;
 }
 

@@ -22,7 +22,7 @@ RunConfig config_of(const TextCorpus& corpus, Precision precision, bool recomput
   c.train.precision = precision, c.train.recompute = recompute, c.train.ema = ema;
   c.decode.beam = 3;
   use_test_device(c);
-  return resolve(c, 1);
+  return resolved(c, 1);
 }
 
 class Allocations : public ::testing::TestWithParam<Precision> {};
@@ -37,7 +37,7 @@ TEST_P(Allocations, NoneAfterTheFirstStepWhateverTheSentences) {
     const Mesh mesh(*world, c.parallel, test_rank(*world));
     SmallRun run(c, mesh);
     Trainer& trainer = run.trainer;
-    Validation validation(c, mesh, trainer);
+    Validation validation(c, open_sets(c), mesh, trainer);
     run.step();
     const int64_t before = Buffer::allocations();
     const size_t scratch = trainer.replica().context().scratch_bytes();
@@ -55,10 +55,11 @@ TEST_P(Allocations, ScratchMemoryIsWhatTheDryRunFound) {
   const auto world = make_single_communicator();
   const RunConfig c = config_of(corpus, GetParam(), /*recompute=*/false);
   const Mesh mesh(*world, c.parallel, test_rank(*world));
-  const MemoryPlan plan = plan_memory(c, TensorParallel(mesh.tp()), mesh.own());
+  const MemoryPlan plan = plan_memory({.config = c, .stages = open_stages(c), .valid = open_sets(c), .best = {}},
+                                      TensorParallel(mesh.tp()), mesh.own());
   SmallRun run(c, mesh);
   Trainer& trainer = run.trainer;
-  Validation validation(c, mesh, trainer);
+  Validation validation(c, open_sets(c), mesh, trainer);
   EXPECT_EQ(trainer.replica().context().scratch_bytes(), plan.scratch);
   run.step();
   validation.run(1, [] { return false; });

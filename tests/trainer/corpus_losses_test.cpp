@@ -33,7 +33,7 @@ std::vector<StepReport> reports_on(const CorpusGrid& grid, int steps) {
   config.train.precision = grid.precision;
   std::vector<StepReport> reports;
   run_thread_ranks(static_cast<int>(grid.dp * grid.tp), [&](Communicator& world) {
-    const RunConfig mine = resolve(config, world.size());
+    const RunConfig mine = resolved(config, world.size());
     const Mesh mesh(world, mine.parallel, test_rank(world));
     SmallRun run(mine, mesh);
     for (int i = 0; i < steps; ++i) {
@@ -82,7 +82,7 @@ TEST(CorpusLosses, AreTogetherTheLossOfTheStepOnEveryGrid) {
 TEST(CorpusLosses, AreThoseOfAStepWhoseOtherPairsWeighNothing) {
   RunConfig config = mixed_config();
   config.model.dropout = 0;  // so that each step computes alike
-  config = resolve(config, 1);
+  config = resolved(config, 1);
   const auto world = make_single_communicator();
   const Mesh mesh(*world, config.parallel, test_rank(*world));
   SmallRun run(config, mesh);

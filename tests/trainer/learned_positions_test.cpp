@@ -11,6 +11,7 @@
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/inference/translator.h"
+#include "trainer/plan/run_plan.h"
 
 namespace weft::testing {
 namespace {
@@ -37,7 +38,7 @@ RunConfig learned_run(int64_t max_positions) {
 }
 
 std::string refusal(const RunConfig& c) {
-  return refusal_of(ErrorKind::usage, [&] { resolve(c, 1); });
+  return refusal_of(ErrorKind::usage, [&] { resolved(c, 1); });
 }
 
 TEST(LearnedPositionsInTraining, HoldTheLongestSentenceWithItsEos) {
@@ -91,7 +92,7 @@ TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
 }
 
 TEST(LearnedPositionsInTraining, AreNoVocabularyTables) {
-  ModelConfig config = resolve(learned_run(500), 1).model;
+  ModelConfig config = resolved(learned_run(500), 1).model;
   ParamStore learned(0, 1), sinusoids(0, 1);
   const Transformer with(config, learned, 1);
   config.positions = Positions::interleaved;
@@ -105,7 +106,7 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
   RunConfig config = learned_run(longest_sentence());
   std::string step_folder;
   on_grid(2, 1, [&](const Mesh& mesh) {
-    RunConfig c = resolve(config, 2);
+    RunConfig c = resolved(config, 2);
     c.train.precision = Precision::f32;
     SmallRun run(c, mesh);
     Trainer& trainer = run.trainer;

@@ -30,7 +30,7 @@ Numbers train(const TextCorpus& corpus, const ParallelConfig& grid, NormPosition
     c.train.output = corpus.path() + "/run";
     c.train.precision = precision, c.train.recompute = recompute;
     use_test_device(c);
-    c = resolve(c, world.size());
+    c = resolved(c, world.size());
     const Mesh mesh(world, c.parallel, test_rank(world));
     SmallRun run(c, mesh);
     Trainer& trainer = run.trainer;

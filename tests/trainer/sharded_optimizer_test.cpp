@@ -68,7 +68,7 @@ TEST_P(ShardedOptimizer, LeavesEqualReplicas) {
     config.train.check_replicas = 1;
     std::tie(config.train.precision, config.optimizer.kind) = GetParam();
     config.schedule.kind = ScheduleKind::constant;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     SmallRun run(config, mesh);
     for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(run.step());

@@ -9,12 +9,14 @@
 namespace weft {
 namespace {
 
+using Ids = std::vector<int32_t>;
+
 TEST(StepFlops, AreThoseOfTheSentencesOwnLengths) {
   ModelConfig model;
   model.source_vocabulary = model.target_vocabulary = 1000;
   BlockBuilder builder(16, 16);
-  builder.add({3, 4}, {3, 4, 5});  // 3 and 4 tokens with their eos
-  builder.add({3}, {3});
+  builder.add(Ids{3, 4}, Ids{3, 4, 5});  // 3 and 4 tokens with their eos
+  builder.add(Ids{3}, Ids{3});
   const TokenFlops longer = forward_flops(model, 3, 4), shorter = forward_flops(model, 2, 2);
   EXPECT_DOUBLE_EQ(training_flops(model, {builder.finish(0)}),
                    3 * (3 * longer.source + 4 * longer.target + 2 * shorter.source + 2 * shorter.target));

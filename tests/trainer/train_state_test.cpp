@@ -55,7 +55,7 @@ TEST(TrainState, InsistsOnEveryField) {
 }
 
 TEST(TrainState, HasThePlaceInEveryCorpusOfAMix) {
-  const Cursor one{.epoch = 3, .position = 40, .pending = {7, 5}, .visits = {2, 3}}, two{.position = 9};
+  const Cursor one{.epoch = 3, .position = 40, .pending = {7, 5}, .epochs = {2, 3}}, two{.position = 9};
   TrainState state = some_state();
   state.cursor.streams[0] = {.corpora = {one, two}, .turns = {5, -5}, .begins = {-1, 1}};
   const nlohmann::json written = state.to_json();

@@ -104,7 +104,7 @@ TEST(Training, RanksThatSplitRowsKeepTheSameNorms) {
     RunConfig config = run_config(corpus());
     config.parallel = {.dp = 2, .tp = 2, .sequence = true};
     config.train.check_replicas = 1;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     SmallRun run(config, mesh);
     for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(run.step());
@@ -115,11 +115,11 @@ TEST(Training, RowsThatRanksCannotSplitAreRefusedWithTheOptions) {
   RunConfig config = run_config(corpus());
   config.batch.rows = 97;
   config.parallel = {.tp = 2, .sequence = true};
-  const std::string message = refusal_of(ErrorKind::usage, [&] { resolve(config, 2); });
+  const std::string message = refusal_of(ErrorKind::usage, [&] { resolved(config, 2); });
   for (const char* part : {"parallel.sequence", "parallel.tp = 2", "batch.rows = 97", "batch.source_rows = "})
     EXPECT_TRUE(holds(message, part)) << message;
   config.parallel.tp = 1;
-  EXPECT_EQ(resolve(config, 2).parallel.dp, 2);  // nothing is split
+  EXPECT_EQ(resolved(config, 2).parallel.dp, 2);  // nothing is split
 }
 
 TEST(Training, ARunOfTwoByOneResumesAsOneByTwo) {
@@ -160,7 +160,7 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
       RunConfig config = run_config(corpus());
       config.parallel = {.dp = dp, .tp = tp};
       config.train.precision = Precision::f16;
-      config = resolve(config, world.size());
+      config = resolved(config, world.size());
       const Mesh mesh(world, config.parallel, test_rank(world));
       SmallRun run(config, mesh);
       Trainer& trainer = run.trainer;
@@ -203,16 +203,16 @@ TEST(Plan, RefusesBlocksThatNoMemoryHolds) {
     (name == "rows"     ? config.batch.rows
      : name == "blocks" ? config.batch.blocks
                         : config.batch.source_rows) = 1'000'000'000;
-    expect_error([&] { resolve(config, 1); }, ErrorKind::usage, {"batch." + name + " = 1000000000 must be at most"});
+    expect_error([&] { resolved(config, 1); }, ErrorKind::usage, {"batch." + name + " = 1000000000 must be at most"});
   }
 }
 
 TEST(Plan, TakesTheBlocksThatHoldAStepsTokens) {
   RunConfig config = run_config(corpus());
   config.batch.tokens = 10 * config.batch.rows + config.batch.rows / 3;
-  EXPECT_EQ(resolve(config, 4).batch.blocks, 10);
+  EXPECT_EQ(resolved(config, 4).batch.blocks, 10);
   config.batch.tokens = 1;
-  EXPECT_EQ(resolve(config, 1).batch.blocks, 1);
+  EXPECT_EQ(resolved(config, 1).batch.blocks, 1);
 }
 
 }  // namespace

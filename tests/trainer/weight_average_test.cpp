@@ -63,7 +63,7 @@ void with_runs(const AveragedGrid& grid, Precision precision, double ema,
     config.optimizer.kind = grid.optimizer;
     config.optimizer.clip_norm = 0;  // whose norm is added up in another order with parallel.zero
     config.train.precision = precision, config.train.ema = ema;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     SmallRun run(config, mesh);
     body(run, world);
@@ -259,10 +259,10 @@ TEST_P(WeightAverage, IsWhatIsValidated) {
     RunConfig config = run_config(averaged_corpus());
     config.data.valid = config.data.train, config.train.validate_bleu = 0, config.train.keep_best = "loss";
     config.train.precision = GetParam(), config.train.ema = kDecay;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     const auto validated = [&](Trainer& trainer) {
-      return Validation(config, mesh, trainer).run(1, [] { return false; })->sets.at(0).loss;
+      return Validation(config, open_sets(config), mesh, trainer).run(1, [] { return false; })->sets.at(0).loss;
     };
     SmallRun run(config, mesh);
     for (int i = 0; i < averaged_steps(); ++i) run.step();
@@ -273,7 +273,8 @@ TEST_P(WeightAverage, IsWhatIsValidated) {
     without.train.ema = 0;
     Trainer begun(without, mesh);
     SmallRun resumed(without, mesh);
-    initial_values_from(begun.replica(), begun.states().front(), checkpoint, without);
+    initial_values_from(begun.replica(), begun.states().front(), checkpoint, without.model,
+                        open_stages(without).front().corpora.front());
     resumed.resume(checkpoint);
     EXPECT_EQ(validated(begun), of_average);
     EXPECT_NE(validated(resumed.trainer), of_average);

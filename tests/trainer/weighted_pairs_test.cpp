@@ -53,7 +53,7 @@ TEST(WeightedTraining, InHalfPrecisionLearnsAsF32Does) {
 TEST(WeightedTraining, AStepWithoutWeightChangesNothing) {
   const TextCorpus corpus = corpus_of([](int) { return 0; });
   const auto world = make_single_communicator();
-  const RunConfig config = resolve(run_config(corpus), 1);
+  const RunConfig config = resolved(run_config(corpus), 1);
   const Mesh mesh(*world, config.parallel, test_rank(*world));
   SmallRun run(config, mesh);
   Trainer& trainer = run.trainer;
@@ -75,7 +75,7 @@ TEST(WeightedTraining, AStepWithoutWeightChangesNothing) {
 TEST(WeightedTraining, ReportsTheWeightOfAStepsTokens) {
   const TextCorpus corpus = corpus_of([](int i) { return i % 2; });
   const auto world = make_single_communicator();
-  const RunConfig config = resolve(run_config(corpus), 1);
+  const RunConfig config = resolved(run_config(corpus), 1);
   const Mesh mesh(*world, config.parallel, test_rank(*world));
   SmallRun run(config, mesh);
   const StepReport report = run.step();

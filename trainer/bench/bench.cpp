@@ -7,7 +7,7 @@
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
-#include "trainer/plan/run_plan.h"
+#include "trainer/plan/check_options.h"
 #include "trainer/precision.h"
 #include "trainer/step_flops.h"
 #include "trainer/step_graphs.h"
@@ -36,14 +36,8 @@ RunConfig resolve_bench(RunConfig c, Communicator& world, const RankDevice& own)
   c.model.resolve(c.parallel.tp);
   if (c.batch.source_rows == 0) c.batch.source_rows = c.batch.rows;
   if (c.batch.blocks == 0) c.batch.blocks = c.parallel.dp;
-  if (c.batch.rows < 2 || c.batch.source_rows < 2 || c.batch.look_ahead < 1 || c.batch.page < 1 || c.batch.window < 1)
-    fail(ErrorKind::usage,
-         fmt::format("batch.rows = {} and batch.source_rows = {} must be at least 2, batch.look_ahead = {}, batch.page "
-                     "= {} and batch.window = {} at least 1",
-                     c.batch.rows, c.batch.source_rows, c.batch.look_ahead, c.batch.page, c.batch.window));
+  resolve_blocks(c.batch);
   require_even_rows(c);
-  c.batch.blocks = c.batch.blocks_of_step();
-  if (c.batch.blocks < 1) fail(ErrorKind::usage, fmt::format("batch.blocks = {} must be at least 1", c.batch.blocks));
   c.train.precision =
       choose_precision(c.train.precision, half_instructions(own.device, world), /*before=*/"").precision;
   return c;

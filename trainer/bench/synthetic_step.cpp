@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "tensor/math.h"
 #include "tensor/random.h"
 
@@ -41,7 +41,7 @@ int64_t longest_that_fits(const RunConfig& c) {
 
 Block make_block(const RunConfig& c, const PlannedBlock& planned, int64_t index, int64_t longest) {
   BlockBuilder builder(c.batch.source_rows, c.batch.rows);
-  for (const auto& [corpus, pair, visit] : planned.pairs) {
+  for (const auto& [corpus, pair, epoch] : planned.pairs) {
     const PairLength length = synthetic_length(c.train.seed, pair, longest);
     builder.add(token_ids(c, "bench.source", pair, length.source, c.model.source_vocabulary),
                 token_ids(c, "bench.target", pair, length.target, c.model.target_vocabulary));
@@ -63,12 +63,13 @@ PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest) {
 
 Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
   const int64_t longest = longest_that_fits(c);
-  const LengthSource lengths = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
+  const LengthSource lengths = [&](int64_t /*epoch*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.clear();
     for (int64_t i = first; i < first + count; ++i) out.push_back(synthetic_length(c.train.seed, i, longest));
   };
   const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // an upper bound
-  StepPlan plan(num_pairs, lengths, c.batch, c.train.seed, dp_rank, dp_size);
+  const MixCorpus all{.folder = "the synthetic pairs", .num_pairs = num_pairs, .num_usable = num_pairs};
+  StepPlan plan({{all, lengths}}, c.batch, c.train.seed, dp_rank, dp_size);
   int64_t index = blocks_of_rank(c.batch.blocks, dp_rank, dp_size).first;
   Step step;
   for (const PlannedBlock& planned : plan.next().blocks)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/block_plan.h"
+#include "data/batch_config.h"
 #include "model/config.h"
 #include "parallel/mesh.h"
 #include "parallel/rank_device.h"

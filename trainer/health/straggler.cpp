@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 
 namespace weft {
 namespace {

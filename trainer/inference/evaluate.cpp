@@ -34,8 +34,7 @@ std::vector<std::string> best_texts(const std::vector<NBest>& translations) {
   return texts;
 }
 
-HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count) {
-  Corpus corpus(corpus_folder);
+HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count) {
   std::vector<PairIds> pairs;
   corpus.read_pairs(0, count < 0 ? corpus.num_pairs() : std::min(count, corpus.num_pairs()), pairs);
   HeldOutSet set;

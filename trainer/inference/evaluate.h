@@ -34,7 +34,7 @@ struct HeldOutSet {
   std::vector<std::vector<int32_t>> prefixes;  // tags of the targets
   std::vector<std::string> references;
 };
-HeldOutSet read_held_out(const std::string& corpus_folder, const Tokenizer& target, int64_t count);  // -1: all
+HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count);  // -1: all
 // Asks stop(), which agrees between the ranks, every few sentences; returns nothing once that is true. `kept` gets the
 // best translations of its size's first sentences.
 std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,

@@ -2,7 +2,7 @@
 #include "trainer/plan/memory_fit.h"
 
 #include "tensor/error.h"
-#include "trainer/plan/run_plan.h"
+#include "trainer/plan/check_options.h"
 #include "trainer/report/units.h"
 
 namespace weft {

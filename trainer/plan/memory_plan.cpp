@@ -43,7 +43,7 @@ bool translates(const RunConfig& c) {
 // Collectives over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
 // host have a copy there too; gathers and scatters one of what is received, besides.
 size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
-  const bool copied = stages(own, c.parallel.communication);
+  const bool copied = stages_through_host(own, c.parallel.communication);
   if (own.device != Device::cpu && !copied) return 0;
   const auto others = [&](size_t bytes, int64_t ranks) {
     const size_t parts = bytes / static_cast<size_t>(ranks) * static_cast<size_t>(ranks - 1);
@@ -83,14 +83,13 @@ size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& param
   return static_cast<size_t>(largest);
 }
 
-size_t data_bytes(const RunConfig& c) {
+size_t data_bytes(const ResolvedRun& run) {
+  const RunConfig& c = run.config;
   const auto dp = static_cast<int>(c.parallel.dp);
   size_t bytes = 0;  // of the stage that needs most
-  for (const Stage& stage : stages_of(c))
-    bytes = std::max(bytes, read_ahead_bytes(Mix::of_folders(stage.corpora), c.batch, dp));
-  const std::vector<ValidationSet> sets = validation_sets(c.data.valid);
-  for (const ValidationSet& set : sets) bytes += all_blocks_bytes(Corpus(set.folder), c.batch, dp);
-  return translates(c) ? bytes + tokenizer_bytes(Corpus(sets.front().folder)) : bytes;
+  for (const Stage& stage : run.stages) bytes = std::max(bytes, read_ahead_bytes(stage.corpora, c.batch, dp));
+  for (const ValidationSet& set : run.valid) bytes += all_blocks_bytes(*set.opened, c.batch, dp);
+  return translates(c) ? bytes + tokenizer_bytes(*run.valid.front().opened) : bytes;
 }
 
 }  // namespace
@@ -124,11 +123,11 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   return plan;
 }
 
-MemoryPlan plan_memory(const RunConfig& c, const TensorParallel& tp, const RankDevice& own) {
+MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own) {
   const size_t program = resident_bytes() + kUsedLater;  // before anything is planned
-  MemoryPlan plan = plan_tensors(c, tp, own.device);
-  plan.messages = message_bytes(c, plan.gradients, own);
-  plan.data = data_bytes(c);
+  MemoryPlan plan = plan_tensors(run.config, tp, own.device);
+  plan.messages = message_bytes(run.config, plan.gradients, own);
+  plan.data = data_bytes(run);
   plan.program = program;
   return plan;
 }

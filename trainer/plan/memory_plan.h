@@ -10,7 +10,7 @@
 
 #include "parallel/rank_device.h"
 #include "parallel/tensor_parallel.h"
-#include "trainer/config/run_config.h"
+#include "trainer/plan/resolve.h"
 
 namespace weft {
 
@@ -36,9 +36,8 @@ struct MemoryPlan {  // bytes
   size_t total() const { return tensors() + messages + saving + data + program; }
 };
 
-// Plan of this rank's part of a model; `config` is resolved, its precision decided. Neither allocates
-// parameters nor communicates.
-MemoryPlan plan_memory(const RunConfig& config, const TensorParallel& tp, const RankDevice& own = {});
+// Plan of this rank's part of a run whose precision is decided. Neither allocates parameters nor communicates.
+MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own = {});
 MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Device device);  // only the tensors
 
 std::string describe(const MemoryPlan& memory, const char* storage);  // "1.2 GiB a rank: parameters 240 MiB, ..."

@@ -47,22 +47,26 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
 
 }  // namespace
 
-PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world) {
-  const PlacementReport placement = place_ranks(config.parallel.bind, own, world);
-  const Origin origin = find_origin(config, world);
+PreparedRun prepare_run(ResolvedRun resolved, const RankDevice& own, Communicator& world) {
+  PreparedRun run;
+  static_cast<ResolvedRun&>(run) = std::move(resolved);
+  RunConfig& c = run.config;
+  run.placement = place_ranks(c.parallel.bind, own, world);
+  const Origin origin = find_origin(c, world);
   const PrecisionChoice choice =
-      choose_precision(config.train.precision, half_instructions(own.device, world), origin.precision);
-  PreparedRun run{.config = config, .resume_from = origin.checkpoint, .placement = placement, .remark = choice.remark};
-  run.config.train.precision = choice.precision;
-  run.kept = config_to_keep(run.config);
+      choose_precision(c.train.precision, half_instructions(own.device, world), origin.precision);
+  c.train.precision = choice.precision;
+  run.resume_from = origin.checkpoint;
+  run.remark = choice.remark;
+  run.kept = config_to_keep(c);
   run.config_text = to_cfg(run.kept);
   all_or_none(world, [&] {
     if (!world.is_main_rank() || run.resume_from.empty()) return;
-    require_resumable(kept_config(run.resume_from), run.config, origin.num_stages, config.train.allow_changes);
+    require_resumable(kept_config(run.resume_from), c, origin.num_stages, c.train.allow_changes);
   });
-  require_communication(own.device, config.parallel.communication);
-  require_gpu_to_tune(config, own.device);
-  run.config.train.cuda_graph = choose_graphs(config, own);
+  require_communication(own.device, c.parallel.communication);
+  require_gpu_to_tune(c, own.device);
+  c.train.cuda_graph = choose_graphs(c, own);
   return run;
 }
 
@@ -73,9 +77,9 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
   if (on_host) params.require_memory();  // tables of such a width would take minutes to plan
-  const MemoryPlan memory = plan_memory(c, tp, mesh.own());
+  const MemoryPlan memory = plan_memory(run, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
-  const std::string plan = describe_plan(c, params, memory, mesh.own(), run.placement);
+  const std::string plan = describe_plan(run, params, memory, mesh.own(), run.placement);
   return run.remark.empty() ? plan : plan + "  " + run.remark + "\n";
 }
 

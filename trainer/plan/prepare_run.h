@@ -6,23 +6,22 @@
 
 #include "parallel/mesh.h"
 #include "parallel/placement/report.h"
-#include "trainer/config/run_config.h"
+#include "trainer/plan/resolve.h"
 
 namespace weft {
 
-struct PreparedRun {
-  RunConfig config;           // resolved, its precision decided
-  RunConfig kept;             // what the run's folder and checkpoints keep of it
-  std::string config_text;    // the same as text
-  std::string resume_from;    // the checkpoint that the run resumes from; empty: a new run
-  PlacementReport placement;  // on the main rank
-  std::string remark;         // a line on the precision for the plan, or empty
+struct PreparedRun : ResolvedRun {  // its precision decided
+  RunConfig kept;                   // what the run's folder and checkpoints keep of it
+  std::string config_text;          // the same as text
+  std::string resume_from;          // the checkpoint that the run resumes from; empty: a new run
+  PlacementReport placement;        // on the main rank
+  std::string remark;               // a line on the precision for the plan, or empty
 };
 
-// `config` is resolved for `world`; `own`: this rank's device. All ranks call it, before any op, and get the same
+// `own`: this rank's device. All ranks call it, before any op, and get the same
 // result. Binds them to cores.
 // Options that the run would refuse are an Error of kind usage.
-PreparedRun prepare_run(const RunConfig& config, const RankDevice& own, Communicator& world);
+PreparedRun prepare_run(ResolvedRun resolved, const RankDevice& own, Communicator& world);
 
 // The plan for the ranks of a tp group, as one screen of text.
 std::string plan_run(const PreparedRun& run, const Mesh& mesh);

@@ -3,13 +3,9 @@
 
 #include <fmt/ranges.h>
 
-#include "data/sha256.h"
-#include "data/shards/manifest.h"
 #include "tensor/error.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
-#include "trainer/stages/stages.h"
-#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 namespace {
@@ -29,33 +25,29 @@ std::string first_difference(const std::string& main, const std::string& own) {
   return fmt::format("{} = {}, rank 0 {}", changed[0].name, changed[0].to, changed[0].from);
 }
 
-std::string digest_of(const std::string& corpus) { return corpus.empty() ? "" : manifest_digest(corpus); }
-
-std::string digests_of(const std::vector<std::string>& corpora) {
+std::string digests_of(const ResolvedRun& run) {
   std::string digests;
-  for (const std::string& corpus : corpora) digests += digest_of(corpus) + "\n";
+  for (const Stage& stage : run.stages)
+    for (const MixCorpus& corpus : stage.corpora) digests += corpus.manifest().sha256 + "\n";
+  for (const ValidationSet& set : run.valid) digests += set.opened->manifest().sha256 + "\n";
   return digests;
 }
 
 }  // namespace
 
-void require_same_on_all_ranks(const RunConfig& config, Communicator& world) {
-  const std::string config_text = text_to_compare(config);
+void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
+  const std::string config_text = text_to_compare(run.config);
   const std::string main_text = world.broadcast_string(config_text, 0);
-  const std::string digests = all_or_none(world, [&] {
-    std::string all = digests_of(training_folders(config));
-    for (const ValidationSet& set : validation_sets(config.data.valid)) all += "\n" + digest_of(set.folder);
-    return all;
-  });
-  const std::string main_digests = world.broadcast_string(digests, 0);
+  const std::string digests = digests_of(run), main_digests = world.broadcast_string(digests, 0);
   all_or_none(world, [&] {
     if (config_text != main_text)
       fail(ErrorKind::usage, fmt::format("rank {} was given {}: start all ranks with the same options", world.rank(),
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
-      fail(ErrorKind::usage, fmt::format("rank {} sees another corpus than rank 0 in {} or {}: all ranks need the same "
-                                         "files",
-                                         world.rank(), fmt::join(training_folders(config), ", "), config.data.valid));
+      fail(ErrorKind::usage,
+           fmt::format("rank {} sees another corpus than rank 0 in {} or {}: all ranks need the same "
+                       "files",
+                       world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
   });
 }
 

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "parallel/communicator.h"
-#include "trainer/config/run_config.h"
+#include "trainer/plan/resolve.h"
 
 namespace weft {
 
 // All ranks call it. A usage Error names the first option, or the corpus, of a rank that differs from the main
 // rank's.
-void require_same_on_all_ranks(const RunConfig& config, Communicator& world);
+void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world);
 
 }  // namespace weft

@@ -24,8 +24,7 @@ void require_not_negative(T value, const std::string& section, const char* optio
 bool falls(const ScheduleConfig& s) { return s.kind != ScheduleKind::inverse_sqrt && s.kind != ScheduleKind::constant; }
 
 // Of stages that begin a known number of steps after their schedule, and before the run ends.
-void require_no_rate_of_zero(const RunConfig& c) {
-  const std::vector<Stage> stages = stages_of(c);
+void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stages) {
   const ScheduleConfig* schedule = &c.schedule;
   std::string section = "schedule";
   size_t first = 0;  // stage of the schedule
@@ -105,9 +104,8 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
                                      : "train.steps"));
 }
 
-void check_schedules(const RunConfig& c) {
+void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
   check_schedule(c.schedule, c.train.steps);
-  const std::vector<Stage> stages = stages_of(c);
   for (size_t i = 0; i < stages.size(); ++i) {
     if (!stages[i].schedule) continue;
     const std::optional<int64_t> before = steps_before(stages, i);
@@ -115,7 +113,7 @@ void check_schedules(const RunConfig& c) {
     check_schedule(*stages[i].schedule, is_reached ? steps_to_decay(stages, i, c.train.steps) : std::nullopt,
                    section_of(stages[i].name));
   }
-  require_no_rate_of_zero(c);
+  require_no_rate_of_zero(c, stages);
 }
 
 std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps) {

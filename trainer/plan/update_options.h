@@ -18,7 +18,7 @@ void check_optimizer(const RunConfig& config);
 void check_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps,
                     const std::string& section = "schedule");
 // The run's, and those of its stages. None may have fallen to 0 where a stage begins that has none of its own.
-void check_schedules(const RunConfig& config);
+void check_schedules(const RunConfig& config, const std::vector<Stage>& stages);
 
 // "rate up to 0.001 after ..."
 std::string describe_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps);

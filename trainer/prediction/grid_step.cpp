@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "model/transformer.h"
 #include "parallel/planned_group.h"
 #include "trainer/bench/bench.h"

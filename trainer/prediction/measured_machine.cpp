@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "trainer/bench/synthetic_step.h"
 #include "trainer/prediction/step_ops.h"
 

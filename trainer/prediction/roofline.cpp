@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "data/step_plan.h"
+#include "data/order/step_plan.h"
 #include "parallel/planned_group.h"
 #include "tensor/backend.h"
 #include "tensor/transfer.h"

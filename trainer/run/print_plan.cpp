@@ -3,7 +3,6 @@
 
 #include "tensor/error.h"
 #include "trainer/plan/prepare_run.h"
-#include "trainer/plan/run_plan.h"
 #include "trainer/run/run.h"
 
 namespace weft {
@@ -21,13 +20,13 @@ int planned_ranks(const RunConfig& c) {
 }  // namespace
 
 void print_plan(const RunConfig& wanted, Communicator& world) {
-  const RunConfig config =
-      all_or_none(world, [&] { return resolve(wanted, world.size() > 1 ? world.size() : planned_ranks(wanted)); });
-  const RankDevice own = choose_device(config.device, config.parallel.share_gpu, world);
-  const PreparedRun run = prepare_run(config, own, world);
+  ResolvedRun resolved = resolve(wanted, world, world.size() > 1 ? world.size() : planned_ranks(wanted));
+  const ParallelConfig parallel = resolved.config.parallel;
+  const RankDevice own = choose_device(wanted.device, parallel.share_gpu, world);
+  const PreparedRun run = prepare_run(std::move(resolved), own, world);
   if (!world.is_main_rank()) return;
   const int threads = num_threads();
-  run_thread_ranks(static_cast<int>(config.parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
+  run_thread_ranks(static_cast<int>(parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
     set_num_threads(threads);
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
     const std::string plan = plan_run(run, mesh);

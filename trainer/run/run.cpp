@@ -9,10 +9,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
-#include "trainer/plan/data_plan.h"
 #include "trainer/plan/prepare_run.h"
-#include "trainer/plan/run_plan.h"
-#include "trainer/plan/same_on_all_ranks.h"
 #include "trainer/prediction/roofline.h"
 #include "trainer/run/recovery.h"
 #include "trainer/run/run_folder.h"
@@ -55,7 +52,8 @@ void Run::take_initial_values() {
   const TrainConfig& t = run_.config().train;
   if (t.init.empty()) return;
   Trainer& trainer = run_.trainer;
-  const std::string from = initial_values_from(trainer.replica(), trainer.states().front(), t.init, run_.config());
+  const std::string from = initial_values_from(trainer.replica(), trainer.states().front(), t.init, run_.config().model,
+                                               run_.prepared.first_corpus());
   trainer.begin_average();
   run_.log.message(fmt::format("starting with the parameters of {}", from));
 }
@@ -143,7 +141,7 @@ RunEnd Run::end_after(StopRequest request) const {
 void Run::take_snapshot_of_data() {
   const std::vector<PastStage> before = std::move(run_.state.data.stages);
   checkpoints_.snapshot();
-  if (!before.empty() && before.back().parts != run_.state.data.stages.back().parts)
+  if (!before.empty() && !is_same_mix(before.back().corpora, run_.state.data.stages.back().corpora))
     DivergenceRule::begin_data(run_.state.divergence);
 }
 
@@ -218,26 +216,25 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
 
 // A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
 // aside, when everything else is ready: a run that cannot start changes nothing.
-int run_on(const Mesh& mesh, const RunConfig& config) {
+int run_on(const Mesh& mesh, ResolvedRun resolved) {
   Communicator& world = mesh.world();
-  const TrainConfig& t = config.train;
+  const TrainConfig t = resolved.config.train;
   SignalWatch signals;
-  RunLog log(config, mesh);
+  RunLog log(resolved.config, resolved.stages, mesh);
   const bool is_new = world.max(world.is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(t, world);
-  const PreparedRun prepared = prepare_run(config, mesh.own(), world);
-  const BestRule rule(t.keep_best, validation_sets(config.data.valid));
-  share_num_passing(prepared.config, world);
+  const PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);
   const std::string plan = plan_run(prepared, mesh);
   if (world.is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
   if (const std::string tight = require_fit_on_gpus(prepared, mesh); !tight.empty()) log.message(tight);
   const std::string kept_gemms =
       all_or_none(world, [&] { return t.tune_gemm && world.is_main_rank() ? read_tuned_gemms(t.output) : ""; });
-  const auto data = all_or_none(world, [&] { return std::make_unique<TrainingData>(prepared.config, mesh); });
+  const auto data =
+      all_or_none(world, [&] { return std::make_unique<TrainingData>(prepared.config, prepared.stages, mesh); });
   const auto trainer =
       all_or_none(world, [&] { return std::make_unique<Trainer>(prepared.config, mesh, data->stages().has_mixes()); });
   TrainState state;
-  const RunContext context{prepared, mesh, rule, log, signals, *data, *trainer, state};
+  const RunContext context{prepared, mesh, log, signals, *data, *trainer, state};
   Run run(context, signals);
   log.set_limits(limits_of_step(prepared.config, *trainer, mesh));
   if (prepared.resume_from.empty()) run.take_initial_values();
@@ -249,10 +246,11 @@ int run_on(const Mesh& mesh, const RunConfig& config) {
 }  // namespace
 
 int run_training(const RunConfig& wanted, Communicator& world) {
-  const RunConfig config = all_or_none(world, [&] { return resolve(wanted, world.size()); });
-  require_same_on_all_ranks(config, world);
+  ResolvedRun resolved = resolve(wanted, world);
+  const RunConfig& config = resolved.config;
   world.limit_waits(config.parallel.timeout, "");  // there may be no run's folder yet
-  return run_on(Mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world)), config);
+  const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
+  return run_on(mesh, std::move(resolved));
 }
 
 }  // namespace weft

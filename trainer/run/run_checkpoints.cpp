@@ -45,7 +45,7 @@ bool RunCheckpoints::is_due() const {
 // Those among the best, and those whose scores are awaited.
 std::vector<int64_t> RunCheckpoints::needed_steps() const {
   std::vector<int64_t> steps;
-  if (run_.best_rule.needs_score())
+  if (run_.best_rule().needs_score())
     for (const ScoreDue& due : run_.state.scores_due) steps.push_back(due.step);
   for (const auto& [step, value] : run_.state.best.kept) steps.push_back(step);
   return steps;

@@ -8,14 +8,12 @@
 #include "trainer/signals.h"
 #include "trainer/stages/training_data.h"
 #include "trainer/trainer.h"
-#include "trainer/validation/validation_sets.h"
 
 namespace weft {
 
 struct RunContext {
   const PreparedRun& prepared;
   const Mesh& mesh;
-  const BestRule& best_rule;
   RunLog& log;
   const SignalWatch& signals;
   TrainingData& data;
@@ -23,6 +21,7 @@ struct RunContext {
   TrainState& state;
 
   const RunConfig& config() const { return prepared.config; }
+  const BestRule& best_rule() const { return prepared.best; }
   Communicator& world() const { return mesh.world(); }
   bool is_main_rank() const { return world().is_main_rank(); }
   std::string checkpoints_folder() const { return config().train.output + "/checkpoints"; }

@@ -58,12 +58,6 @@ std::unique_ptr<TensorBoardLog> open_tensorboard(const std::string& folder, cons
   }
 }
 
-std::vector<Stage> stages_or_one(const RunConfig& config) {
-  std::vector<Stage> stages = stages_of(config);
-  if (stages.empty()) stages.emplace_back();  // without data
-  return stages;
-}
-
 }  // namespace
 
 RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps) {
@@ -74,11 +68,11 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps) {
           .stages_end = data.stages().expected_end()};
 }
 
-RunLog::RunLog(const RunConfig& config, const Mesh& mesh)
+RunLog::RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh)
     : config_(config),
       mesh_(mesh),
-      stages_(stages_or_one(config)),
-      has_corpora_(training_folders(config).size() > 1),
+      stages_(std::move(stages)),
+      has_corpora_(training_folders(stages_).size() > 1),
       hosts_(mesh.world().all_gather_strings(host_name())),
       progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
@@ -223,7 +217,7 @@ void RunLog::stage_begins(const StageRun& stages) {
 // "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every log_every steps are left to
 // the progress line.
 std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
-  const std::vector<WeightedFolder>& corpora = stages_.at(r.stage).corpora;
+  const std::vector<MixCorpus>& corpora = stages_.at(r.stage).corpora;
   std::vector<std::string> texts;
   for (size_t i = 0; i < epochs_.size() && i < r.epochs.size(); ++i) {
     Epoch& last = epochs_[i];

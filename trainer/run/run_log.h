@@ -35,7 +35,7 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 
 class RunLog {
  public:
-  RunLog(const RunConfig& config, const Mesh& mesh);
+  RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
   // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
   void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
 

@@ -13,7 +13,7 @@ namespace weft {
 std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun& stages,
                                          const std::vector<std::string>& changes, const TrainState& state) {
   const std::string& checkpoint = run.resume_from;
-  const auto corpus = static_cast<size_t>(stages.mix().parts.front().corpus);
+  const auto corpus = static_cast<size_t>(stages.mix().corpora.front().number);
   const StreamCursor& place = state.cursor.streams.at(state.cursor.next_stream);  // the main rank has this stream
   const int64_t epoch = corpus < place.corpora.size() ? place.corpora[corpus].epoch : 0;
   std::vector<std::string> lines = {

@@ -9,9 +9,10 @@ namespace weft {
 Validator::Validator(const RunContext& run, RunCheckpoints& checkpoints) : run_(run), checkpoints_(checkpoints) {
   const RunConfig& c = run.config();
   validation_ = all_or_none(run.world(), [&] {
-    return c.data.valid.empty() ? nullptr : std::make_unique<Validation>(c, run.mesh, run.trainer);
+    return c.data.valid.empty() ? nullptr : std::make_unique<Validation>(c, run.prepared.valid, run.mesh, run.trainer);
   });
-  if (!c.train.validate_command.empty()) scores_ = std::make_unique<ValidationScores>(c, run.world());
+  if (!c.train.validate_command.empty())
+    scores_ = std::make_unique<ValidationScores>(c.train, run.prepared.valid, run.world());
 }
 
 void Validator::resume() {
@@ -36,8 +37,8 @@ bool Validator::validate(bool last) {
   const bool is_scored = scores_ && scores_->add(*report, state);
   std::string verdict = "its score decides";
   bool is_kept = is_scored;
-  if (!run_.best_rule.needs_score()) verdict = record(report->numbers(), report->step, is_kept);
-  if (is_kept) checkpoints_.want(/*is_best=*/!run_.best_rule.needs_score() && state.best.step == report->step);
+  if (!run_.best_rule().needs_score()) verdict = record(report->numbers(), report->step, is_kept);
+  if (is_kept) checkpoints_.want(/*is_best=*/!run_.best_rule().needs_score() && state.best.step == report->step);
   run_.log.validation(*report, verdict);
   if (scores_ && !is_scored)
     run_.log.score({.step = report->step,
@@ -51,7 +52,7 @@ bool Validator::validate(bool last) {
 std::string Validator::record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept) {
   BestScore& best = run_.state.best;
   const TrainConfig& t = run_.config().train;
-  is_kept = note_score(numbers, step, run_.best_rule, t.keep_best_checkpoints, best);
+  is_kept = note_score(numbers, step, run_.best_rule(), t.keep_best_checkpoints, best);
   if (is_kept && best.step == step) return "best";
   const int64_t stale = best.stale;
   const StageRun& stages = run_.data.stages();
@@ -67,7 +68,7 @@ void Validator::take_scores() {
 
 void Validator::record_score(const ScoredValidation& scored) {
   const CommandScore& score = scored.command;
-  if (!run_.best_rule.needs_score() || !score.failure.empty()) return run_.log.score(score, "");
+  if (!run_.best_rule().needs_score() || !score.failure.empty()) return run_.log.score(score, "");
   const bool is_of_now = score.step == run_.state.step;  // at the end: the save follows
   if (!is_of_now && !checkpoints_.has(score.step)) checkpoints_.settle();
   const bool is_saved = checkpoints_.has(score.step);

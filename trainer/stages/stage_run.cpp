@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "data/corpus.h"
-#include "data/min_score.h"
+#include "data/order/min_score.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -18,67 +18,47 @@ namespace {
 
 constexpr const char* kOtherwise = "use another --train.output, or --train.fresh=true";
 
-std::string shown(const PastStage& stage, const std::vector<RunCorpus>& corpora) {
-  std::vector<WeightedFolder> folders;
-  for (const Mix::Part& part : stage.parts) {
-    const RunCorpus& corpus = corpora[static_cast<size_t>(part.corpus)];
-    folders.push_back({corpus.folder, part.weight, part.min_score});
-  }
-  const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(folders));
-  const std::string scores = min_scores_text(folders);
+std::string shown(const PastStage& stage) {
+  const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(stage.corpora));
+  const std::string scores = min_scores_text(stage.corpora);
   return printable(mix) + (scores.empty() ? "" : " with min_score = " + printable(scores));
-}
-
-// The number of each folder of a stage. A corpus is known by its manifest; new ones are appended.
-std::vector<Mix::Part> number(const Stage& stage, std::vector<RunCorpus>& corpora) {
-  require_distinct_corpora(stage.corpora);
-  std::vector<Mix::Part> parts;
-  for (const auto& [folder, weight, min_score] : stage.corpora) {
-    const std::string digest = manifest_digest(folder);
-    auto found = std::ranges::find(corpora, digest, &RunCorpus::manifest_sha256);
-    if (found == corpora.end()) found = corpora.insert(corpora.end(), {.folder = folder, .manifest_sha256 = digest});
-    found->folder = folder;
-    found->num_pairs = read_manifest(folder).num_pairs;
-    const int64_t corpus = found - corpora.begin();
-    parts.push_back({corpus, weight, min_score});
-  }
-  return parts;
 }
 
 }  // namespace
 
-StageRun::StageRun(const RunConfig& config) : stages_(stages_of(config)) {
+StageRun::StageRun(std::vector<Stage> stages) : stages_(std::move(stages)) {
   number_corpora();
-  if (!stages_.empty()) enter(0, /*first_step=*/0);
+  enter(0, /*first_step=*/0);
 }
 
-// All at once: a run that goes on with stages appended has numbered its own alike. Later changes of a manifest do not
-// count: the run goes on with the pairs that it began with.
+// A corpus is known by its manifest; new ones are appended. All at once: a run that goes on with stages appended has
+// numbered its own alike.
 void StageRun::number_corpora() {
-  parts_.clear();
-  for (const Stage& stage : stages_) parts_.push_back(number(stage, corpora_));
-  weighted_ = std::ranges::any_of(
-      corpora_, [](const RunCorpus& c) { return c.num_pairs > 0 && read_manifest(c.folder).columns.weight; });
+  for (Stage& stage : stages_)
+    for (MixCorpus& corpus : stage.corpora) {
+      auto found = std::ranges::find(corpora_, corpus.manifest().sha256, &RunCorpus::manifest_sha256);
+      if (found == corpora_.end())
+        found = corpora_.insert(corpora_.end(), {.folder = "", .manifest_sha256 = corpus.manifest().sha256});
+      found->folder = corpus.folder;
+      corpus.number = found - corpora_.begin();
+      weighted_ = weighted_ || corpus.manifest().columns.weight;
+    }
 }
 
 void StageRun::enter(size_t index, int64_t first_step) {
   index_ = index;
   steps_ = target_tokens_ = 0;
-  mix_ = {.folders = {}, .parts = parts_[index], .weighted = weighted_};
-  for (const RunCorpus& corpus : corpora_) mix_.folders.push_back(corpus.folder);
+  mix_ = {.corpora = stage().corpora, .weighted = weighted_};
   past_.resize(index);
-  past_.push_back({stage().name, mix_.parts, first_step});
-  passed_.assign(mix_.parts.size(), 0);
+  past_.push_back({stage().name, mix_.corpora, first_step});
+  passed_.assign(mix_.corpora.size(), 0);
 }
 
 StepCursor StageRun::start(const BatchConfig& batch) const {
   int64_t most = 0;
-  for (const std::vector<Mix::Part>& parts : parts_) {
+  for (const Stage& stage : stages_) {
     int64_t pairs = 0;
-    for (const Mix::Part& part : parts) {
-      const RunCorpus& corpus = corpora_[static_cast<size_t>(part.corpus)];
-      pairs += part.min_score ? num_passing(corpus.folder, *part.min_score) : corpus.num_pairs;
-    }
+    for (const MixCorpus& corpus : stage.corpora) pairs += corpus.num_usable;
     most = std::max(most, pairs);
   }
   StepCursor cursor{.num_streams = choose_num_streams(most, batch), .streams = {}};
@@ -90,23 +70,16 @@ bool StageRun::has_mixes() const {
   return std::ranges::any_of(stages_, [](const Stage& stage) { return stage.corpora.size() > 1; });
 }
 
-std::vector<std::string> StageRun::next_folders() const {
-  std::vector<std::string> folders;
-  for (const Mix::Part& part : parts_[index_ + 1]) folders.push_back(mix_.folder(part));
-  return folders;
-}
-
 void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora) {
   ++steps_;
   target_tokens_ += target_tokens;
   for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
 }
 
-// Pairs of the end that counts epochs of a part; 0: it does not count this one's.
-int64_t StageRun::pairs_to_pass(size_t part) const {
+// Pairs of the end that counts epochs of a corpus; 0: it does not count this one's.
+int64_t StageRun::pairs_to_pass(const MixCorpus& corpus) const {
   const StageEnd& end = stage().end;
-  if (stage().corpora[part].folder != end.epochs_of) return 0;
-  return end.epochs * corpora_[static_cast<size_t>(mix_.parts[part].corpus)].num_pairs;
+  return corpus.folder == end.epochs_of ? end.epochs * corpus.num_pairs : 0;
 }
 
 bool StageRun::is_over() const {
@@ -114,7 +87,7 @@ bool StageRun::is_over() const {
   if (end.steps > 0 && steps_ >= end.steps) return true;
   if (end.target_tokens > 0 && target_tokens_ >= end.target_tokens) return true;
   for (size_t i = 0; i < passed_.size(); ++i)
-    if (const int64_t pairs = pairs_to_pass(i); pairs > 0 && passed_[i] >= pairs) return true;
+    if (const int64_t pairs = pairs_to_pass(mix_.corpora[i]); pairs > 0 && passed_[i] >= pairs) return true;
   return false;
 }
 
@@ -136,7 +109,7 @@ double StageRun::steps_left() const {
       left = std::min(left, static_cast<double>(steps_) * (static_cast<double>(all) / static_cast<double>(done) - 1));
   };
   at_this_pace(target_tokens_, end.target_tokens);
-  for (size_t i = 0; i < passed_.size(); ++i) at_this_pace(passed_[i], pairs_to_pass(i));
+  for (size_t i = 0; i < passed_.size(); ++i) at_this_pace(passed_[i], pairs_to_pass(mix_.corpora[i]));
   return std::max(left, 0.0);
 }
 
@@ -177,7 +150,7 @@ bool is_same_folder(const std::string& a, const std::string& b) {
 std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, const StageState& saved) {
   std::map<std::string, std::string> digests;  // of the folders, now
   for (const Stage& stage : stages)
-    for (const WeightedFolder& corpus : stage.corpora) digests[corpus.folder] = manifest_digest(corpus.folder);
+    for (const MixCorpus& corpus : stage.corpora) digests[corpus.folder] = corpus.manifest().sha256;
   const auto is_there = [&](const RunCorpus& corpus) {
     return std::ranges::any_of(digests, [&](const auto& now) { return now.second == corpus.manifest_sha256; });
   };
@@ -192,7 +165,7 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
         "`weft pack --append` changes it",
         printable(changed->first));
     for (const PastStage& stage : saved.stages)
-      if (std::ranges::find(stage.parts, i, &Mix::Part::corpus) != stage.parts.end())
+      if (std::ranges::find(stage.corpora, i, &MixCorpus::number) != stage.corpora.end())
         fail(ErrorKind::usage,
              fmt::format("{}, and the run's place in it would be lost; use the old one, or begin a new "
                          "run from this one's weights (--train.init, another --train.output)",
@@ -217,6 +190,24 @@ void require_same_names(const std::vector<Stage>& stages, const StageState& save
   }
 }
 
+// Once the corpora have the numbers of the run.
+void require_same_past(const std::vector<Stage>& stages, const StageState& saved) {
+  const auto now = [&](size_t i) { return shown({stages[i].name, stages[i].corpora, 0}); };
+  for (size_t i = 0; i < saved.stages.size(); ++i) {
+    const PastStage& before = saved.stages[i];
+    if (is_same_mix(stages[i].corpora, before.corpora)) continue;
+    if (i + 1 < saved.stages.size())
+      fail(ErrorKind::usage, fmt::format("stage {} of the run is over and was {}, now it is {}: the past stays as it "
+                                         "was; append a stage, or {}",
+                                         i + 1, shown(before), now(i), kOtherwise));
+    if (before.name.empty())
+      fail(ErrorKind::usage,
+           fmt::format("the run started with data.train = {}, now it is {}: its place in the data would "
+                       "be lost; use the old value, or {}",
+                       shown(before), now(i), kOtherwise));
+  }
+}
+
 }  // namespace
 
 void StageRun::advance(StepCursor& cursor) {
@@ -229,29 +220,19 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
   std::vector<std::string> said = require_same_corpora(stages_, saved);
   corpora_ = saved.corpora;
   number_corpora();
+  require_same_past(stages_, saved);
   const PastStage& before = saved.stages.back();
-  const auto now = [&](size_t i) { return PastStage{stages_[i].name, parts_[i], 0}; };
-  if (before.name.empty() && parts_[saved.stages.size() - 1] != before.parts)
-    fail(ErrorKind::usage,
-         fmt::format("the run started with data.train = {}, now it is {}: its place in the data would "
-                     "be lost; use the old value, or {}",
-                     shown(before, corpora_), shown(now(0), corpora_), kOtherwise));
-  for (size_t i = 0; i + 1 < saved.stages.size(); ++i)
-    if (parts_[i] != saved.stages[i].parts)
-      fail(ErrorKind::usage, fmt::format("stage {} of the run is over and was {}, now it is {}: the past stays as it "
-                                         "was; append a stage, or {}",
-                                         i + 1, shown(saved.stages[i], corpora_), shown(now(i), corpora_), kOtherwise));
   enter(saved.stages.size() - 1, before.first_step);
   for (size_t i = 0; i + 1 < saved.stages.size(); ++i) past_[i] = saved.stages[i];
   steps_ = saved.steps;
   target_tokens_ = saved.target_tokens;
-  for (size_t i = 0; i < before.parts.size() && i < saved.passed.size(); ++i)
-    for (size_t k = 0; k < mix_.parts.size(); ++k)
-      if (mix_.parts[k].corpus == before.parts[i].corpus) passed_[k] = saved.passed[i];
-  if (before.parts == mix_.parts) return said;
+  for (size_t i = 0; i < before.corpora.size() && i < saved.passed.size(); ++i)
+    for (size_t k = 0; k < mix_.corpora.size(); ++k)
+      if (mix_.corpora[k].number == before.corpora[i].number) passed_[k] = saved.passed[i];
+  if (is_same_mix(before.corpora, mix_.corpora)) return said;
   begin_mix(cursor);
-  said.push_back(fmt::format("stage {} goes on with another mix: {} (was {})", index_ + 1,
-                             shown(past_.back(), corpora_), shown(before, corpora_)));
+  said.push_back(
+      fmt::format("stage {} goes on with another mix: {} (was {})", index_ + 1, shown(past_.back()), shown(before)));
   return said;
 }
 

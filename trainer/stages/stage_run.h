@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "data/mix.h"
-#include "data/step_plan.h"
+#include "data/order/mix.h"
+#include "data/order/step_plan.h"
 #include "trainer/config/run_config.h"
 #include "trainer/corpus_losses.h"
 #include "trainer/stages/stage_state.h"
@@ -25,7 +25,7 @@ struct StageSchedule {  // that holds now
 // The stages of a run, and its place in them. The same on all ranks.
 class StageRun {
  public:
-  explicit StageRun(const RunConfig& config);  // a new run; reads the manifests of all stages
+  explicit StageRun(std::vector<Stage> stages);  // a new run; all corpora are open
 
   size_t index() const { return index_; }
   const std::vector<Stage>& stages() const { return stages_; }
@@ -34,10 +34,9 @@ class StageRun {
   const Mix& mix() const { return mix_; }                         // of the present stage
   int64_t first_step() const { return past_.back().first_step; }  // of the present stage: steps done before it
 
-  bool has_mixes() const;                         // in any stage
-  std::vector<std::string> next_folders() const;  // of the next stage
+  bool has_mixes() const;  // in any stage
 
-  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of each part, on all ranks
+  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of the mix, on all ranks
   bool is_over() const;
   StageSchedule schedule(const RunConfig& config) const;
   // To the next stage; the corpora stay where they are in `cursor`.
@@ -60,12 +59,11 @@ class StageRun {
  private:
   void number_corpora();
   void enter(size_t index, int64_t first_step);
-  int64_t pairs_to_pass(size_t part) const;
+  int64_t pairs_to_pass(const MixCorpus& corpus) const;
   double steps_left() const;  // of the present stage, as it has gone so far
 
-  std::vector<Stage> stages_;
-  std::vector<RunCorpus> corpora_;
-  std::vector<std::vector<Mix::Part>> parts_;  // of each stage
+  std::vector<Stage> stages_;       // their corpora have numbers
+  std::vector<RunCorpus> corpora_;  // by number
   std::vector<PastStage> past_;
   size_t index_ = 0;
   Mix mix_;

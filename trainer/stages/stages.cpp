@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "data/min_score.h"
+#include "data/order/min_score.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -18,7 +18,7 @@ std::string option_of(const StageConfig& stage, const char* name) {
 }
 
 // "FOLDER:2" of a corpus of the mix.
-void parse_epochs(const StageConfig& c, const std::vector<WeightedFolder>& mix, StageEnd& end) {
+void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, StageEnd& end) {
   if (c.epochs.empty()) return;
   const size_t colon = c.epochs.rfind(':');
   end.epochs_of = c.epochs.substr(0, colon);
@@ -27,7 +27,7 @@ void parse_epochs(const StageConfig& c, const std::vector<WeightedFolder>& mix, 
   if (error != std::errc() || last != number.data() + number.size() || end.epochs < 1 || end.epochs > kMostEpochs)
     fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
-  if (std::ranges::none_of(mix, [&](const WeightedFolder& f) { return f.folder == end.epochs_of; }))
+  if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
     fail(ErrorKind::usage,
          fmt::format("{} names {}, which is not in {} = {}: give one folder of it, written alike",
                      option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
@@ -53,7 +53,7 @@ Stage stage_of(const StageConfig& c, bool is_last) {
 
 }  // namespace
 
-std::vector<Stage> stages_of(const RunConfig& c) {
+std::vector<Stage> parse_stages(const RunConfig& c) {
   if (!c.data.train.empty() && !c.stages.empty())
     fail(ErrorKind::usage, fmt::format("data.train = {} and stage.{} are both given: leave out data.train, and give "
                                        "its corpora as the mix of a stage",
@@ -71,12 +71,10 @@ std::vector<Stage> stages_of(const RunConfig& c) {
   return stages;
 }
 
-bool has_data(const RunConfig& c) { return !c.data.train.empty() || !c.stages.empty(); }
-
-std::vector<std::string> training_folders(const RunConfig& c) {
+std::vector<std::string> training_folders(const std::vector<Stage>& stages) {
   std::vector<std::string> folders;
-  for (const Stage& stage : stages_of(c))
-    for (const WeightedFolder& corpus : stage.corpora)
+  for (const Stage& stage : stages)
+    for (const MixCorpus& corpus : stage.corpora)
       if (std::ranges::find(folders, corpus.folder) == folders.end()) folders.push_back(corpus.folder);
   return folders;
 }

@@ -1,8 +1,8 @@
 // trainer/stages/stages.h: the stages of a run's data: what each trains on, and when it ends.
 //
-// A stage is a mix of corpora (data/mix.h) and an end: after so many steps, with the step that reaches a number of
-// target tokens, or with the one in which a corpus has been gone through so often. So stages end between two steps, on
-// every grid with the same one. A run with data.train alone has one stage without an end.
+// A stage is a mix of corpora (data/order/mix.h) and an end: after so many steps, with the step that reaches a number
+// of target tokens, or with the one in which a corpus has been gone through so often. So stages end between two steps,
+// on every grid with the same one. A run with data.train alone has one stage without an end.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/mix.h"
+#include "data/order/mix.h"
 #include "trainer/config/run_config.h"
 
 namespace weft {
@@ -23,17 +23,15 @@ struct StageEnd {  // of what is above 0: the first that comes
 
 struct Stage {
   std::string name;  // empty: of data.train
-  std::vector<WeightedFolder> corpora;
+  std::vector<MixCorpus> corpora;
   StageEnd end;
   std::optional<ScheduleConfig> schedule;  // that begins with it
 };
 
-bool has_data(const RunConfig& config);
-std::vector<std::string> training_folders(const RunConfig& config);  // of all stages, each once
-
-// Empty without data. An Error of kind usage names the option that is wrong; files are not read.
-std::vector<Stage> stages_of(const RunConfig& config);
-std::string describe_end(const StageEnd& end);  // "20000 steps", or "no end"
+// Empty without data. An Error of kind usage names the option that is wrong; corpora are not opened.
+std::vector<Stage> parse_stages(const RunConfig& config);
+std::vector<std::string> training_folders(const std::vector<Stage>& stages);  // each once
+std::string describe_end(const StageEnd& end);                                // "20000 steps", or "no end"
 
 // What a plan knows. The steps from stage `first` to a stage, if all these end by steps alone; and the steps over which
 // its schedule decays, if that names no decay_steps: those of the stage, or else all that are left to the run.

@@ -4,11 +4,19 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
 
-TrainingData::TrainingData(const RunConfig& config, const Mesh& mesh) : config_(config), mesh_(mesh), stages_(config) {
-  for (const std::string& folder : training_folders(config)) corpora_.emplace(folder, folder);
-  const std::string& first = stages_.mix().folder(stages_.mix().parts.front());
-  tokenizers_ = read_tokenizers(first, corpora_.at(first).manifest());
+std::map<std::string, std::string> tokenizers_of(const Corpus& corpus) {
+  return read_tokenizers(corpus.folder(), corpus.manifest());
+}
+
+}  // namespace
+
+TrainingData::TrainingData(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh)
+    : config_(config),
+      mesh_(mesh),
+      stages_(std::move(stages)),
+      tokenizers_(tokenizers_of(*stages_.mix().corpora.front().opened)) {
   start_loader(stages_.start(config.batch));
 }
 
@@ -17,18 +25,18 @@ TrainingData::TrainingData(const RunConfig& config, const Mesh& mesh) : config_(
 void TrainingData::start_loader(const StepCursor& cursor) {
   verifier_.reset();
   loader_.reset();  // before another reads ahead
-  const Mix& mix = stages_.mix();
-  std::vector<Corpus*> present;
-  for (const Mix::Part& part : mix.parts) present.push_back(&corpora_.at(mix.folder(part)));
-  for (auto& [folder, corpus] : corpora_)
-    if (std::ranges::find(present, &corpus) == present.end()) corpus.close_shards();
-  loader_ = std::make_unique<Loader>(mix, present, config_.batch, config_.train.seed, mesh_.dp().rank(),
+  const auto is_present = [&](const MixCorpus& corpus) {
+    return std::ranges::find(stages_.mix().corpora, corpus.opened, &MixCorpus::opened) != stages_.mix().corpora.end();
+  };
+  for (const Stage& stage : stages_.stages())
+    for (const MixCorpus& corpus : stage.corpora)
+      if (!is_present(corpus)) corpus.opened->close_shards();
+  loader_ = std::make_unique<Loader>(stages_.mix(), config_.batch, config_.train.seed, mesh_.dp().rank(),
                                      mesh_.dp().size(), cursor);
   if (stages_.is_last()) return;
   std::vector<Corpus*> next;
-  for (const std::string& folder : stages_.next_folders())
-    if (Corpus* corpus = &corpora_.at(folder); std::ranges::find(present, corpus) == present.end())
-      next.push_back(corpus);
+  for (const MixCorpus& corpus : stages_.stages()[stages_.index() + 1].corpora)
+    if (!is_present(corpus)) next.push_back(corpus.opened.get());
   verifier_ = std::make_unique<CorpusVerifier>(std::move(next));
 }
 

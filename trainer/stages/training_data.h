@@ -20,9 +20,9 @@ namespace weft {
 
 class TrainingData {
  public:
-  // The data of a new run, of a resolved configuration. Corpora stay as they are now, also if pairs are appended to
-  // them later.
-  TrainingData(const RunConfig& config, const Mesh& mesh);
+  // The data of a new run. `config` and `stages` are resolved (trainer/plan/resolve.h). Corpora stay as they are now,
+  // also if pairs are appended to them later.
+  TrainingData(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
 
   // This rank's part of the next step. Waits for the thread that reads ahead, and throws its Error. Where the present
   // stage is over, enters the next one first.
@@ -58,7 +58,6 @@ class TrainingData {
   const RunConfig config_;
   const Mesh& mesh_;
   StageRun stages_;
-  std::map<std::string, Corpus> corpora_;  // of all stages, by folder
   std::map<std::string, std::string> tokenizers_;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<CorpusVerifier> verifier_;  // of the corpora of the next stage

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "data/corpus.h"
 #include "data/tags.h"
 #include "tensor/error.h"
 #include "trainer/inference/pair_blocks.h"
@@ -15,9 +14,8 @@ constexpr uint64_t kNoiseSeed = 1;  // not the run's: copies are the same in all
 
 }  // namespace
 
-NoisySet read_noisy_set(const std::string& folder, TextNoise noise, const Tokenizer& source, const BlockShape& shape,
-                        int dp_rank, int dp_size) {
-  Corpus corpus(folder);
+NoisySet read_noisy_set(Corpus& corpus, TextNoise noise, const Tokenizer& source, const BlockShape& shape, int dp_rank,
+                        int dp_size) {
   std::vector<PairIds> pairs;
   corpus.read_pairs(0, corpus.num_pairs(), pairs);
   NoisySet set{.longest = std::min(shape.source_rows, shape.max_positions) - 1};
@@ -25,7 +23,7 @@ NoisySet read_noisy_set(const std::string& folder, TextNoise noise, const Tokeni
     if (std::ssize(pairs[i].target) >= std::min(shape.rows, shape.max_positions))
       fail(ErrorKind::data, fmt::format("{}: pair {} has {} target tokens, which do not fit a block of {} rows: raise "
                                         "batch.rows, or pack the set with shorter pairs",
-                                        folder, i, pairs[i].target.size(), shape.rows));
+                                        corpus.folder(), i, pairs[i].target.size(), shape.rows));
     std::vector<int32_t>& ids = pairs[i].source;
     ids = with_changed_text(ids, source, [&](const std::string& text) {
       return with_noise(noise, text, {.seed = kNoiseSeed, .pair = i, .visit = 0});

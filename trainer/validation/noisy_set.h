@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "data/corpus.h"
 #include "data/text/noise.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
@@ -29,7 +30,7 @@ struct BlockShape {
 
 // The noise of sentence i depends on i alone, and not on the run. A target that does not fit a block is an Error of
 // kind data.
-NoisySet read_noisy_set(const std::string& folder, TextNoise noise, const Tokenizer& source, const BlockShape& shape,
-                        int dp_rank, int dp_size);
+NoisySet read_noisy_set(Corpus& corpus, TextNoise noise, const Tokenizer& source, const BlockShape& shape, int dp_rank,
+                        int dp_size);
 
 }  // namespace weft

@@ -18,27 +18,27 @@ struct Validation::Set {
   Samples samples;
 };
 
-Validation::Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer)
+Validation::Validation(const RunConfig& config, const std::vector<ValidationSet>& sets, const Mesh& mesh,
+                       Trainer& trainer)
     : config_(config), mesh_(mesh), trainer_(trainer), losses_(mesh.device()) {
-  const std::vector<ValidationSet> wanted = validation_sets(config.data.valid);
   const bool translates = config.train.validate_bleu != 0;
   const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
-  if (translates || std::ranges::any_of(wanted, is_noisy)) {  // all sets have the same
-    const std::string& folder = wanted.front().folder;
-    read_tokenizers(folder, read_manifest(folder));  // refuses damaged ones
+  if (translates || std::ranges::any_of(sets, is_noisy)) {  // all sets have the same
+    const std::string& folder = sets.front().folder;
+    read_tokenizers(folder, sets.front().opened->manifest());  // refuses damaged ones
     tokenizers_ = load_tokenizers(folder);
   }
   if (translates)
     translator_ =
         std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
-  for (const ValidationSet& set : wanted) {
+  for (const ValidationSet& set : sets) {
     auto own = std::make_unique<Set>();
     own->name = set.name;
-    if (translates) own->held_out = read_held_out(set.folder, *tokenizers_.target, config.train.validate_bleu);
+    if (translates) own->held_out = read_held_out(*set.opened, *tokenizers_.target, config.train.validate_bleu);
     if (is_noisy(set)) {
       read_noisy(set, *own);
     } else {
-      own->blocks = load_all_blocks(set.folder, config.batch, mesh.dp().rank(), mesh.dp().size());
+      own->blocks = load_all_blocks(*set.opened, config.batch, mesh.dp().rank(), mesh.dp().size());
     }
     if (translates) {
       own->samples = Samples(config.train.samples, own->held_out, tokenizers_, trainer);
@@ -54,7 +54,7 @@ void Validation::read_noisy(const ValidationSet& set, Set& own) {
                          .rows = config_.batch.rows,
                          .max_positions = trainer_.replica().model().max_positions()};
   NoisySet noisy =
-      read_noisy_set(set.folder, set.noise, *tokenizers_.source, shape, mesh_.dp().rank(), mesh_.dp().size());
+      read_noisy_set(*set.opened, set.noise, *tokenizers_.source, shape, mesh_.dp().rank(), mesh_.dp().size());
   own.blocks = std::move(noisy.blocks);
   if (noisy.num_cut > 0)
     remarks_.push_back(

@@ -45,7 +45,8 @@ bool note_score(const std::map<std::string, double>& numbers, int64_t step, cons
 
 class Validation {
  public:
-  Validation(const RunConfig& config, const Mesh& mesh, Trainer& trainer);  // communicates nothing
+  // `sets` are open. Communicates nothing.
+  Validation(const RunConfig& config, const std::vector<ValidationSet>& sets, const Mesh& mesh, Trainer& trainer);
   ~Validation();
 
   // Whether to validate after this step, which may be the run's last; never twice after the same step.

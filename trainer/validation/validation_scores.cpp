@@ -20,12 +20,14 @@ CommandScore score_of_message(const std::string& text) {
 
 }  // namespace
 
-ValidationScores::ValidationScores(const RunConfig& config, Communicator& world) : world_(world) {
+ValidationScores::ValidationScores(const TrainConfig& config, const std::vector<ValidationSet>& sets,
+                                   Communicator& world)
+    : world_(world) {
   if (!world.is_main_rank()) return;
   std::vector<std::string> names;
-  for (const ValidationSet& set : validation_sets(config.data.valid)) names.push_back(set.name);
-  command_.emplace(config.train.output + "/validation", config.train.validate_command,
-                   60 * config.train.validate_command_minutes, std::move(names));
+  for (const ValidationSet& set : sets) names.push_back(set.name);
+  command_.emplace(config.output + "/validation", config.validate_command, 60 * config.validate_command_minutes,
+                   std::move(names));
 }
 
 bool ValidationScores::add(const ValidationReport& report, TrainState& state) {

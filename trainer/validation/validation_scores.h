@@ -23,7 +23,7 @@ class ValidationScores {
  public:
   static constexpr size_t kMostDue = 4;  // so that texts and kept checkpoints are bounded
 
-  ValidationScores(const RunConfig& config, Communicator& world);
+  ValidationScores(const TrainConfig& config, const std::vector<ValidationSet>& sets, Communicator& world);
 
   // After a validation. Returns false if kMostDue others wait: then this one has no score.
   bool add(const ValidationReport& report, TrainState& state);

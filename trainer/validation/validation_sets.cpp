@@ -85,7 +85,7 @@ std::string joined_names(const std::vector<ValidationSet>& sets) {
 
 }  // namespace
 
-std::vector<ValidationSet> validation_sets(const std::string& option) {
+std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
   if (option.empty()) return {};
   const size_t equals = option.find('=');
   if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "data/corpus.h"
 #include "data/text/noise.h"
 
 namespace weft {
@@ -16,11 +18,12 @@ struct ValidationSet {
   std::string name;                   // empty: the only one, given as a folder alone
   std::string folder;                 // a packed corpus
   TextNoise noise = TextNoise::none;  // of the sources
+  std::shared_ptr<Corpus> opened = {};
 };
 
 // Of data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one: numbers
-// without a name are its own. What cannot be read is an Error of kind usage.
-std::vector<ValidationSet> validation_sets(const std::string& option);
+// without a name are its own. What cannot be read is an Error of kind usage; no set is opened.
+std::vector<ValidationSet> parse_validation_sets(const std::string& option);
 
 // The key of a number of a set in log.jsonl: `number` itself of a set without a name; else NAME.loss for valid_loss,
 // NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.score.
@@ -29,6 +32,7 @@ std::string validation_key(const std::string& set, const std::string& number);
 // train.keep_best: a number of a set, or a weighted sum of several, for example 0.5*dev.bleu+0.5*news.bleu.
 class BestRule {
  public:
+  BestRule() = default;
   // A number without a set's name is of the first set. What cannot be read, and a set that is not there, is an Error of
   // kind usage.
   BestRule(const std::string& option, const std::vector<ValidationSet>& sets);
@@ -50,7 +54,6 @@ class BestRule {
     double factor = 1;
     std::string set, number;  // number: loss, bleu, chrf or score
   };
-  BestRule() = default;
   void parse(const std::string& option);
   void write_text();
 

@@ -122,11 +122,11 @@ TEST(Nccl, CarriesTheTensorsOfAMeshOfGpus) {
 
 TEST(Nccl, IsTakenWhereEachRankHasAGpuOfItsOwn) {
   const RankDevice alone{.device = Device::cuda}, shared{.device = Device::cuda, .num_sharing = 2};
-  EXPECT_FALSE(stages(alone, Communication::automatic));
-  EXPECT_TRUE(stages(shared, Communication::automatic));
-  EXPECT_FALSE(stages(shared, Communication::nccl));
-  EXPECT_TRUE(stages(alone, Communication::mpi));
-  EXPECT_FALSE(stages({}, Communication::automatic));
+  EXPECT_FALSE(stages_through_host(alone, Communication::automatic));
+  EXPECT_TRUE(stages_through_host(shared, Communication::automatic));
+  EXPECT_FALSE(stages_through_host(shared, Communication::nccl));
+  EXPECT_TRUE(stages_through_host(alone, Communication::mpi));
+  EXPECT_FALSE(stages_through_host({}, Communication::automatic));
 }
 
 // ---- failures

@@ -113,7 +113,7 @@ TEST(ConfigText, ReadsEachConfigurationOfTheTree) {
     RunConfig config;
     apply_cfg_file(path, config);
     check_optimizer(config);
-    check_schedules(config);
+    check_schedules(config, parse_stages(config));
     EXPECT_EQ(describe_options_without_effect(config), "");
     EXPECT_EQ(config.stages.size(), path.ends_with("/stages.cfg") ? 3u : 0u);
     ++count;

@@ -20,7 +20,7 @@ std::string told_about_block(int64_t index, int dp, int tp) {
     RunConfig config = run_config(corpus);
     config.model.tying = Tying::none;
     config.parallel = {.dp = dp, .tp = tp};
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     Trainer trainer(config, mesh);
     Context& ctx = trainer.replica().context();
@@ -30,7 +30,7 @@ std::string told_about_block(int64_t index, int dp, int tp) {
                 {.x = table.value.slice_rows(SpecialIds::bos, 1), .value = std::numeric_limits<float>::infinity()});
     trainer.replica().params().round_values(ctx);
 
-    Loader loader(config.data.train, config.batch, config.train.seed, mesh.dp().rank(), mesh.dp().size());
+    Loader loader(open_mix(config.data.train), config.batch, config.train.seed, mesh.dp().rank(), mesh.dp().size());
     Step step = loader.next();
     for (Block& block : step.blocks)
       if (block.index == index) block.source.front() = SpecialIds::bos;  // no source has it

@@ -124,7 +124,7 @@ TEST(ReplicaCheck, FindsNothingInRunsOnAnyGrid) {
       config.parallel = {.dp = dp, .tp = tp};
       config.train.precision = Precision::bf16;
       config.train.check_replicas = 2;
-      config = resolve(config, world.size());
+      config = resolved(config, world.size());
       const Mesh mesh(world, config.parallel, rank_on(test_device(), world));
       SmallRun run(config, mesh);
       for (int i = 0; i < 4; ++i) run.step();

@@ -144,11 +144,12 @@ TEST(HeldOut, IsTheCorpusInItsOrder) {
         .shuffle = false},
        [](const char*, int64_t, int64_t) {});
   const Tokenizer tokenizer(tokenizer_file);
-  const HeldOutSet all = read_held_out(folder / "corpus", tokenizer, -1);
+  Corpus corpus(folder / "corpus");
+  const HeldOutSet all = read_held_out(corpus, tokenizer, -1);
   EXPECT_EQ(all.references, lines);
   EXPECT_EQ(all.sources[3], tokenizer.encode(lines[3]));
-  EXPECT_EQ(read_held_out(folder / "corpus", tokenizer, 7).references.size(), 7u);
-  EXPECT_EQ(read_held_out(folder / "corpus", tokenizer, 99).references.size(), 20u);
+  EXPECT_EQ(read_held_out(corpus, tokenizer, 7).references.size(), 7u);
+  EXPECT_EQ(read_held_out(corpus, tokenizer, 99).references.size(), 20u);
 }
 
 TEST(HeldOut, ATargetsTagsAreForcedAndNotInItsText) {
@@ -165,7 +166,8 @@ TEST(HeldOut, ATargetsTagsAreForcedAndNotInItsText) {
         .tokenizer = folder / "tags.model",
         .shuffle = false},
        [](const char*, int64_t, int64_t) {});
-  const HeldOutSet set = read_held_out(folder / "corpus", Tokenizer(folder / "tags.model"), -1);
+  Corpus corpus(folder / "corpus");
+  const HeldOutSet set = read_held_out(corpus, Tokenizer(folder / "tags.model"), -1);
   EXPECT_EQ(set.references, lines);
   for (const std::vector<int32_t>& prefix : set.prefixes) EXPECT_EQ(prefix, (std::vector<int32_t>{4, 3}));
 }

@@ -71,7 +71,7 @@ TEST(MuonTraining, LeavesEqualReplicas) {
     config.parallel = {.dp = 2, .tp = 2};
     config.optimizer.kind = OptimizerKind::muon;
     config.train.check_replicas = 1;
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     SmallRun run(config, mesh);
     for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(run.step());
@@ -90,7 +90,7 @@ TEST(MuonTraining, SavesNoSecondMomentOfMatrices) {
 }
 
 TEST(MuonTraining, NeedsLessMemoryForMomentsAndSomeForItsIteration) {
-  RunConfig config = resolve(run_config(muon_corpus()), 1);
+  RunConfig config = resolved(run_config(muon_corpus()), 1);
   const auto alone = make_single_communicator();
   const TensorParallel tp(*alone);
   const MemoryPlan adam = plan_tensors(config, tp, Device::cpu);
@@ -104,7 +104,7 @@ TEST(MuonTraining, RefusesAShardedOptimizer) {
   RunConfig config = run_config(muon_corpus());
   config.optimizer.kind = OptimizerKind::muon;
   config.parallel = {.dp = 2, .zero = 1};
-  const std::string said = refusal_of(ErrorKind::usage, [&] { resolve(config, 2); });
+  const std::string said = refusal_of(ErrorKind::usage, [&] { resolved(config, 2); });
   for (const char* part : {"optimizer.kind = muon", "parallel.zero = 1"}) EXPECT_TRUE(holds(said, part)) << said;
 }
 

@@ -47,7 +47,7 @@ TEST(RateSums, WeighStepsByTheSquareOfTheHighestRate) {
 TEST(ScheduleFreeTraining, SavesTheMeanAsTheModel) {
   const TemporaryFolder folder;
   const auto alone = make_single_communicator();
-  const RunConfig config = resolve(free_config(), 1);
+  const RunConfig config = resolved(free_config(), 1);
   const Mesh mesh(*alone, config.parallel, test_rank(*alone));
   SmallRun run(config, mesh);
   Trainer& trainer = run.trainer;
@@ -60,7 +60,8 @@ TEST(ScheduleFreeTraining, SavesTheMeanAsTheModel) {
   const std::vector<float> of_z = to_host<float>(ctx, z.flat.matrices);
 
   Trainer other(config, mesh);
-  initial_values_from(other.replica(), other.states().front(), saved, config);
+  initial_values_from(other.replica(), other.states().front(), saved, config.model,
+                      open_stages(config).front().corpora.front());
   const std::vector<float> x = to_host<float>(other.replica().context(), other.replica().params().values());
   double difference = 0;
   for (size_t i = 0; i < of_z.size(); ++i) {
@@ -74,7 +75,7 @@ TEST(ScheduleFreeTraining, EvaluatesTheMeanAndPutsTheWeightsBack) {
   for (const Precision precision : {Precision::f32, Precision::bf16}) {
     SCOPED_TRACE(name_of(storage_of(precision)));
     const auto alone = make_single_communicator();
-    const RunConfig config = resolve(free_config(precision), 1);
+    const RunConfig config = resolved(free_config(precision), 1);
     const Mesh mesh(*alone, config.parallel, test_rank(*alone));
     SmallRun small(config, mesh);
     Trainer& trainer = small.trainer;
@@ -106,7 +107,7 @@ std::vector<FreeRun> free_run(Precision precision, int64_t zero) {
     RunConfig config = free_config(precision);
     config.parallel = {.dp = 2, .zero = zero};
     config.optimizer.clip_norm = 0;  // whose norm is added up in another order with parallel.zero
-    config = resolve(config, world.size());
+    config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     SmallRun small(config, mesh);
     Trainer& trainer = small.trainer;
@@ -121,7 +122,8 @@ std::vector<FreeRun> free_run(Precision precision, int64_t zero) {
     }
     run.next = small.step().loss();
     SmallRun other(config, mesh);
-    initial_values_from(other.trainer.replica(), other.trainer.states().front(), saved, config);
+    initial_values_from(other.trainer.replica(), other.trainer.states().front(), saved, config.model,
+                        open_stages(config).front().corpora.front());
     run.begun = other.step().loss();
   });
   return runs;
@@ -140,7 +142,7 @@ TEST(ScheduleFreeTraining, RefusesOptionsThatDoNotFit) {
   const auto refused = [](const std::function<void(RunConfig&)>& change) {
     RunConfig config = free_config();
     change(config);
-    return refusal_of(ErrorKind::usage, [&] { resolve(config, 2); });
+    return refusal_of(ErrorKind::usage, [&] { resolved(config, 2); });
   };
   EXPECT_TRUE(holds(refused([](RunConfig& c) { c.schedule.kind = ScheduleKind::cosine; }),
                     "set schedule.kind = constant (it is cosine)"));

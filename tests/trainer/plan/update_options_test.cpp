@@ -42,10 +42,12 @@ StageConfig stage_with(ScheduleKind kind, int64_t steps, int64_t warmup = 1) {
       .name = "tune", .mix = "b", .steps = steps, .has_schedule = true, .schedule = {.kind = kind, .warmup = warmup}};
 }
 
+void check_schedules_of(const RunConfig& config) { check_schedules(config, parse_stages(config)); }
+
 TEST(CheckSchedules, ThatOfAStageDecaysOverItsOwnSteps) {
   const StageConfig first{.name = "first", .mix = "a", .steps = 60};
   const auto refused = [&](const StageConfig& stage) {
-    return refusal_of(ErrorKind::usage, [&] { check_schedules(run_in_stages({first, stage})); });
+    return refusal_of(ErrorKind::usage, [&] { check_schedules_of(run_in_stages({first, stage})); });
   };
   EXPECT_EQ(refused(stage_with(ScheduleKind::wsd, /*steps=*/0, /*warmup=*/32)), "");  // 40 steps are left
   EXPECT_EQ(
@@ -62,7 +64,7 @@ TEST(CheckSchedules, ThatOfAStageDecaysOverItsOwnSteps) {
 TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
   const StageConfig last{.name = "last", .mix = "a"};
   RunConfig config = run_in_stages({stage_with(ScheduleKind::cosine, 60), last});
-  const auto refused = [&] { return refusal_of(ErrorKind::usage, [&] { check_schedules(config); }); };
+  const auto refused = [&] { return refusal_of(ErrorKind::usage, [&] { check_schedules_of(config); }); };
   EXPECT_EQ(
       refused(),
       "stage.last would train at a rate of 0: stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 when "

@@ -106,7 +106,7 @@ void write_every_record(const std::string& output) {
   config.stages = {{.name = "first", .mix = "a", .steps = 3}, {.name = "last", .mix = "a,b"}};
   run_thread_ranks(2, [&](Communicator& world) {
     const Mesh mesh(world, config.parallel);
-    RunLog log(config, mesh);
+    RunLog log(config, parse_stages(config), mesh);
     log.set_limits({.flops = 1e9, .seconds = 0.5});
     if (!world.is_main_rank()) return;
     log.open(RunFolder(output, /*fresh=*/false), "plan", "config", TrainState());

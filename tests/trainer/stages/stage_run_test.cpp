@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
+#include "tests/support/resolved.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
 
@@ -24,6 +25,8 @@ std::vector<CorpusTotals> passed(const std::vector<int64_t>& pairs) {
   return totals;
 }
 
+StageRun begun(const RunConfig& config) { return StageRun(testing::open_stages(config)); }
+
 class Stages : public ::testing::Test {
  protected:
   StageConfig stage(const char* name, const std::string& mix) const { return {.name = name, .mix = mix}; }
@@ -33,7 +36,7 @@ class Stages : public ::testing::Test {
     return c;
   }
   void expect_refused(const RunConfig& c, const std::vector<std::string>& why) const {
-    expect_error([&] { StageRun run(c); }, ErrorKind::usage, why);
+    expect_error([&] { StageRun run = begun(c); }, ErrorKind::usage, why);
   }
 
   const SyntheticCorpus a_{synthetic_lengths(100, 1)}, b_{synthetic_lengths(40, 2)}, c_{synthetic_lengths(7, 3)};
@@ -43,7 +46,7 @@ class Stages : public ::testing::Test {
 TEST_F(Stages, EndAfterTheirStepsTokensOrEpochs) {
   StageConfig steps = stage("steps", a), tokens = stage("tokens", a + ":3," + b), epochs = stage("epochs", a + "," + c);
   steps.steps = 3, tokens.tokens = 500, epochs.epochs = c + ":2";
-  StageRun run(config({steps, tokens, epochs, stage("last", b)}));
+  StageRun run = begun(config({steps, tokens, epochs, stage("last", b)}));
   StepCursor cursor;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(run.is_over());
@@ -70,25 +73,27 @@ TEST_F(Stages, EndAfterTheirStepsTokensOrEpochs) {
 TEST_F(Stages, NumberCorporaInTheOrderInWhichTheyAreNamed) {
   StageConfig first = stage("1", b + "," + a);
   first.steps = 1;
-  StageRun run(config({first, stage("2", c + "," + a)}));
+  StageRun run = begun(config({first, stage("2", c + "," + a)}));
   StepCursor cursor{.num_streams = 1, .streams = {{0, {.corpora = {{}, {}}, .turns = {1, -1}, .begins = {1, -1}}}}};
   run.advance(cursor);
-  EXPECT_EQ(run.mix().folders, (std::vector<std::string>{b, a, c}));
-  EXPECT_EQ(run.mix().parts.at(0).corpus, 2);
-  EXPECT_EQ(run.mix().parts.at(1).corpus, 1);
+  std::vector<std::string> folders;
+  for (const RunCorpus& corpus : run.state().corpora) folders.push_back(corpus.folder);
+  EXPECT_EQ(folders, (std::vector<std::string>{b, a, c}));
+  EXPECT_EQ(run.mix().corpora.at(0).number, 2);
+  EXPECT_EQ(run.mix().corpora.at(1).number, 1);
   EXPECT_TRUE(cursor.streams[0].turns.empty());
 }
 
 TEST_F(Stages, GoOnFromACheckpoint) {
   StageConfig first = stage("1", a), second = stage("2", a + ":2," + b);
   first.steps = 1, second.epochs = b + ":1";
-  StageRun run(config({first, second, stage("3", c)}));
+  StageRun run = begun(config({first, second, stage("3", c)}));
   StepCursor cursor;
   run.add_step(10, passed({5}));
   run.advance(cursor);
   run.add_step(10, passed({60, 30}));
   const StageState saved = nlohmann::json(run.state()).get<StageState>();
-  StageRun resumed(config({first, second, stage("3", c)}));
+  StageRun resumed = begun(config({first, second, stage("3", c)}));
   EXPECT_TRUE(resumed.resume(saved, cursor).empty());
   EXPECT_EQ(nlohmann::json(resumed.state()), nlohmann::json(run.state()));
   resumed.add_step(10, passed({20, 10}));
@@ -98,43 +103,43 @@ TEST_F(Stages, GoOnFromACheckpoint) {
 TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
   StageConfig first = stage("1", a + ":2," + b), second = stage("2", b);
   first.steps = 1;
-  StageRun run(config({first, second}));
+  StageRun run = begun(config({first, second}));
   StepCursor cursor;
   run.add_step(10, {});
   run.advance(cursor);
   run.add_step(10, {});
   const StageState saved = run.state();
   second.steps = 5;
-  EXPECT_TRUE(StageRun(config({first, second, stage("3", c)})).resume(saved, cursor).empty());
-  StageRun changed(config({first, stage("2", c + ":3," + a)}));
+  EXPECT_TRUE(begun(config({first, second, stage("3", c)})).resume(saved, cursor).empty());
+  StageRun changed = begun(config({first, stage("2", c + ":3," + a)}));
   const std::vector<std::string> said = changed.resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("stage 2 goes on with another mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
             std::string::npos)
       << said[0];
-  EXPECT_EQ(changed.mix().parts.at(1).corpus, 0);  // as the checkpoint numbers it
-  StageRun rewritten(config({[&] {
-                               StageConfig other = first;
-                               other.mix = a + ":3," + b;
-                               return other;
-                             }(),
-                             second}));
+  EXPECT_EQ(changed.mix().corpora.at(1).number, 0);  // as the checkpoint numbers it
+  StageRun rewritten = begun(config({[&] {
+                                       StageConfig other = first;
+                                       other.mix = a + ":3," + b;
+                                       return other;
+                                     }(),
+                                     second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
                {"stage 1 of the run is over and was 1: " + a + ":2,", "the past stays as it was"});
-  StageRun fewer(config({stage("1", a)}));
+  StageRun fewer = begun(config({stage("1", a)}));
   expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
 }
 
 TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   StageConfig first = stage("1", a), second = stage("2", b), other = stage("other", a);
   first.steps = 1, second.steps = 9, other.steps = 1;
-  StageRun run(config({first, second}));
+  StageRun run = begun(config({first, second}));
   StepCursor cursor;
   run.add_step(10, {});
   run.advance(cursor);
   const StageState saved = run.state();
   const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
-    StageRun now(config(std::move(stages)));
+    StageRun now = begun(config(std::move(stages)));
     expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
                  {why, "stages that have begun keep their names and their order; append new ones"});
   };
@@ -142,7 +147,7 @@ TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   refused({first, other, second}, "stage 2 of the run is 2, now it is other");
   refused({other, second}, "stage 1 of the run is 1, now it is other");
   refused({first, other}, "stage 2 of the run is 2, now it is other");
-  EXPECT_TRUE(StageRun(config({first, second, other})).resume(saved, cursor).empty());
+  EXPECT_TRUE(begun(config({first, second, other})).resume(saved, cursor).empty());
 }
 
 // By a line more: its digest is another one.
@@ -151,18 +156,18 @@ void change_manifest(const std::string& folder) { std::ofstream(folder + "/manif
 TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   StageConfig first = stage("1", a), second = stage("2", a + ":2," + b);
   first.steps = second.steps = 1;
-  StageRun run(config({first, second, stage("3", c)}));
+  StageRun run = begun(config({first, second, stage("3", c)}));
   StepCursor cursor;
   run.add_step(10, {});
   run.advance(cursor);
   const StageState saved = run.state();
   change_manifest(c);
-  const std::vector<std::string> said = StageRun(config({first, second, stage("3", c)})).resume(saved, cursor);
+  const std::vector<std::string> said = begun(config({first, second, stage("3", c)})).resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], c + " is another corpus than when the run began: its manifest.json has changed, as `weft pack "
                          "--append` changes it; no stage has used it yet");
   const auto refused = [&](const std::string& grown) {
-    StageRun resumed(config({first, second}));
+    StageRun resumed = begun(config({first, second}));
     expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
                  {grown + " is another corpus than when the run began", "use the old one, or begin a new run"});
   };
@@ -173,22 +178,22 @@ TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   refused(a + "/.");
   RunConfig plain;
   plain.data.train = c;
-  const StageState one = StageRun(plain).state();
+  const StageState one = begun(plain).state();
   change_manifest(c);
-  StageRun resumed(plain);
+  StageRun resumed = begun(plain);
   expect_error([&] { resumed.resume(one, cursor); }, ErrorKind::usage, {c + " is another corpus than when the run"});
 }
 
 TEST_F(Stages, GoOnWithThePairsThatTheRunBeganWith) {
   StageConfig first = stage("1", a);
   first.steps = 1;
-  StageRun run(config({first, stage("2", b + "," + a)}));
+  StageRun run = begun(config({first, stage("2", b + "," + a)}));
   StepCursor cursor;
   run.add_step(10, {});
   change_manifest(a), change_manifest(b);
   run.advance(cursor);
-  EXPECT_EQ(run.mix().parts.at(0).corpus, 1);
-  EXPECT_EQ(run.mix().parts.at(1).corpus, 0);
+  EXPECT_EQ(run.mix().corpora.at(0).number, 1);
+  EXPECT_EQ(run.mix().corpora.at(1).number, 0);
   EXPECT_EQ(run.state().corpora.size(), 2u);
 }
 
@@ -197,9 +202,9 @@ TEST_F(Stages, HaveAsManyStreamsAsSuitTheOneWithMostPairs) {
   batch.blocks = 8, batch.page = batch.look_ahead = 2;
   StageConfig small = stage("small", c), large = stage("large", a + "," + b);
   small.steps = large.steps = 1;
-  EXPECT_EQ(StageRun(config({small})).start(batch).num_streams, 1);  // 7 pairs, 8 for each stream
+  EXPECT_EQ(begun(config({small})).start(batch).num_streams, 1);  // 7 pairs, 8 for each stream
   for (const auto& stages : {std::vector{small, large}, {large, small}}) {
-    const StepCursor start = StageRun(config(stages)).start(batch);
+    const StepCursor start = begun(config(stages)).start(batch);
     EXPECT_EQ(start.num_streams, 8);
     EXPECT_EQ(start.streams.size(), 8u);
     EXPECT_EQ(start.streams.at(7), StreamCursor());
@@ -209,14 +214,14 @@ TEST_F(Stages, HaveAsManyStreamsAsSuitTheOneWithMostPairs) {
 TEST_F(Stages, TellTheLastStepOfTheRun) {
   StageConfig first = stage("1", a), second = stage("2", a + "," + c), third = stage("3", b);
   first.steps = 4, second.tokens = 500, second.epochs = c + ":2";
-  StageRun run(config({first, second, third}));
+  StageRun run = begun(config({first, second, third}));
   StepCursor cursor;
   EXPECT_EQ(run.last_step(50), 50);
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
   EXPECT_EQ(run.expected_end(), std::nullopt);  // the third has no end
   third.steps = 7;
-  run = StageRun(config({first, second, third}));
+  run = begun(config({first, second, third}));
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
   EXPECT_EQ(run.expected_end(), std::nullopt);  // nothing is known of the second
@@ -234,34 +239,34 @@ TEST_F(Stages, TellTheLastStepOfTheRun) {
 TEST_F(Stages, TellAPlanWhenTheyBeginAndOverHowManyStepsTheyDecay) {
   StageConfig first = stage("1", a), second = stage("2", a), third = stage("3", a);
   first.steps = 30, second.steps = 20, second.tokens = 9;
-  const std::vector<Stage> stages = stages_of(config({first, second, third}));
+  const std::vector<Stage> stages = parse_stages(config({first, second, third}));
   EXPECT_EQ(steps_before(stages, 0), 0);
   EXPECT_EQ(steps_before(stages, 1), 30);
   EXPECT_EQ(steps_before(stages, 2), std::nullopt);
   EXPECT_EQ(steps_to_decay(stages, 1, 100), 20);
   EXPECT_EQ(steps_to_decay(stages, 2, 100), std::nullopt);
   second.tokens = 0;
-  EXPECT_EQ(steps_to_decay(stages_of(config({first, second, third})), 2, 100), 50);
+  EXPECT_EQ(steps_to_decay(parse_stages(config({first, second, third})), 2, 100), 50);
 }
 
 TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
   StageConfig first = stage("1", a), second = stage("2", a + "," + b);
   first.steps = 1, first.min_score = "0.7", second.min_score = b + ":-2";
-  StageRun run(config({first, second}));
+  StageRun run = begun(config({first, second}));
   StepCursor cursor;
-  EXPECT_EQ(run.mix().parts.at(0).min_score, 0.7f);
+  EXPECT_EQ(run.mix().corpora.at(0).min_score, 0.7f);
   run.add_step(10, {});
   run.advance(cursor);
-  EXPECT_EQ(run.mix().parts.at(0).min_score, std::nullopt);
-  EXPECT_EQ(run.mix().parts.at(1).min_score, -2);
+  EXPECT_EQ(run.mix().corpora.at(0).min_score, std::nullopt);
+  EXPECT_EQ(run.mix().corpora.at(1).min_score, -2);
   const StageState saved = nlohmann::json(run.state()).get<StageState>();
-  EXPECT_TRUE(StageRun(config({first, second})).resume(saved, cursor).empty());
+  EXPECT_TRUE(begun(config({first, second})).resume(saved, cursor).empty());
   second.min_score = b + ":-1";
-  const std::vector<std::string> said = StageRun(config({first, second})).resume(saved, cursor);
+  const std::vector<std::string> said = begun(config({first, second})).resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("with min_score = " + b + ":-1 (was 2: "), std::string::npos) << said[0];
   first.min_score = "0.8";
-  StageRun rewritten(config({first, second}));
+  StageRun rewritten = begun(config({first, second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
                {"stage 1 of the run is over and was 1: " + a + " with min_score = " + a + ":0.7, now it is"});
 }
@@ -269,16 +274,17 @@ TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
 TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
   RunConfig plain;
   plain.data.train = a;
-  StageRun run(plain);
+  StageRun run = begun(plain);
   StepCursor cursor;
   const StageState saved = run.state();
   plain.data.min_score = "0.5";
-  StageRun scored(plain);
+  StageRun scored = begun(plain);
   expect_error([&] { scored.resume(saved, cursor); }, ErrorKind::usage,
                {"the run started with data.train = " + a + ", now it is " + a + " with min_score = " + a + ":0.5"});
   plain.data.train = "";
   plain.stages = {stage("1", a)};
-  expect_error([&] { StageRun none(plain); }, ErrorKind::usage, {"data.min_score = 0.5", "give stage.NAME.min_score"});
+  expect_error([&] { StageRun none = begun(plain); }, ErrorKind::usage,
+               {"data.min_score = 0.5", "give stage.NAME.min_score"});
 }
 
 TEST_F(Stages, GoOnFromARunWithoutStages) {
@@ -287,20 +293,20 @@ TEST_F(Stages, GoOnFromARunWithoutStages) {
   StepCursor cursor;
   RunConfig plain;
   plain.data.train = a;
-  StageRun run(plain);
+  StageRun run = begun(plain);
   for (int i = 0; i < 6; ++i) run.add_step(10, {});
-  StageRun by_steps(config({first, stage("2", b)}));
+  StageRun by_steps = begun(config({first, stage("2", b)}));
   EXPECT_TRUE(by_steps.resume(run.state(), cursor).empty());
   EXPECT_TRUE(by_steps.is_over());
   first.steps = 0, first.tokens = 60;
-  StageRun by_tokens(config({first, stage("2", b)}));
+  StageRun by_tokens = begun(config({first, stage("2", b)}));
   EXPECT_TRUE(by_tokens.resume(run.state(), cursor).empty());
   EXPECT_TRUE(by_tokens.is_over());
   plain.data.train = a + "," + b;
-  StageRun other(plain);
+  StageRun other = begun(plain);
   expect_error([&] { other.resume(run.state(), cursor); }, ErrorKind::usage,
                {"the run started with data.train = " + a + ", now it is " + a + ":1," + b + ":1"});
-  StageRun without_its_mix(config({stage("1", b)}));
+  StageRun without_its_mix = begun(config({stage("1", b)}));
   expect_error([&] { without_its_mix.resume(run.state(), cursor); }, ErrorKind::usage,
                {"the run started with data.train = " + a + ", now it is 1: " + b});
 }
@@ -311,7 +317,7 @@ TEST_F(Stages, HaveTheScheduleThatBeganLast) {
   second.has_schedule = true, second.schedule.lr = 5;
   RunConfig c = config({first, second, third});
   c.train.steps = 100;
-  StageRun run(c);
+  StageRun run = begun(c);
   StepCursor cursor;
   const auto begin = [&] { return run.schedule(c).first_step; };
   EXPECT_EQ(begin(), 0);
@@ -349,7 +355,7 @@ TEST_F(Stages, ThatMeanNothingAreRefused) {
   both.data.train = a;
   expect_refused(both, {"data.train = " + a + " and stage.last are both given"});
   RunConfig missing = config({stage("1", "nowhere")});
-  expect_error([&] { StageRun run(missing); }, ErrorKind::data, {"nowhere/manifest.json"});
+  expect_error([&] { StageRun run = begun(missing); }, ErrorKind::data, {"nowhere/manifest.json"});
 }
 
 }  // namespace

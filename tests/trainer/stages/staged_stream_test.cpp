@@ -1,5 +1,5 @@
 // tests/trainer/stages/staged_stream_test.cpp: random stages of random mixes, on random grids and stopped at random:
-// the whole run gives the same pairs, visits and variants, shares are exact, and no epoch loses or doubles a pair.
+// the whole run gives the same pairs, epochs and variants, shares are exact, and no epoch loses or doubles a pair.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,8 @@
 #include <random>
 
 #include "data/loader.h"
-#include "data/variant_turns.h"
+#include "data/order/variant_turns.h"
+#include "tests/support/resolved.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
 #include "trainer/stages/stage_run.h"
@@ -96,7 +97,7 @@ class RandomStages {
   RunConfig config_;
 };
 
-struct GivenPair : PairVisit {
+struct GivenPair : EpochPair {
   int64_t variant = 0;
   bool operator==(const GivenPair&) const = default;
 };
@@ -112,7 +113,7 @@ class StagedRanks {
  public:
   StagedRanks(const RunConfig& config, int dp, const std::string& saved = "") : config_(config), dp_(dp) {
     for (int i = 0; i < dp; ++i) {
-      ranks_.push_back({.index = i, .stages = StageRun(config), .loader = nullptr});
+      ranks_.push_back({.index = i, .stages = StageRun(testing::open_stages(config)), .loader = nullptr});
       Rank& rank = ranks_.back();
       if (saved.empty()) {
         open(rank, {});
@@ -125,12 +126,13 @@ class StagedRanks {
   }
 
   const StageRun& stages() const { return ranks_.front().stages; }
-  const std::string& folder(int64_t corpus) const { return stages().mix().folders.at(static_cast<size_t>(corpus)); }
+  std::vector<RunCorpus> corpora() const { return stages().state().corpora; }
+  std::string folder(int64_t corpus) const { return corpora().at(static_cast<size_t>(corpus)).folder; }
   bool is_over() const { return stages().is_last() && stages().is_over(); }
 
   StagedStep step() {
     StagedStep all{.stage = stages().index(), .blocks = {}};
-    std::vector<CorpusTotals> totals(stages().mix().parts.size());
+    std::vector<CorpusTotals> totals(stages().mix().corpora.size());
     int64_t target_tokens = 0;
     for (Rank& rank : ranks_) {
       const Step step = rank.loader->next();
@@ -177,7 +179,7 @@ class StagedRanks {
   std::vector<GivenPair> pairs_of(const Block& block) const {
     std::vector<GivenPair> given;
     for (size_t k = 0; k < block.pairs.size(); ++k) {
-      const PairVisit& p = block.pairs[k];
+      const EpochPair& p = block.pairs[k];
       const SyntheticCorpus& corpus = corpus_in(folder(p.corpus)).stored;
       const auto begin = block.source.begin() + block.source_offsets[k];
       const int64_t tokens = block.source_offsets[k + 1] - block.source_offsets[k] - 1;
@@ -239,12 +241,13 @@ TEST(StagedStream, GivesEachCorpusItsShareInEveryStage) {
       const size_t window = std::min<size_t>(1000, stream.size());
       const double block = static_cast<double>(stream.size()) / static_cast<double>(blocks[s]);
       int64_t weights = 0;
-      for (const WeightedFolder& part : stages[s].corpora) weights += part.weight;
-      for (const auto& [folder, weight, min_score] : stages[s].corpora) {
-        const double share = static_cast<double>(window) * static_cast<double>(weight) / static_cast<double>(weights);
+      for (const MixCorpus& corpus : stages[s].corpora) weights += corpus.weight;
+      for (const MixCorpus& corpus : stages[s].corpora) {
+        const double share =
+            static_cast<double>(window) * static_cast<double>(corpus.weight) / static_cast<double>(weights);
         int64_t given = 0;
         for (size_t i = 0; i < stream.size(); ++i) {
-          given += (stream[i] == folder) - (i >= window && stream[i - window] == folder);
+          given += (stream[i] == corpus.folder) - (i >= window && stream[i - window] == corpus.folder);
           if (i + 1 >= window) {
             ASSERT_LE(std::abs(static_cast<double>(given) - share), block) << "stage " << s << ", pair " << i;
           }
@@ -254,43 +257,43 @@ TEST(StagedStream, GivesEachCorpusItsShareInEveryStage) {
   }
 }
 
-// Over all stages together. Given and pending pairs are those of the visits so far.
+// Over all stages together. Given and pending pairs are the stream so far.
 TEST(StagedStream, LosesAndDoublesNothingInAnEpochOfACorpus) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));
     const RandomStages random(seed);
     StagedRanks alone(random.config(), 1);
-    std::vector<std::map<int64_t, std::map<int64_t, int64_t>>> seen(all_corpora().size());  // visit -> pair -> times
+    std::vector<std::map<int64_t, std::map<int64_t, int64_t>>> seen(all_corpora().size());  // epoch -> pair -> times
     std::map<int64_t, float> highest;  // least score of a corpus in any stage so far
     for (const StagedStep& step : whole_run(alone)) {
-      const std::vector<WeightedFolder>& mix = alone.stages().stages()[step.stage].corpora;
+      const std::vector<MixCorpus>& mix = alone.stages().stages()[step.stage].corpora;
       for (const auto& block : step.blocks)
         for (const GivenPair& p : block) {
           const StreamCorpus& corpus = corpus_in(alone.folder(p.corpus));
-          const auto part = std::ranges::find(mix, corpus.stored.folder(), &WeightedFolder::folder);
+          const auto part = std::ranges::find(mix, corpus.stored.folder(), &MixCorpus::folder);
           ASSERT_NE(part, mix.end()) << "corpus " << p.corpus << " of another stage";
           const float least = part->min_score.value_or(-1);
           ASSERT_GE(score_of_pair(p.pair), least);
-          ASSERT_EQ(p.variant, VariantTurns(seed, p.corpus, corpus.num_variants).at(p.visit));
-          ASSERT_EQ(++seen.at(static_cast<size_t>(p.corpus))[p.visit][p.pair], 1) << "pair " << p.pair;
+          ASSERT_EQ(p.variant, VariantTurns(seed, p.corpus, corpus.num_variants).at(p.epoch));
+          ASSERT_EQ(++seen.at(static_cast<size_t>(p.corpus))[p.epoch][p.pair], 1) << "pair " << p.pair;
           highest[p.corpus] = std::max(highest.try_emplace(p.corpus, -1.0f).first->second, least);
         }
     }
-    for (int64_t k = 0; k < std::ssize(alone.stages().mix().folders); ++k) {
+    for (int64_t k = 0; k < std::ssize(alone.corpora()); ++k) {
       int64_t begun = INT64_MAX;  // the epoch that no stream has left
       for (const auto& [stream, places] : alone.cursor().streams) {
         const Cursor place = k < std::ssize(places.corpora) ? places.corpora[static_cast<size_t>(k)] : Cursor();
         begun = std::min(begun, place.epoch);
         for (size_t i = 0; i < place.pending.size(); ++i) {
-          const int64_t visit = place.visits.empty() ? place.epoch : place.visits[i], pair = place.pending[i];
-          ASSERT_EQ(++seen[static_cast<size_t>(k)][visit][pair], 1) << "pair " << pair << " is given and pending";
+          const int64_t epoch = place.epochs.empty() ? place.epoch : place.epochs[i], pair = place.pending[i];
+          ASSERT_EQ(++seen[static_cast<size_t>(k)][epoch][pair], 1) << "pair " << pair << " is given and pending";
         }
       }
       const StreamCorpus& corpus = corpus_in(alone.folder(k));
-      for (int64_t visit = 0; visit < begun; ++visit)
+      for (int64_t epoch = 0; epoch < begun; ++epoch)
         for (int64_t pair = 0; pair < corpus.stored.num_pairs(); ++pair) {
           if (corpus.stored.length(pair).source >= kLongPair || score_of_pair(pair) < highest[k]) continue;
-          ASSERT_EQ(seen[static_cast<size_t>(k)][visit][pair], 1) << "pair " << pair << ", visit " << visit;
+          ASSERT_EQ(seen[static_cast<size_t>(k)][epoch][pair], 1) << "pair " << pair << ", epoch " << epoch;
         }
     }
   }

@@ -13,7 +13,8 @@ namespace {
 
 struct NoisyText {
   NoisySet read(TextNoise noise, const BlockShape& shape, int rank = 0, int size = 1) const {
-    return read_noisy_set(text.folder(), noise, *tokenizers.source, shape, rank, size);
+    Corpus corpus(text.folder());
+    return read_noisy_set(corpus, noise, *tokenizers.source, shape, rank, size);
   }
   std::vector<PairIds> pairs() const {
     std::vector<PairIds> all;

@@ -11,11 +11,11 @@ namespace weft::testing {
 namespace {
 
 std::string refused(const std::string& option) {
-  return refusal_of(ErrorKind::usage, [&] { validation_sets(option); });
+  return refusal_of(ErrorKind::usage, [&] { parse_validation_sets(option); });
 }
 
 std::string refused_rule(const std::string& option, const std::string& valid) {
-  return refusal_of(ErrorKind::usage, [&] { BestRule(option, validation_sets(valid)); });
+  return refusal_of(ErrorKind::usage, [&] { BestRule(option, parse_validation_sets(valid)); });
 }
 
 BestRule::Numbers in(const std::map<std::string, double>& numbers) {
@@ -27,16 +27,16 @@ BestRule::Numbers in(const std::map<std::string, double>& numbers) {
 
 TEST(ValidationSets, AFolderAloneHasNoName) {
   for (const char* folder : {"packed/dev", "dev", "./a=b", "packed/a,b", "7=x"}) {
-    const std::vector<ValidationSet> sets = validation_sets(folder);
+    const std::vector<ValidationSet> sets = parse_validation_sets(folder);
     ASSERT_EQ(sets.size(), 1u) << folder;
     EXPECT_EQ(sets[0].name, "");
     EXPECT_EQ(sets[0].folder, folder);
   }
-  EXPECT_TRUE(validation_sets("").empty());
+  EXPECT_TRUE(parse_validation_sets("").empty());
 }
 
 TEST(ValidationSets, KeepNamesInTheOrderGiven) {
-  const std::vector<ValidationSet> sets = validation_sets("news=packed/news=2024,dev-2=packed/dev");
+  const std::vector<ValidationSet> sets = parse_validation_sets("news=packed/news=2024,dev-2=packed/dev");
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_EQ(sets[0].name, "news");
   EXPECT_EQ(sets[0].folder, "packed/news=2024");
@@ -44,7 +44,7 @@ TEST(ValidationSets, KeepNamesInTheOrderGiven) {
 }
 
 TEST(ValidationSets, MayBeNoisyCopies) {
-  const std::vector<ValidationSet> sets = validation_sets("dev=a/b,caps=a/b:upper,typos=a:b/c/:typos,plain=a:b/");
+  const std::vector<ValidationSet> sets = parse_validation_sets("dev=a/b,caps=a/b:upper,typos=a:b/c/:typos,plain=a:b/");
   EXPECT_EQ(sets[0].noise, TextNoise::none);
   EXPECT_EQ(sets[1].noise, TextNoise::upper);
   EXPECT_EQ(sets[1].folder, "a/b");
@@ -57,9 +57,9 @@ TEST(ValidationSets, MayBeNoisyCopies) {
 }
 
 TEST(ValidationSets, MayHaveBlanksBetweenThemAndColonsInTheirFolders) {
-  EXPECT_EQ(validation_sets("dev=a, news=b").at(1).name, "news");
-  EXPECT_EQ(validation_sets("packed/v:upper/").at(0).folder, "packed/v:upper/");
-  EXPECT_EQ(validation_sets("packed/v:2").at(0).folder, "packed/v:2");
+  EXPECT_EQ(parse_validation_sets("dev=a, news=b").at(1).name, "news");
+  EXPECT_EQ(parse_validation_sets("packed/v:upper/").at(0).folder, "packed/v:upper/");
+  EXPECT_EQ(parse_validation_sets("packed/v:2").at(0).folder, "packed/v:2");
 }
 
 TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
@@ -81,28 +81,28 @@ TEST(ValidationKey, HasTheNameOfTheSet) {
 
 TEST(BestRule, OfOneSetIsItsNumber) {
   const std::map<std::string, double> numbers{{"valid_loss", 2.5}, {"bleu", 30}, {"chrf", 55}};
-  EXPECT_EQ(BestRule("bleu", validation_sets("dev")).value(in(numbers)), 30);
-  EXPECT_EQ(BestRule("chrf", validation_sets("dev")).value(in(numbers)), 55);
-  EXPECT_EQ(BestRule("loss", validation_sets("dev")).value(in(numbers)), -2.5);
+  EXPECT_EQ(BestRule("bleu", parse_validation_sets("dev")).value(in(numbers)), 30);
+  EXPECT_EQ(BestRule("chrf", parse_validation_sets("dev")).value(in(numbers)), 55);
+  EXPECT_EQ(BestRule("loss", parse_validation_sets("dev")).value(in(numbers)), -2.5);
   EXPECT_EQ(BestRule("loss", {}).text(), "loss");
 }
 
 TEST(BestRule, WithoutANameIsOfTheFirstSet) {
-  const auto sets = validation_sets("dev=a,news=b");
+  const auto sets = parse_validation_sets("dev=a,news=b");
   EXPECT_EQ(BestRule("bleu", sets).text(), "dev.bleu");
   EXPECT_EQ(BestRule("bleu", sets).value(in({{"bleu", 1}, {"dev.bleu", 2}, {"news.bleu", 3}})), 2);
 }
 
 TEST(BestRule, AddsNumbersWithTheirFactors) {
   const std::map<std::string, double> numbers{{"dev.bleu", 30}, {"news.bleu", 20}, {"news.loss", 2}};
-  const BestRule rule("0.75 * dev.bleu + 0.25*news.bleu", validation_sets("dev=a,news=b"));
+  const BestRule rule("0.75 * dev.bleu + 0.25*news.bleu", parse_validation_sets("dev=a,news=b"));
   EXPECT_EQ(rule.text(), "0.75*dev.bleu+0.25*news.bleu");
   EXPECT_EQ(rule.value(in(numbers)), 27.5);
-  EXPECT_EQ(BestRule("dev.bleu+4*news.loss", validation_sets("dev=a,news=b")).value(in(numbers)), 22);
+  EXPECT_EQ(BestRule("dev.bleu+4*news.loss", parse_validation_sets("dev=a,news=b")).value(in(numbers)), 22);
 }
 
 TEST(BestRule, HasNoValueIfANumberIsMissing) {
-  const BestRule rule("dev.bleu+news.bleu", validation_sets("dev=a,news=b"));
+  const BestRule rule("dev.bleu+news.bleu", parse_validation_sets("dev=a,news=b"));
   EXPECT_EQ(rule.value(in({{"dev.bleu", 30}})), std::nullopt);
 }
 
@@ -112,7 +112,7 @@ TEST(BestRule, KnowsWhetherItNeedsTranslations) {
 }
 
 TEST(BestRule, OfAScoreMayPreferLowerOnes) {
-  const BestRule rule("dev.bleu+-2*dev.score", validation_sets("dev=a"));
+  const BestRule rule("dev.bleu+-2*dev.score", parse_validation_sets("dev=a"));
   EXPECT_TRUE(rule.needs_score());
   EXPECT_TRUE(rule.needs_translations());
   EXPECT_EQ(rule.text(), "dev.bleu+-2*dev.score");
@@ -135,7 +135,7 @@ TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
 }
 
 TEST(BestRule, IsReadAgainFromItsText) {
-  const std::string text = BestRule("0.1*dev.bleu+news.chrf", validation_sets("dev=a,news=b")).text();
+  const std::string text = BestRule("0.1*dev.bleu+news.chrf", parse_validation_sets("dev=a,news=b")).text();
   EXPECT_EQ(BestRule::read(text)->text(), text);
   EXPECT_FALSE(BestRule::read("something else"));
 }

@@ -1,6 +1,6 @@
-// tests/data/mix_plan_test.cpp: random mixes of corpora on random grids: shares are exact, nothing is lost or doubled
-// in an epoch of a corpus, blocks are full, and every grid and every stop gives the same sequence.
-#include "data/mix_plan.h"
+// tests/data/order/mix_plan_test.cpp: random mixes of corpora on random grids: shares are exact, nothing is lost or
+// doubled in an epoch of a corpus, blocks are full, and every grid and every stop gives the same sequence.
+#include "data/order/mix_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <memory>
 #include <set>
 
-#include "data/step_plan.h"
-#include "data/variant_turns.h"
+#include "data/order/step_plan.h"
+#include "data/order/variant_turns.h"
 #include "tensor/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/synthetic_lengths.h"
@@ -31,18 +31,16 @@ struct MixCase {
 // Streams copy it. Variants: each has a source token more than the one before.
 LengthSource shared_lengths(std::vector<PairLength> lengths, VariantTurns turns = {0, 0, 1}) {
   auto kept = std::make_shared<const std::vector<PairLength>>(std::move(lengths));
-  return [kept, turns](int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out) {
+  return [kept, turns](int64_t epoch, int64_t first, int64_t count, std::vector<PairLength>& out) {
     out.assign(kept->begin() + first, kept->begin() + first + count);
-    for (PairLength& length : out) length.source += static_cast<int32_t>(turns.at(visit));
+    for (PairLength& length : out) length.source += static_cast<int32_t>(turns.at(epoch));
   };
 }
 
 MixSource corpus_of(int64_t number, int64_t num_pairs, int64_t weight, uint64_t seed, int64_t variants = 1) {
-  return {.corpus = number,
-          .weight = weight,
-          .num_pairs = num_pairs,
-          .lengths = shared_lengths(synthetic_lengths(num_pairs, seed), VariantTurns(kMixSeed, number, variants)),
-          .name = "corpus"};
+  return {.corpus =
+              {.folder = "corpus", .weight = weight, .number = number, .num_pairs = num_pairs, .num_usable = num_pairs},
+          .lengths = shared_lengths(synthetic_lengths(num_pairs, seed), VariantTurns(kMixSeed, number, variants))};
 }
 
 BatchConfig mix_config(int64_t rows, int64_t blocks) {
@@ -78,7 +76,7 @@ MixCase random_case(uint64_t seed) {
   return c;
 }
 
-using MixBlocks = std::vector<std::vector<PairVisit>>;
+using MixBlocks = std::vector<std::vector<EpochPair>>;
 
 class MixRanks {  // the plans of all ranks of a grid
  public:
@@ -107,7 +105,7 @@ StepCursor start_of_streams(int64_t count) {  // however small the corpora are
   return start;
 }
 
-TEST(MixPlan, GivesTheSamePairsAndVisitsOnEveryGridAndAfterEveryStop) {
+TEST(MixPlan, GivesTheSamePairsAndEpochsOnEveryGridAndAfterEveryStop) {
   for (uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));
     const MixCase c = random_case(seed);
@@ -124,7 +122,7 @@ TEST(MixPlan, GivesTheSamePairsAndVisitsOnEveryGridAndAfterEveryStop) {
   }
 }
 
-// Blocks are filled with the variants that the visits name, whatever the grid and wherever the run stops.
+// Blocks are filled with the variants of the epochs, whatever the grid and wherever the run stops.
 TEST(MixPlan, CountsTheTokensOfTheVariantsThatItGives) {
   for (uint64_t seed = 0; seed < 16; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));
@@ -135,8 +133,8 @@ TEST(MixPlan, CountsTheTokensOfTheVariantsThatItGives) {
         plan = std::make_unique<StepPlan>(c.mix, c.config, kMixSeed, 0, 1, plan->cursor());
       for (const PlannedBlock& block : plan->next().blocks) {
         int64_t source = 0;
-        for (const PairVisit& p : block.pairs) {
-          const int64_t variant = VariantTurns(kMixSeed, p.corpus, variants_of_case(seed, p.corpus)).at(p.visit);
+        for (const EpochPair& p : block.pairs) {
+          const int64_t variant = VariantTurns(kMixSeed, p.corpus, variants_of_case(seed, p.corpus)).at(p.epoch);
           const PairLength first = testing::synthetic_length(p.pair, 100 * seed + static_cast<uint64_t>(p.corpus));
           source += first.source + variant + 1;
         }
@@ -150,12 +148,12 @@ TEST(MixPlan, CountsTheTokensOfTheVariantsThatItGives) {
 double furthest_from_share(const MixCase& c, size_t num_pairs, const StepCursor& start = {}) {
   constexpr int64_t kWindow = 1000;
   double weights = 0;
-  for (const MixSource& source : c.mix) weights += static_cast<double>(source.weight);
+  for (const MixSource& source : c.mix) weights += static_cast<double>(source.corpus.weight);
   MixRanks ranks(c, 1, start);
-  std::vector<PairVisit> stream;
+  std::vector<EpochPair> stream;
   int64_t blocks = 0;
   while (stream.size() < num_pairs)
-    for (const std::vector<PairVisit>& block : ranks.step())
+    for (const std::vector<EpochPair>& block : ranks.step())
       stream.insert(stream.end(), block.begin(), block.end()), ++blocks;
   double most = 0;
   std::vector<int64_t> given(c.mix.size());
@@ -163,8 +161,8 @@ double furthest_from_share(const MixCase& c, size_t num_pairs, const StepCursor&
     ++given[static_cast<size_t>(stream[i].corpus)];
     if (i >= kWindow) --given[static_cast<size_t>(stream[i - kWindow].corpus)];
     for (size_t k = 0; i + 1 >= kWindow && k < given.size(); ++k)
-      most = std::max(
-          most, std::abs(static_cast<double>(given[k]) - kWindow * static_cast<double>(c.mix[k].weight) / weights));
+      most = std::max(most, std::abs(static_cast<double>(given[k]) -
+                                     kWindow * static_cast<double>(c.mix[k].corpus.weight) / weights));
   }
   return most * static_cast<double>(blocks) / static_cast<double>(stream.size());
 }
@@ -192,29 +190,29 @@ TEST(MixPlan, GivesEachCorpusItsShareWithinABlockInManyStreamsOfSmallBlocks) {
     }
 }
 
-// Given and pending pairs together are the visits so far: each pair once in each visit of each corpus.
+// Given and pending pairs together are the stream so far: each pair once in each epoch of each corpus.
 TEST(MixPlan, LosesAndDoublesNothingInAnEpochOfACorpus) {
   for (uint64_t seed = 0; seed < 16; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));
     const MixCase c = random_case(seed);
     MixRanks ranks(c, 2);
-    std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int64_t>> seen;  // (corpus, visit) -> pair -> times
+    std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int64_t>> seen;  // (corpus, epoch) -> pair -> times
     for (int step = 0; step < 60; ++step)
-      for (const std::vector<PairVisit>& block : ranks.step())
-        for (const PairVisit& p : block) ++seen[{p.corpus, p.visit}][p.pair];
+      for (const std::vector<EpochPair>& block : ranks.step())
+        for (const EpochPair& p : block) ++seen[{p.corpus, p.epoch}][p.pair];
     std::vector<int64_t> begun(c.mix.size(), INT64_MAX);  // the epoch that no stream has left
     for (const auto& [stream, cursor] : ranks.cursor().streams)
       for (size_t k = 0; k < cursor.corpora.size(); ++k) {
         const Cursor& place = cursor.corpora[k];
         begun[k] = std::min(begun[k], place.epoch);
         for (size_t i = 0; i < place.pending.size(); ++i)
-          ++seen[{static_cast<int64_t>(k), place.visits.empty() ? place.epoch : place.visits[i]}][place.pending[i]];
+          ++seen[{static_cast<int64_t>(k), place.epochs.empty() ? place.epoch : place.epochs[i]}][place.pending[i]];
       }
     for (const auto& [key, pairs] : seen) {
       for (const auto& [pair, times] : pairs) ASSERT_EQ(times, 1) << "pair " << pair << " of corpus " << key.first;
       const auto k = static_cast<size_t>(key.first);
       if (key.second < begun[k]) {
-        ASSERT_EQ(std::ssize(pairs), c.mix[k].num_pairs) << "visit " << key.second << " of corpus " << k;
+        ASSERT_EQ(std::ssize(pairs), c.mix[k].corpus.num_pairs) << "epoch " << key.second << " of corpus " << k;
       }
     }
   }
@@ -280,8 +278,8 @@ TEST(MixPlan, KeepsSharesWhereBlocksCannotBeFilled) {  // long sentences in half
   MixRanks ranks(c, 1);
   int64_t ahead = 0, most = 0;
   for (int i = 0; i < 500; ++i)
-    for (const std::vector<PairVisit>& block : ranks.step())
-      for (const PairVisit& pair : block) ahead += pair.corpus == 0 ? -1 : 1, most = std::max(most, ahead);
+    for (const std::vector<EpochPair>& block : ranks.step())
+      for (const EpochPair& pair : block) ahead += pair.corpus == 0 ? -1 : 1, most = std::max(most, ahead);
   EXPECT_GE(most, 1);
   EXPECT_LE(most, 2 * 3);
 }
@@ -317,11 +315,11 @@ TEST(MixPlan, GoesOnWithEachCorpusInAnotherMix) {
   MixCase first = all, second = all;
   first.mix = {all.mix[0], all.mix[1]};
   second.mix = {all.mix[2], all.mix[1]};
-  second.mix[1].weight = 3;
-  std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> seen;  // (corpus, visit) -> pairs
+  second.mix[1].corpus.weight = 3;
+  std::map<std::pair<int64_t, int64_t>, std::set<int64_t>> seen;  // (corpus, epoch) -> pairs
   const auto take = [&](const MixBlocks& blocks) {
-    for (const std::vector<PairVisit>& block : blocks)
-      for (const PairVisit& p : block) EXPECT_TRUE((seen[{p.corpus, p.visit}].insert(p.pair).second)) << "twice";
+    for (const std::vector<EpochPair>& block : blocks)
+      for (const EpochPair& p : block) EXPECT_TRUE((seen[{p.corpus, p.epoch}].insert(p.pair).second)) << "twice";
   };
   MixRanks before(first, 1);
   for (int i = 0; i < 20; ++i) take(before.step());
@@ -358,15 +356,15 @@ TEST(MixPlan, RefusesAPlaceOutsideOfItsCorpora) {
   refused([](Cursor& place) { place.epoch = -1; });
   refused([](Cursor& place) { place.position = 701; });
   refused([](Cursor& place) { place.pending[0] = 700; });
-  for (const int64_t visit : {-1, 1})  // the epoch is 0
-    refused([&](Cursor& place) { place.visits.assign(place.pending.size(), visit); });
-  refused([](Cursor& place) { place.visits.assign(1, 0); });
+  for (const int64_t epoch : {-1, 1})  // the epoch is 0
+    refused([&](Cursor& place) { place.epochs.assign(place.pending.size(), epoch); });
+  refused([](Cursor& place) { place.epochs.assign(1, 0); });
 }
 
 TEST(MixPlan, NamesTheCorpusOfWhichNoPairFits) {
   MixCase c{.mix = {corpus_of(0, 100, 1, 1), corpus_of(1, 50, 1, 2)}, .config = mix_config(128, 1)};
   c.mix[1].lengths = shared_lengths(std::vector<PairLength>(50, PairLength{200, 5}));
-  c.mix[1].name = "packed/long";
+  c.mix[1].corpus.folder = "packed/long";
   testing::expect_error([&] { MixRanks(c, 1).step(); }, ErrorKind::data,
                         {"no pair of packed/long fits a block of 128"});
 }
@@ -378,7 +376,7 @@ TEST(MixPlan, KeepsItsOrderForEver) {
   for (int i = 0; i < 20; ++i) ranks.step();
   std::string pairs;
   const MixBlocks blocks = ranks.step();
-  for (const PairVisit& p : blocks.at(1)) pairs += fmt::format("{}.{}.{} ", p.corpus, p.pair, p.visit);
+  for (const EpochPair& p : blocks.at(1)) pairs += fmt::format("{}.{}.{} ", p.corpus, p.pair, p.epoch);
   EXPECT_EQ(pairs, "0.356.0 0.421.0 0.425.0 0.333.0 0.286.0 0.596.0 1.3.1 0.221.0 0.691.0 ");
 }
 

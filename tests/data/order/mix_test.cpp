@@ -1,5 +1,5 @@
-// tests/data/mix_test.cpp: the text of a mix, and what is refused in it.
-#include "data/mix.h"
+// tests/data/order/mix_test.cpp: the text of a mix, and what is refused in it.
+#include "data/order/mix.h"
 
 #include <gtest/gtest.h>
 
@@ -9,24 +9,30 @@
 namespace weft {
 namespace {
 
-using Folders = std::vector<WeightedFolder>;
+using Weights = std::vector<std::pair<std::string, int64_t>>;  // of folders
 
-Folders parsed(const std::string& text) { return parse_mix("data.train", text); }
+std::vector<MixCorpus> read(const std::string& text) { return parse_mix("data.train", text); }
+
+Weights parsed(const std::string& text) {
+  Weights weights;
+  for (const MixCorpus& corpus : read(text)) weights.emplace_back(corpus.folder, corpus.weight);
+  return weights;
+}
 
 TEST(Mix, OfOneFolderIsThatFolder) {
-  EXPECT_EQ(parsed("packed/train"), (Folders{{"packed/train", 1}}));
-  EXPECT_EQ(parsed("d:/packed"), (Folders{{"d:/packed", 1}}));
-  EXPECT_EQ(parsed("packed/v:2/"), (Folders{{"packed/v:2/", 1}}));
-  EXPECT_EQ(mix_text(parsed("packed/train:3")), "packed/train");
+  EXPECT_EQ(parsed("packed/train"), (Weights{{"packed/train", 1}}));
+  EXPECT_EQ(parsed("d:/packed"), (Weights{{"d:/packed", 1}}));
+  EXPECT_EQ(parsed("packed/v:2/"), (Weights{{"packed/v:2/", 1}}));
+  EXPECT_EQ(mix_text(read("packed/train:3")), "packed/train");
 }
 
 TEST(Mix, HasWholeWeightsWithoutACommonDivisor) {
-  EXPECT_EQ(parsed("a:3,b:1"), (Folders{{"a", 3}, {"b", 1}}));
-  EXPECT_EQ(parsed("a:0.75,b:0.25"), (Folders{{"a", 3}, {"b", 1}}));
-  EXPECT_EQ(parsed("a,b:0.001"), (Folders{{"a", 1000}, {"b", 1}}));
-  EXPECT_EQ(parsed("a,b,c"), (Folders{{"a", 1}, {"b", 1}, {"c", 1}}));
-  EXPECT_EQ(mix_text(parsed("a:6,b:2")), "a:3,b:1");
-  EXPECT_EQ(parsed("a:3, b:1 ,\tv:2/:5"), (Folders{{"a", 3}, {"b", 1}, {"v:2/", 5}}));
+  EXPECT_EQ(parsed("a:3,b:1"), (Weights{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(parsed("a:0.75,b:0.25"), (Weights{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(parsed("a,b:0.001"), (Weights{{"a", 1000}, {"b", 1}}));
+  EXPECT_EQ(parsed("a,b,c"), (Weights{{"a", 1}, {"b", 1}, {"c", 1}}));
+  EXPECT_EQ(mix_text(read("a:6,b:2")), "a:3,b:1");
+  EXPECT_EQ(parsed("a:3, b:1 ,\tv:2/:5"), (Weights{{"a", 3}, {"b", 1}, {"v:2/", 5}}));
 }
 
 TEST(Mix, RefusesWhatItCannotMean) {
@@ -53,11 +59,10 @@ TEST(Mix, RefusesWhatItCannotMean) {
 
 TEST(SourceRowsOfAMix, FollowTheRatioOfAMeanPair) {
   const testing::SyntheticCorpus longer({{29, 9}}), shorter({{4, 19}, {4, 19}});
-  const Mix mix = Mix::of_folders({{longer.folder(), 3}, {shorter.folder(), 1}});
+  const Mix mix = open_mix({{longer.folder(), 3}, {shorter.folder(), 1}});
   // 3 pairs of 30 x 10 rows to 1 of 5 x 20: 95 x 50.
-  EXPECT_EQ(source_rows_for(mix, open_corpora(mix), 1600), 3040);
-  const Mix one = Mix::of_folder(longer.folder());
-  EXPECT_EQ(source_rows_for(one, open_corpora(one), 1600), 4800);
+  EXPECT_EQ(source_rows_for(mix.corpora, 1600), 3040);
+  EXPECT_EQ(source_rows_for(open_mix(longer.folder()).corpora, 1600), 4800);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// data/mix.cpp: reads and writes the text of a mix; opens its corpora.
-#include "data/mix.h"
+// data/order/mix.cpp: reads and writes the text of a mix; opens its corpora.
+#include "data/order/mix.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,10 +10,10 @@
 #include <set>
 #include <string_view>
 
-#include "data/block_plan.h"
+#include "data/order/min_score.h"
+#include "data/order/turns.h"
 #include "data/text/split.h"
 #include "data/text/unicode.h"
-#include "data/turns.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -34,8 +34,8 @@ std::optional<int64_t> weight_of(const std::string& text) {
 
 }  // namespace
 
-std::vector<WeightedFolder> parse_mix(const std::string& option, const std::string& text) {
-  std::vector<WeightedFolder> mix;
+std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& text) {
+  std::vector<MixCorpus> mix;
   std::set<std::string> seen;
   for (const std::string& part : split_at_commas(text)) {
     const size_t colon = part.rfind(':');
@@ -52,61 +52,63 @@ std::vector<WeightedFolder> parse_mix(const std::string& option, const std::stri
                        option, printable(folder), printable(part.substr(colon + 1)), printable(folder)));
     if (!seen.insert(folder).second)
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
-    mix.push_back({folder, *weight});
+    mix.push_back({.folder = folder, .weight = *weight});
   }
   if (std::ssize(mix) > Turns::kMostParts)
     fail(ErrorKind::usage, fmt::format("{} has {} corpora; a mix has at most {}: pack some of them together", option,
                                        mix.size(), Turns::kMostParts));
   int64_t divisor = 0;
-  for (const WeightedFolder& part : mix) divisor = std::gcd(divisor, part.weight);
-  for (WeightedFolder& part : mix) part.weight /= divisor;
+  for (const MixCorpus& part : mix) divisor = std::gcd(divisor, part.weight);
+  for (MixCorpus& part : mix) part.weight /= divisor;
   return mix;
 }
 
-void require_distinct_corpora(const std::vector<WeightedFolder>& folders) {
+void require_distinct_corpora(const std::vector<MixCorpus>& corpora) {
   std::map<std::string, std::string> seen;  // folders by the digests of their manifests
-  for (const WeightedFolder& corpus : folders) {
-    const auto [first, is_new] = seen.emplace(manifest_digest(corpus.folder), corpus.folder);
+  for (const MixCorpus& corpus : corpora) {
+    const auto [first, is_new] = seen.emplace(corpus.manifest().sha256, corpus.folder);
     if (!is_new)
       fail(ErrorKind::usage,
            fmt::format("{} and {} are the same corpus: give it one weight", first->second, corpus.folder));
   }
 }
 
-std::string mix_text(const std::vector<WeightedFolder>& folders) {
-  if (folders.size() == 1) return folders[0].folder;
+std::string mix_text(const std::vector<MixCorpus>& corpora) {
+  if (corpora.size() == 1) return corpora[0].folder;
   std::string text;
-  for (const WeightedFolder& f : folders) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", f.folder, f.weight);
+  for (const MixCorpus& c : corpora) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", c.folder, c.weight);
   return text;
 }
 
-Mix Mix::of_folders(const std::vector<WeightedFolder>& folders) {
-  Mix mix;
-  for (const WeightedFolder& f : folders) {
-    mix.parts.push_back({.corpus = std::ssize(mix.folders), .weight = f.weight, .min_score = f.min_score});
-    mix.folders.push_back(f.folder);
+Mix open_mix(std::vector<MixCorpus> corpora) {
+  Mix mix{.corpora = std::move(corpora)};
+  for (MixCorpus& corpus : mix.corpora) {
+    corpus.number = &corpus - mix.corpora.data();
+    corpus.opened = std::make_shared<Corpus>(corpus.folder);
+    corpus.num_pairs = corpus.opened->num_pairs();
+    corpus.num_usable = corpus.min_score ? count_usable(*corpus.opened, *corpus.min_score) : corpus.num_pairs;
+    mix.weighted = mix.weighted || corpus.manifest().columns.weight;
   }
   return mix;
 }
 
-std::vector<Corpus> open_corpora(const Mix& mix) {
-  std::vector<Corpus> corpora;
-  for (const Mix::Part& part : mix.parts) corpora.emplace_back(mix.folder(part));
-  return corpora;
-}
+Mix open_mix(const std::string& folder) { return open_mix(std::vector<MixCorpus>{{.folder = folder}}); }
 
-int64_t source_rows_for(const Mix& mix, const std::vector<Corpus>& corpora, int64_t target_rows) {
-  if (corpora.size() == 1) return BlockPlan::source_rows_for(corpora[0], target_rows);
-  double source = 0, target = 0;  // of a mean pair
-  for (size_t i = 0; i < corpora.size(); ++i) {
-    const Manifest& m = corpora[i].manifest();
-    if (m.num_pairs == 0) continue;  // refused elsewhere
-    const double weight = static_cast<double>(mix.parts[i].weight) / static_cast<double>(m.num_pairs);
-    source += weight * static_cast<double>(m.source_rows());
-    target += weight * static_cast<double>(m.target_rows());
+// Sums over the pairs of the first corpus, and as many times its weight of the others: exact for a single corpus.
+int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {
+  double source = 0, target = 0;
+  const auto of_pair = [](const MixCorpus& c) {
+    return static_cast<double>(c.weight) / static_cast<double>(c.num_pairs);
+  };
+  for (const MixCorpus& corpus : corpora) {
+    if (corpus.num_pairs == 0) continue;  // refused elsewhere
+    const double share = &corpus == &corpora.front() ? 1 : of_pair(corpus) / of_pair(corpora.front());
+    source += share * static_cast<double>(corpus.manifest().source_rows());
+    target += share * static_cast<double>(corpus.manifest().target_rows());
   }
-  require(target > 0, ErrorKind::data, kNoPairs);
-  return std::max<int64_t>(1, std::lround(source / target * static_cast<double>(target_rows) / 16)) * 16;
+  require(target > 0, ErrorKind::data, "the corpus holds no pairs; pack one that does with `weft pack`");
+  const double rows = source * static_cast<double>(target_rows) / (16 * target);
+  return std::max<int64_t>(1, std::lround(rows)) * 16;
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// data/variant_turns.h: which variant of its pairs a corpus gives in each visit: all in turn.
+// data/order/variant_turns.h: which variant of its pairs a corpus gives in each epoch: all in turn.
 //
-// The variants of a pair are drawn alike (docs/packing.md), so one of them serves all pairs of a visit: reading costs
-// what it costs without variants. In turn, and not at random: any `count` consecutive visits of a pair have each
+// The variants of a pair are drawn alike (docs/packing.md), so one of them serves all pairs of an epoch: reading costs
+// what it costs without variants. In turn, and not at random: any `count` consecutive epochs of a pair have each
 // variant once, so a text comes back as late as possible.
 #pragma once
 
@@ -18,7 +18,7 @@ class VariantTurns {
       : first_(philox(seed, static_cast<uint64_t>(corpus), 0, purpose_of("data.variant")).v[0] % count),
         count_(count) {}
 
-  int64_t at(int64_t visit) const { return (first_ + visit % count_) % count_; }
+  int64_t at(int64_t epoch) const { return (first_ + epoch % count_) % count_; }
 
  private:
   int64_t first_, count_;

@@ -1,19 +1,19 @@
-// data/mix_plan.cpp: fills blocks greedily from the orders of the corpora, which take turns.
-#include "data/mix_plan.h"
+// data/order/mix_plan.cpp: fills blocks greedily from the orders of the corpora, which take turns.
+#include "data/order/mix_plan.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
-#include "data/turns.h"
+#include "data/order/turns.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
 
 struct Candidate : PairRows {
-  int64_t visit = 0;
+  int64_t epoch = 0;
   int64_t age = 0;  // increases as candidates are drawn
 };
 
@@ -28,18 +28,6 @@ struct Space {
   int64_t imbalance(const Space& whole) const { return std::abs(source * whole.target - target * whole.source); }
   int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
 };
-
-const BatchConfig& checked(const BatchConfig& config) {
-  const auto at_least_one = [](const char* name, int64_t value) {
-    if (value < 1) fail(ErrorKind::usage, fmt::format("batch.{} is {}; it must be at least 1", name, value));
-  };
-  at_least_one("rows", config.rows);
-  at_least_one("source_rows", config.source_rows);
-  at_least_one("look_ahead", config.look_ahead);
-  at_least_one("page", config.page);
-  at_least_one("window", config.window);
-  return config;
-}
 
 // The first corpus of a run has the run's seed. Others must not permute their pages as it does.
 uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
@@ -60,18 +48,17 @@ constexpr int64_t kLeastLookAhead = 4;  // or blocks of a tiny corpus in many st
 
 // A corpus of the mix: its place in its order, and its candidates.
 struct Source {
-  Source(MixSource of, const BatchConfig& config, const Space& whole, uint64_t seed, bool shuffle, Stream stream)
-      : corpus(of.corpus),
-        num_pairs(of.num_pairs),
-        num_passing(of.num_passing),
-        name(std::move(of.name)),
-        whole(whole),
-        look_ahead(shuffle ? static_cast<size_t>(share_of_stream(num_passing, std::min(config.look_ahead, num_passing),
-                                                                 stream.count, kLeastLookAhead))
-                           : 1),
+  Source(const MixCorpus& of, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle,
+         Stream stream)
+      : corpus(of),
+        whole{config.source_rows, config.rows},
+        look_ahead(shuffle
+                       ? static_cast<size_t>(share_of_stream(of.num_usable, std::min(config.look_ahead, of.num_usable),
+                                                             stream.count, kLeastLookAhead))
+                       : 1),
         shuffle(shuffle),
-        most_tries((stream.count == 1 ? 2 : 64) * num_pairs),
-        order(order_of(num_pairs, std::move(of.lengths), config, seed_of_corpus(seed, corpus), shuffle, stream)) {
+        most_tries((stream.count == 1 ? 2 : 64) * of.num_pairs),
+        order(order_of(of.num_pairs, std::move(lengths), config, seed_of_corpus(seed, of.number), shuffle, stream)) {
     stand_at(0, 0);
   }
 
@@ -93,8 +80,7 @@ struct Source {
     return dropped + below_score - std::exchange(reported, dropped + below_score);
   }
 
-  int64_t corpus, num_pairs, num_passing;
-  std::string name;
+  MixCorpus corpus;
   Space whole;        // of an empty block
   size_t look_ahead;  // at most the corpus, or a tiny one would be pending several times
   bool shuffle;
@@ -119,16 +105,16 @@ bool Source::draw() {
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
     if (tried == most_tries)
       fail(ErrorKind::data, fmt::format("no pair of {} fits a block of {} source and {} target rows; raise batch.rows",
-                                        name, whole.source, whole.target));
+                                        corpus.folder, whole.source, whole.target));
     const PairRows pair = order.at(epoch, position);
-    const int64_t visit = epoch;
+    const int64_t of_pair = epoch;
     stand_at(epoch, position + 1);
     if (pair.is_below_score()) {
       ++below_score;
       continue;
     }
     if (whole.holds(pair)) {
-      pending.push_back({pair, visit, num_drawn++});
+      pending.push_back({pair, of_pair, num_drawn++});
       return true;
     }
     ++dropped;
@@ -159,31 +145,31 @@ Cursor Source::cursor() const {
   Cursor cursor{.epoch = epoch, .position = position};
   for (const Candidate& c : pending) {
     cursor.pending.push_back(c.pair);
-    cursor.visits.push_back(c.visit);
+    cursor.epochs.push_back(c.epoch);
   }
-  if (std::ranges::all_of(cursor.visits, [&](int64_t visit) { return visit == epoch; })) cursor.visits.clear();
+  if (std::ranges::all_of(cursor.epochs, [&](int64_t of_pair) { return of_pair == epoch; })) cursor.epochs.clear();
   return cursor;
 }
 
 void Source::seek(const Cursor& cursor) {
-  const auto outside = [&](int64_t pair) { return pair < 0 || pair >= num_pairs; };
-  const auto unknown = [&](int64_t visit) { return visit < 0 || visit > cursor.epoch; };
+  const auto outside = [&](int64_t pair) { return pair < 0 || pair >= corpus.num_pairs; };
+  const auto unknown = [&](int64_t of_pair) { return of_pair < 0 || of_pair > cursor.epoch; };
   if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > order.size(cursor.epoch) ||
-      std::ranges::any_of(cursor.pending, outside) || std::ranges::any_of(cursor.visits, unknown) ||
-      (!cursor.visits.empty() && cursor.visits.size() != cursor.pending.size()))
+      std::ranges::any_of(cursor.pending, outside) || std::ranges::any_of(cursor.epochs, unknown) ||
+      (!cursor.epochs.empty() && cursor.epochs.size() != cursor.pending.size()))
     fail(ErrorKind::checkpoint,
          fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "
                      "data.train that the run began with",
-                     cursor.epoch, cursor.position, num_pairs));
+                     cursor.epoch, cursor.position, corpus.num_pairs));
   stand_at(cursor.epoch, cursor.position);
   pending.clear();
   for (size_t i = 0; i < cursor.pending.size(); ++i) {
-    const int64_t visit = cursor.visits.empty() ? cursor.epoch : cursor.visits[i];
-    const PairRows rows = order.lookup(cursor.pending[i], visit);
+    const int64_t of_pair = cursor.epochs.empty() ? cursor.epoch : cursor.epochs[i];
+    const PairRows rows = order.lookup(cursor.pending[i], of_pair);
     if (rows.is_below_score())
       ++below_score;
     else if (whole.holds(rows))
-      pending.push_back({rows, visit, num_drawn++});
+      pending.push_back({rows, of_pair, num_drawn++});
     else
       ++dropped;
   }
@@ -193,7 +179,7 @@ constexpr const char* kNoTurns = "the data cursor is that of another mix of corp
 
 std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
   std::vector<int64_t> weights;
-  for (const MixSource& source : mix) weights.push_back(source.weight);
+  for (const MixSource& source : mix) weights.push_back(source.corpus.weight);
   return weights;
 }
 
@@ -214,7 +200,8 @@ struct MixPlan::Impl {
         stream(stream),
         turns(weights, stream.index),
         begins(turns) {
-    for (MixSource& source : mix) sources.emplace_back(std::move(source), config, whole, seed, shuffle, stream);
+    for (MixSource& source : mix)
+      sources.emplace_back(source.corpus, std::move(source.lengths), config, seed, shuffle, stream);
   }
 
   std::optional<Pick> first_pick();
@@ -280,8 +267,10 @@ Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
 }
 
 MixPlan::MixPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream) {
-  for (const MixSource& source : mix) require(source.num_pairs > 0, ErrorKind::data, kNoPairs);
-  impl_ = std::make_unique<Impl>(std::move(mix), checked(config), seed, shuffle, stream);
+  for (const MixSource& source : mix)
+    require(source.corpus.num_pairs > 0, ErrorKind::data,
+            "the corpus holds no pairs; pack one that does with `weft pack`");
+  impl_ = std::make_unique<Impl>(std::move(mix), config, seed, shuffle, stream);
 }
 
 MixPlan::MixPlan(MixPlan&&) noexcept = default;
@@ -309,7 +298,7 @@ PlannedBlock MixPlan::next() {
 
   for (Source& source : plan.sources) block.passed.push_back(source.passed_over());
   for (const Impl::Taken& t : taken) {
-    block.pairs.push_back({plan.sources[t.source].corpus, t.pair, t.visit});
+    block.pairs.push_back({plan.sources[t.source].corpus.number, t.pair, t.epoch});
     ++block.passed[t.source];
   }
   block.source_tokens = plan.whole.source - free.source;
@@ -320,7 +309,7 @@ PlannedBlock MixPlan::next() {
 StreamCursor MixPlan::cursor() const {
   StreamCursor cursor{.corpora = impl_->elsewhere};
   for (const Source& source : impl_->sources) {
-    const auto corpus = static_cast<size_t>(source.corpus);
+    const auto corpus = static_cast<size_t>(source.corpus.number);
     if (cursor.corpora.size() <= corpus) cursor.corpora.resize(corpus + 1);
     cursor.corpora[corpus] = source.cursor();
   }
@@ -340,7 +329,7 @@ void MixPlan::seek(const StreamCursor& cursor) {
   Impl& plan = *impl_;
   plan.elsewhere = cursor.corpora;
   for (Source& source : plan.sources) {
-    const auto corpus = static_cast<size_t>(source.corpus);
+    const auto corpus = static_cast<size_t>(source.corpus.number);
     source.seek(corpus < cursor.corpora.size() ? cursor.corpora[corpus] : Cursor());
   }
   plan.turns = plan.begins = Turns(plan.weights, plan.stream.index);

@@ -1,4 +1,4 @@
-// data/pair_order.h: the shuffled order of a corpus's pairs in every epoch, by position.
+// data/order/pair_order.h: the shuffled order of a corpus's pairs in every epoch, by position.
 //
 // Pages of consecutive pairs are permuted over the corpus. A window is the next `window` pages of that order,
 // and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position
@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "data/permutation.h"
+#include "data/order/permutation.h"
 
 namespace weft {
 
-// Reads the lengths that pairs first .. first + count - 1 have in a visit (an epoch of the corpus) into `out`. They
-// differ between visits if pairs have variants. Pairs that the stream passes over have kBelowScore.
-using LengthSource = std::function<void(int64_t visit, int64_t first, int64_t count, std::vector<PairLength>& out)>;
+// Reads the lengths that pairs first .. first + count - 1 have in an epoch of the corpus into `out`. They differ
+// between epochs if pairs have variants. Pairs that the stream passes over have kBelowScore.
+using LengthSource = std::function<void(int64_t epoch, int64_t first, int64_t count, std::vector<PairLength>& out)>;
 inline constexpr PairLength kBelowScore{.source = -1, .target = -1};
 
 struct PairRows {
@@ -41,7 +41,7 @@ class PairOrder {
 
   int64_t size(int64_t epoch);                   // pairs of the stream's part of an epoch; may be 0
   PairRows at(int64_t epoch, int64_t position);  // position 0 .. size(epoch) - 1; cheap within a window
-  PairRows lookup(int64_t pair, int64_t visit);  // by number
+  PairRows lookup(int64_t pair, int64_t epoch);  // by number
 
  private:
   struct Part {  // the stream's part of an epoch

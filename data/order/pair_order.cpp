@@ -1,5 +1,5 @@
-// data/pair_order.cpp: the two levels of the shuffle, and loading a window.
-#include "data/pair_order.h"
+// data/order/pair_order.cpp: the two levels of the shuffle, and loading a window.
+#include "data/order/pair_order.h"
 
 #include <algorithm>
 #include <utility>
@@ -38,8 +38,8 @@ PairRows PairOrder::at(int64_t epoch, int64_t position) {
   return loaded_[static_cast<size_t>(sentences_(position - first_))];
 }
 
-PairRows PairOrder::lookup(int64_t pair, int64_t visit) {
-  lengths_(visit, pair, 1, buffer_);
+PairRows PairOrder::lookup(int64_t pair, int64_t epoch) {
+  lengths_(epoch, pair, 1, buffer_);
   return rows_of(pair, buffer_.front());
 }
 

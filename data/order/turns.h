@@ -1,4 +1,4 @@
-// data/turns.h: whose turn it is among parts with weights, so that each has its exact share at any time.
+// data/order/turns.h: whose turn it is among parts with weights, so that each has its exact share at any time.
 //
 // After k turns of exact shares, part i has had w_i k, rounded up or down (w_i: its weight over the sum of all). The
 // rule is that of Tijdeman, "The chairman assignment problem" (Discrete Mathematics 32, 1980): of the parts that lag

@@ -1,7 +1,5 @@
-// tests/data/block_plan_test.cpp: the division of the global order into blocks is complete, balanced and
+// tests/data/order/single_corpus_test.cpp: the division of a corpus's order into blocks is complete, balanced and
 // resumable.
-#include "data/block_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,6 +26,19 @@ BatchConfig small_config() {
   return config;
 }
 
+class OnePlan {  // of a single corpus
+ public:
+  OnePlan(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle = true)
+      : plan_(testing::only(num_pairs, std::move(lengths)), config, seed, shuffle) {}
+  PlannedBlock next() { return plan_.next(); }
+  Cursor cursor() const { return plan_.cursor().corpora.at(0); }
+  void seek(const Cursor& cursor) { plan_.seek({.corpora = {cursor}}); }
+  int64_t dropped() const { return plan_.dropped(); }
+
+ private:
+  MixPlan plan_;
+};
+
 // Source rows in the corpus's ratio, rounded to a multiple of 16.
 int64_t source_rows(const std::vector<PairLength>& lengths, int64_t target_rows) {
   int64_t source = 0, target = 0;
@@ -40,13 +51,13 @@ int64_t source_rows(const std::vector<PairLength>& lengths, int64_t target_rows)
 
 // The documentation promises 99 %. The bound of 99.8 % needs both parts of the method: without the exchange
 // 256 rows reach 98.7 %, without the choice by balance 1024 rows reach 99.5 %.
-TEST(BlockPlan, FillsBothSidesAboveNinetyNinePercent) {
+TEST(MixPlanOfOneCorpus, FillsBothSidesAboveNinetyNinePercent) {
   const std::vector<PairLength> lengths = synthetic_lengths(29000, 1);
   for (const int64_t rows : {256, 1024, 2048, 4096}) {
     BatchConfig config;
     config.rows = rows;
     config.source_rows = source_rows(lengths, rows);
-    BlockPlan plan(29000, source_of(lengths), config, 1);
+    OnePlan plan(29000, source_of(lengths), config, 1);
     int64_t num_blocks = 0, source = 0, target = 0;
     while (plan.cursor().epoch < 3) {
       const PlannedBlock block = plan.next();
@@ -59,9 +70,9 @@ TEST(BlockPlan, FillsBothSidesAboveNinetyNinePercent) {
   }
 }
 
-TEST(BlockPlan, BlocksHoldWhatTheyCount) {
+TEST(MixPlanOfOneCorpus, BlocksHoldWhatTheyCount) {
   const std::vector<PairLength> lengths = synthetic_lengths(1000, 2);
-  BlockPlan plan(1000, source_of(lengths), small_config(), 1);
+  OnePlan plan(1000, source_of(lengths), small_config(), 1);
   for (int i = 0; i < 300; ++i) {
     const PlannedBlock block = plan.next();
     int64_t source = 0, target = 0;
@@ -78,9 +89,9 @@ TEST(BlockPlan, BlocksHoldWhatTheyCount) {
 }
 
 // Planned and pending pairs together are the stream so far: each pair once for every epoch that has begun.
-TEST(BlockPlan, UsesEveryPairOnceAnEpoch) {
+TEST(MixPlanOfOneCorpus, UsesEveryPairOnceAnEpoch) {
   const int64_t num_pairs = 1000;
-  BlockPlan plan(num_pairs, source_of(synthetic_lengths(num_pairs, 3)), small_config(), 1);
+  OnePlan plan(num_pairs, source_of(synthetic_lengths(num_pairs, 3)), small_config(), 1);
   std::vector<int64_t> given(num_pairs, 0);
   while (plan.cursor().epoch < 6) {
     for (const int64_t pair : numbers_of(plan.next())) ++given.at(static_cast<size_t>(pair));
@@ -93,11 +104,11 @@ TEST(BlockPlan, UsesEveryPairOnceAnEpoch) {
 }
 
 // A tenth of the pairs is so unbalanced that a choice by balance alone would always skip them.
-TEST(BlockPlan, NoPairWaitsLongerThanTheLookAhead) {
+TEST(MixPlanOfOneCorpus, NoPairWaitsLongerThanTheLookAhead) {
   std::vector<PairLength> lengths = synthetic_lengths(5000, 4);
   for (size_t i = 0; i < lengths.size(); i += 10) lengths[i] = {60, 1};
   const BatchConfig config = small_config();
-  BlockPlan plan(5000, source_of(lengths), config, 1);
+  OnePlan plan(5000, source_of(lengths), config, 1);
   std::map<int64_t, int64_t> waited;
   int64_t longest = 0;
   for (Cursor cursor = plan.cursor(); cursor.epoch == 0; cursor = plan.cursor()) {
@@ -109,16 +120,16 @@ TEST(BlockPlan, NoPairWaitsLongerThanTheLookAhead) {
   EXPECT_LE(longest, config.look_ahead + 1);
 }
 
-TEST(BlockPlan, ResumesFromEveryCursorAsIfUndisturbed) {
+TEST(MixPlanOfOneCorpus, ResumesFromEveryCursorAsIfUndisturbed) {
   const std::vector<PairLength> lengths = synthetic_lengths(500, 5);
-  BlockPlan undisturbed(500, source_of(lengths), small_config(), 7);
+  OnePlan undisturbed(500, source_of(lengths), small_config(), 7);
   std::vector<Cursor> cursors;
   std::vector<std::vector<int64_t>> blocks;
   while (undisturbed.cursor().epoch < 4) {
     cursors.push_back(undisturbed.cursor());
     blocks.push_back(numbers_of(undisturbed.next()));
   }
-  BlockPlan seeking(500, source_of(lengths), small_config(), 7);
+  OnePlan seeking(500, source_of(lengths), small_config(), 7);
   for (size_t i = cursors.size(); i-- > 0;) {
     seeking.seek(cursors[i]);
     ASSERT_EQ(seeking.cursor(), cursors[i]);
@@ -126,9 +137,9 @@ TEST(BlockPlan, ResumesFromEveryCursorAsIfUndisturbed) {
   }
 }
 
-TEST(BlockPlan, SeedDecidesTheOrder) {
+TEST(MixPlanOfOneCorpus, SeedDecidesTheOrder) {
   const std::vector<PairLength> lengths = synthetic_lengths(500, 5);
-  BlockPlan one(500, source_of(lengths), small_config(), 1), again(500, source_of(lengths), small_config(), 1),
+  OnePlan one(500, source_of(lengths), small_config(), 1), again(500, source_of(lengths), small_config(), 1),
       two(500, source_of(lengths), small_config(), 2);
   const std::vector<int64_t> first = numbers_of(one.next());
   EXPECT_EQ(numbers_of(again.next()), first);
@@ -136,22 +147,22 @@ TEST(BlockPlan, SeedDecidesTheOrder) {
 }
 
 // A run that a later version resumes must keep its order.
-TEST(BlockPlan, KeepsItsOrderForEver) {
-  BlockPlan plan(500, source_of(synthetic_lengths(500, 5)), small_config(), 1);
+TEST(MixPlanOfOneCorpus, KeepsItsOrderForEver) {
+  OnePlan plan(500, source_of(synthetic_lengths(500, 5)), small_config(), 1);
   for (int i = 0; i < 50; ++i) plan.next();
   EXPECT_EQ(numbers_of(plan.next()), (std::vector<int64_t>{426, 438, 385, 388, 135, 410, 393, 402, 259}));
 }
 
-TEST(BlockPlan, HoldsLengthsOfOneWindowOnly) {
+TEST(MixPlanOfOneCorpus, HoldsLengthsOfOneWindowOnly) {
   const std::vector<PairLength> lengths = synthetic_lengths(5000, 6);
   const BatchConfig config = small_config();
   int64_t largest_read = 0, num_read = 0;
-  const auto counting = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
+  const auto counting = [&](int64_t /*epoch*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
     largest_read = std::max(largest_read, count);
     num_read += count;
     source_of(lengths)(0, first, count, out);
   };
-  BlockPlan plan(5000, counting, config, 1);
+  OnePlan plan(5000, counting, config, 1);
   while (plan.cursor().epoch < 2) {
     plan.next();
     const Cursor cursor = plan.cursor();
@@ -160,12 +171,12 @@ TEST(BlockPlan, HoldsLengthsOfOneWindowOnly) {
   EXPECT_LE(largest_read, config.page);
 }
 
-TEST(BlockPlan, PassesOverPairsThatFitNoBlockAndCountsThem) {
+TEST(MixPlanOfOneCorpus, PassesOverPairsThatFitNoBlockAndCountsThem) {
   std::vector<PairLength> lengths = synthetic_lengths(200, 7);
   lengths[3] = {128, 5};  // with eos one row too many
   lengths[100] = {5, 128};
   lengths[150] = {127, 127};  // fills a block
-  BlockPlan plan(200, source_of(lengths), small_config(), 1);
+  OnePlan plan(200, source_of(lengths), small_config(), 1);
   std::vector<int64_t> given;
   while (plan.cursor().epoch < 2)
     for (const int64_t pair : numbers_of(plan.next())) given.push_back(pair);
@@ -176,17 +187,17 @@ TEST(BlockPlan, PassesOverPairsThatFitNoBlockAndCountsThem) {
   EXPECT_LE(plan.dropped(), 6);
 }
 
-TEST(BlockPlan, GoesOnWithOnePairThatFitsWhereverItLiesInAnEpoch) {
+TEST(MixPlanOfOneCorpus, GoesOnWithOnePairThatFitsWhereverItLiesInAnEpoch) {
   const std::vector<PairLength> lengths = {{12, 12}, {500, 500}};
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    BlockPlan plan(2, source_of(lengths), small_config(), seed);
+    OnePlan plan(2, source_of(lengths), small_config(), seed);
     for (const int64_t pair : numbers_of(plan.next())) EXPECT_EQ(pair, 0);
   }
 }
 
-TEST(BlockPlan, GoesRoundACorpusSmallerThanABlockEvenly) {
+TEST(MixPlanOfOneCorpus, GoesRoundACorpusSmallerThanABlockEvenly) {
   const std::vector<PairLength> lengths = {{12, 12}, {10, 12}};
-  BlockPlan plan(2, source_of(lengths), small_config(), 1);
+  OnePlan plan(2, source_of(lengths), small_config(), 1);
   for (int i = 0; i < 20; ++i) {
     const PlannedBlock block = plan.next();
     EXPECT_GE(block.pairs.size(), 9u);
@@ -197,9 +208,9 @@ TEST(BlockPlan, GoesRoundACorpusSmallerThanABlockEvenly) {
   }
 }
 
-TEST(BlockPlan, UnshuffledGivesTheCorpusInOrderOnceAndThenEmptyBlocks) {
+TEST(MixPlanOfOneCorpus, UnshuffledGivesTheCorpusInOrderOnceAndThenEmptyBlocks) {
   std::vector<PairLength> lengths = synthetic_lengths(300, 8);
-  BlockPlan plan(300, source_of(lengths), small_config(), 1, /*shuffle=*/false);
+  OnePlan plan(300, source_of(lengths), small_config(), 1, /*shuffle=*/false);
   std::vector<int64_t> given;
   for (PlannedBlock block = plan.next(); !block.pairs.empty(); block = plan.next())
     for (const int64_t pair : numbers_of(block)) given.push_back(pair);
@@ -209,21 +220,18 @@ TEST(BlockPlan, UnshuffledGivesTheCorpusInOrderOnceAndThenEmptyBlocks) {
   EXPECT_EQ(plan.next().source_tokens, 0);
 }
 
-TEST(BlockPlan, RefusesWhatCannotWork) {
+TEST(MixPlanOfOneCorpus, RefusesWhatCannotWork) {
   const auto error_of = [](const std::vector<PairLength>& lengths, const BatchConfig& config, const Cursor& cursor) {
     const Error error = testing::error_of([&] {
-      BlockPlan plan(static_cast<int64_t>(lengths.size()), source_of(lengths), config, 1);
+      OnePlan plan(std::ssize(lengths), source_of(lengths), config, 1);
       plan.seek(cursor);
       plan.next();
     });
     return std::string(error.what());
   };
   const std::vector<PairLength> lengths = synthetic_lengths(20, 9);
-  BatchConfig no_pages = small_config();
-  no_pages.page = 0;
   EXPECT_NE(error_of({}, small_config(), {}).find("no pairs"), std::string::npos);
   EXPECT_NE(error_of({{500, 500}}, small_config(), {}).find("raise batch.rows"), std::string::npos);
-  EXPECT_NE(error_of(lengths, no_pages, {}).find("batch.page is 0"), std::string::npos);
   EXPECT_NE(error_of(lengths, small_config(), {0, 21, {}}).find("outside a corpus of 20 pairs"), std::string::npos);
   EXPECT_NE(error_of(lengths, small_config(), {0, 5, {20}}).find("outside a corpus of 20 pairs"), std::string::npos);
 }

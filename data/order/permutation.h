@@ -1,4 +1,4 @@
-// data/permutation.h: a keyed pseudo-random permutation of [0, size), computed point by point without memory.
+// data/order/permutation.h: a keyed pseudo-random permutation of [0, size), computed point by point without memory.
 //
 // A Feistel network over Philox on the digits (left, right) of i = left * num_right + right. Each round adds
 // a keyed function of one digit to the other, so every round, and the whole, is invertible. The digits span a

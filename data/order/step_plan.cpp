@@ -1,5 +1,5 @@
-// data/step_plan.cpp: deals the streams' blocks to steps and ranks.
-#include "data/step_plan.h"
+// data/order/step_plan.cpp: deals the streams' blocks to steps and ranks.
+#include "data/order/step_plan.h"
 
 #include <numeric>
 #include <utility>
@@ -37,24 +37,13 @@ std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_
 
 namespace {
 
-std::vector<MixSource> one_corpus(int64_t num_pairs, const LengthSource& lengths) {
-  std::vector<MixSource> mix(1);
-  mix[0].num_pairs = mix[0].num_passing = num_pairs;
-  mix[0].lengths = lengths;
-  return mix;
-}
-
 int64_t pairs_of(const std::vector<MixSource>& mix) {
   int64_t pairs = 0;
-  for (const MixSource& source : mix) pairs += source.num_passing;
+  for (const MixSource& source : mix) pairs += source.corpus.num_usable;
   return pairs;
 }
 
 }  // namespace
-
-StepPlan::StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed,
-                   int dp_rank, int dp_size, const StepCursor& start)
-    : StepPlan(one_corpus(num_pairs, lengths), config, seed, dp_rank, dp_size, start) {}
 
 StepPlan::StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
                    const StepCursor& start)
@@ -62,7 +51,6 @@ StepPlan::StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64
       own_(blocks_of_rank(config.blocks, dp_rank, dp_size)),
       num_streams_(start.num_streams == 0 ? choose_num_streams(pairs_of(mix), config) : start.num_streams),
       next_stream_(start.next_stream) {
-  if (num_blocks_ < 1) fail(ErrorKind::usage, fmt::format("batch.blocks is {}; it must be at least 1", num_blocks_));
   if (start.num_streams > 0 && (next_stream_ < 0 || next_stream_ >= num_streams_))
     fail(ErrorKind::checkpoint, fmt::format("the data cursor's next stream is {} of {}", next_stream_, num_streams_));
   for (const int64_t stream : streams_of_rank(num_blocks_, num_streams_, next_stream_, dp_rank, dp_size)) {

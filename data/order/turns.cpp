@@ -1,5 +1,5 @@
-// data/turns.cpp: the rule of Tijdeman, in integers.
-#include "data/turns.h"
+// data/order/turns.cpp: the rule of Tijdeman, in integers.
+#include "data/order/turns.h"
 
 #include <algorithm>
 #include <numeric>

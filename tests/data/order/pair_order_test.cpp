@@ -1,5 +1,5 @@
-// tests/data/pair_order_test.cpp: each epoch is a permutation of the corpus, window by window.
-#include "data/pair_order.h"
+// tests/data/order/pair_order_test.cpp: each epoch is a permutation of the corpus, window by window.
+#include "data/order/pair_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// data/step_plan.h: which pairs a data-parallel rank's blocks of each step hold.
+// data/order/step_plan.h: which pairs a data-parallel rank's blocks of each step hold.
 //
-// A run's order is divided into streams (data/mix_plan.h), as many as a step has blocks: block i of every step
+// A run's order is divided into streams (data/order/mix_plan.h), as many as a step has blocks: block i of every step
 // comes from stream i. Rank r of dp owns a range of the blocks and plans only their streams, so its work depends on
 // its own blocks alone, and every grid gives the same steps.
 //
@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-#include "data/mix_plan.h"
+#include "data/order/mix_plan.h"
 
 namespace weft {
 
@@ -49,11 +49,9 @@ struct PlannedStep {
 
 class StepPlan {
  public:
-  // `config.source_rows` is resolved (not 0).
+  // `config` is resolved (data/batch_config.h).
   StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size,
            const StepCursor& start = {});
-  StepPlan(int64_t num_pairs, const LengthSource& lengths, const BatchConfig& config, uint64_t seed, int dp_rank,
-           int dp_size, const StepCursor& start = {});
 
   PlannedStep next();
   StepCursor cursor() const;  // of the streams that this rank plans

@@ -1,5 +1,5 @@
-// tests/data/permutation_test.cpp: the keyed permutation is a bijection, has an inverse and looks random.
-#include "data/permutation.h"
+// tests/data/order/permutation_test.cpp: the keyed permutation is a bijection, has an inverse and looks random.
+#include "data/order/permutation.h"
 
 #include <gtest/gtest.h>
 

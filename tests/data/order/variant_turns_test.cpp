@@ -1,6 +1,6 @@
-// tests/data/variant_turns_test.cpp: each variant once in as many visits, and another start for other seeds and
+// tests/data/order/variant_turns_test.cpp: each variant once in as many epochs, and another start for other seeds and
 // corpora.
-#include "data/variant_turns.h"
+#include "data/order/variant_turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/data/turns_test.cpp: parts have their exact shares of the turns, at any time.
-#include "data/turns.h"
+// tests/data/order/turns_test.cpp: parts have their exact shares of the turns, at any time.
+#include "data/order/turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// tests/data/step_plan_test.cpp: every grid gives the same steps, and a rank's work does not grow with their number.
-#include "data/step_plan.h"
+// tests/data/order/step_plan_test.cpp: every grid gives the same steps, and a rank's work does not grow with their
+// number.
+#include "data/order/step_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ class Ranks {  // the plans of all ranks of a grid
   Ranks(const std::vector<PairLength>& lengths, const BatchConfig& config, int dp, const StepCursor& start = {}) {
     const auto num_pairs = static_cast<int64_t>(lengths.size());
     for (int rank = 0; rank < dp; ++rank)
-      plans_.emplace_back(num_pairs, source_of(lengths), config, kOrderSeed, rank, dp, start);
+      plans_.emplace_back(testing::only(num_pairs, source_of(lengths)), config, kOrderSeed, rank, dp, start);
   }
   std::vector<std::vector<int64_t>> step() {  // pairs of its blocks
     std::vector<std::vector<int64_t>> blocks;
@@ -130,13 +131,12 @@ TEST(StepPlan, GoesOnWithItsStreamsWhereTheBlocksOfAStepChange) {
     }
 }
 
-// A run of version 0.1 goes on in its order.
 TEST(StepPlan, OfOneStreamIsTheWholeOrder) {
   const std::vector<PairLength> lengths = synthetic_lengths(500, 6);
   const BatchConfig config = config_of(4);
-  BlockPlan order(500, source_of(lengths), config, kOrderSeed);
+  MixPlan order(testing::only(500, source_of(lengths)), config, kOrderSeed);
   for (int i = 0; i < 10; ++i) order.next();
-  const StepCursor cursor{.num_streams = 1, .next_stream = 0, .streams = {{0, {.corpora = {order.cursor()}}}}};
+  const StepCursor cursor{.num_streams = 1, .next_stream = 0, .streams = {{0, order.cursor()}}};
   Ranks ranks(lengths, config, 2, cursor);
   for (int i = 0; i < 20; ++i)
     for (const std::vector<int64_t>& block : ranks.step()) ASSERT_EQ(block, numbers_of(order.next()));
@@ -178,13 +178,13 @@ TEST(StepPlan, CostsARankTheSameWithAnyNumberOfRanks) {
   const std::vector<PairLength> lengths = synthetic_lengths(kPairs, 9);
   for (const int dp : {1, 4, 16, 64, 256, 1024}) {
     int64_t read = 0;
-    const LengthSource counting = [&](int64_t /*visit*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
+    const LengthSource counting = [&](int64_t /*epoch*/, int64_t first, int64_t count, std::vector<PairLength>& out) {
       read += count;
       source_of(lengths)(0, first, count, out);
     };
     BatchConfig config;
     config.rows = 4096, config.source_rows = 4096, config.blocks = dp, config.page = 64;
-    StepPlan plan(kPairs, counting, config, kOrderSeed, /*dp_rank=*/dp / 2, dp);
+    StepPlan plan(testing::only(kPairs, counting), config, kOrderSeed, /*dp_rank=*/dp / 2, dp);
     int64_t used = 0;
     for (int64_t i = 0; i < kSteps; ++i) used += static_cast<int64_t>(plan.next().blocks.at(0).pairs.size());
     const int64_t window = (config.window + dp - 1) / dp * config.page;
@@ -199,7 +199,7 @@ TEST(StepPlan, FillsItsBlocksAboveNinetyNinePercent) {
   for (const PairLength& length : lengths) source += length.source + 1, target += length.target + 1;
   BatchConfig config;
   config.rows = 2048, config.source_rows = (source * 2048 / target + 8) / 16 * 16, config.blocks = 64;
-  StepPlan plan(29000, source_of(lengths), config, kOrderSeed, 0, 1);
+  StepPlan plan(testing::only(29000, source_of(lengths)), config, kOrderSeed, 0, 1);
   int64_t source_tokens = 0, target_tokens = 0, blocks = 0;
   for (int i = 0; i < 20; ++i)
     for (const PlannedBlock& block : plan.next().blocks)
@@ -210,7 +210,7 @@ TEST(StepPlan, FillsItsBlocksAboveNinetyNinePercent) {
 
 // A run that a later version resumes must keep its order.
 TEST(StepPlan, KeepsItsOrderForEver) {
-  StepPlan plan(500, source_of(synthetic_lengths(500, 5)), config_of(4), 1, 0, 1);
+  StepPlan plan(testing::only(500, source_of(synthetic_lengths(500, 5))), config_of(4), 1, 0, 1);
   for (int i = 0; i < 20; ++i) plan.next();
   EXPECT_EQ(numbers_of(plan.next().blocks.at(2)), (std::vector<int64_t>{332, 278, 40, 35, 47, 236, 32, 43, 233, 228}));
 }

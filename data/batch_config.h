@@ -1,0 +1,39 @@
+// data/batch_config.h: the options of a block and of a step.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/on_resume.h"
+
+namespace weft {
+
+struct BatchConfig {
+  int64_t rows = 2048;
+  int64_t source_rows = 0;
+  int64_t blocks = 2;
+  int64_t tokens = 0;
+  int64_t look_ahead = 64;
+  int64_t page = 256;
+  int64_t window = 64;
+
+  int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
+
+  template <typename V>
+  void fields(V& v) {
+    v("rows", rows, "target rows of a block: the unit of work, fixed for the run", OnResume::order);
+    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio", OnResume::order);
+    v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
+    v("tokens", tokens,
+      "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
+    v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
+    v("page", page, "consecutive pairs that are shuffled as one page", OnResume::order);
+    v("window", window, "pages whose sentences are shuffled together, over all blocks of a step", OnResume::order);
+  }
+};
+
+// Sets `blocks` from `tokens`, if these are given. An option out of range is an Error of kind usage that names it.
+// REQUIRES: source_rows is known.
+void resolve_blocks(BatchConfig& config);
+
+}  // namespace weft

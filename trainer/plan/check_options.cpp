@@ -1,0 +1,108 @@
+// trainer/plan/check_options.cpp: ranges of options, and what one of them needs of others.
+#include "trainer/plan/check_options.h"
+
+#include "tensor/error.h"
+#include "trainer/inference/translator.h"
+#include "trainer/plan/update_options.h"
+
+namespace weft {
+namespace {
+
+template <typename T>
+void require_at_least(T value, T least, const char* option) {
+  if (!(value >= least)) fail(ErrorKind::usage, fmt::format("{} = {} must be at least {}", option, value, least));
+}
+
+void require_fraction(double value, const char* option) {
+  if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
+}
+
+void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
+  require_at_least<int64_t>(c.train.steps, 1, "train.steps");
+  require_at_least(c.train.minutes, 0.0, "train.minutes");
+  require_fraction(c.train.label_smoothing, "train.label_smoothing");
+  require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");
+  require_at_least<int64_t>(c.train.save_every, 0, "train.save_every");
+  require_at_least<int64_t>(c.train.log_every, 1, "train.log_every");
+  require_at_least<int64_t>(c.train.validate_bleu, -1, "train.validate_bleu");
+  require_at_least<int64_t>(c.train.samples, 0, "train.samples");
+  require_at_least(c.train.peak_flops, 0.0, "train.peak_flops");
+  require_at_least(c.train.memory_bandwidth, 0.0, "train.memory_bandwidth");
+  require_at_least<int64_t>(c.train.keep_last, 1, "train.keep_last");
+  require_at_least<int64_t>(c.train.keep_every, 0, "train.keep_every");
+  require_at_least<int64_t>(c.train.keep_best_checkpoints, 1, "train.keep_best_checkpoints");
+  require_at_least(c.train.save_minutes, 0.0, "train.save_minutes");
+  require_at_least<int64_t>(c.train.check_replicas, 0, "train.check_replicas");
+  require_at_least<int64_t>(c.train.patience, 0, "train.patience");
+  if (!(c.train.validate_command_minutes > 0))
+    fail(ErrorKind::usage,
+         fmt::format("train.validate_command_minutes = {} must be above 0", c.train.validate_command_minutes));
+  if (!(c.train.divergence_rise > 0))
+    fail(ErrorKind::usage, fmt::format("train.divergence_rise = {} must be above 0", c.train.divergence_rise));
+  require_fraction(c.train.ema, "train.ema");
+  require_fraction(c.optimizer.beta1, "optimizer.beta1");
+  require_fraction(c.optimizer.beta2, "optimizer.beta2");
+  require_at_least(c.optimizer.eps, 0.0, "optimizer.eps");
+  require_at_least(c.optimizer.weight_decay, 0.0, "optimizer.weight_decay");
+  require_at_least(c.optimizer.clip_norm, 0.0, "optimizer.clip_norm");
+  check_optimizer(c);
+  check_schedules(c, stages);
+  beam_options(c.decode);
+}
+
+// Refuses options that would have no effect: ignoring them would cost the user a run.
+void check_validation_options(const RunConfig& c, const BestRule& best) {
+  if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
+    fail(ErrorKind::usage,
+         fmt::format("train.patience_from = {} is of validations that train.patience counts in a run "
+                     "with stages: set {}, or leave it out",
+                     name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
+  if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
+    fail(ErrorKind::usage,
+         fmt::format("train.validate_command_minutes = {} is of train.validate_command: set that, or leave this out",
+                     c.train.validate_command_minutes));
+  if (c.train.patience > 0 && !validates(c))
+    fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
+                                       c.train.patience));
+  if (validates(c) && best.needs_translations() && c.train.validate_bleu == 0)
+    fail(ErrorKind::usage, fmt::format("train.keep_best = {} needs translations: set train.validate_bleu, or "
+                                       "train.keep_best = loss",
+                                       c.train.keep_best));
+  if (best.needs_score() && c.train.validate_command.empty())
+    fail(ErrorKind::usage,
+         fmt::format("train.keep_best = {} needs a score: set train.validate_command", c.train.keep_best));
+  if (!c.train.validate_command.empty() && (!validates(c) || c.train.validate_bleu == 0))
+    fail(ErrorKind::usage,
+         "train.validate_command needs translations: set data.valid, train.validate_every and "
+         "train.validate_bleu");
+}
+
+void check_rollback(const RunConfig& c) {
+  if (c.train.on_divergence == OnDivergence::rollback && c.train.save_every == 0 && c.train.save_minutes == 0)
+    fail(ErrorKind::usage,
+         "train.on_divergence = rollback needs checkpoints to go back to: set train.save_every or train.save_minutes");
+}
+
+}  // namespace
+
+void check_options(const RunConfig& c, const std::vector<Stage>& stages, const BestRule& best) {
+  check_ranges(c, stages);
+  check_validation_options(c, best);
+  check_rollback(c);
+}
+
+bool validates(const RunConfig& c) { return !c.data.valid.empty() && c.train.validate_every > 0; }
+
+bool splits_evenly(const RunConfig& c) {
+  return !c.parallel.sequence || (c.batch.rows % c.parallel.tp == 0 && c.batch.source_rows % c.parallel.tp == 0);
+}
+
+void require_even_rows(const RunConfig& c) {
+  if (splits_evenly(c)) return;
+  fail(ErrorKind::usage,
+       fmt::format("parallel.sequence splits rows, but parallel.tp = {} does not divide both batch.rows = {} and "
+                   "batch.source_rows = {}: use multiples of {}, or leave out parallel.sequence",
+                   c.parallel.tp, c.batch.rows, c.batch.source_rows, c.parallel.tp));
+}
+
+}  // namespace weft

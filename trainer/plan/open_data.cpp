@@ -1,0 +1,166 @@
+// trainer/plan/open_data.cpp: reads manifests; lengths only where a manifest leaves it open whether pairs fit.
+#include "trainer/plan/open_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "data/order/min_score.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kChunk = 65536;  // lengths read at once
+
+// Of a folder that `option` names, whose whole value is `text`. For a folder that is not there the Error says how to
+// write names that would be read as several, or with a weight.
+std::shared_ptr<Corpus> open_corpus(const std::string& option, const std::string& text, const std::string& folder) try {
+  return std::make_shared<Corpus>(folder);
+} catch (const Error& e) {
+  std::string hint;
+  if (folder != text && !std::filesystem::exists(folder))
+    hint =
+        fmt::format(" (a part of '{}': write / after a folder whose name has a :, and link one whose name has a comma)",
+                    printable(text));
+  else if (folder.find_first_of(",=") != std::string::npos)
+    hint = " (several sets need names of letters, digits, - and _: NAME=FOLDER,NAME=FOLDER)";
+  fail(e.kind(), fmt::format("{}: {}{}", option, e.what(), hint));
+}
+
+bool is_same_tokenizer(const Manifest& a, const Manifest& b) {
+  return a.source_tokenizer_sha256 == b.source_tokenizer_sha256 &&
+         a.target_tokenizer_sha256 == b.target_tokenizer_sha256;
+}
+
+void require_usable(const MixCorpus& corpus, const MixCorpus& first, const std::string& option) {
+  if (corpus.num_pairs == 0)
+    fail(ErrorKind::data,
+         fmt::format("{} = {}: the corpus holds no pairs; pack one that does with `weft pack`", option, corpus.folder));
+  if (!is_same_tokenizer(corpus.manifest(), first.manifest()))
+    fail(ErrorKind::usage,
+         fmt::format("{}: {} was packed with another tokenizer than {}: pack it again with --tokenizer {}/{}", option,
+                     corpus.folder, first.folder, first.folder, first.manifest().source_tokenizer));
+}
+
+void open_validation_set(const RunConfig& c, const MixCorpus& training, ValidationSet& set) {
+  const std::string option = set.name.empty() ? "data.valid" : fmt::format("data.valid, set {}", set.name);
+  set.opened = open_corpus(option, c.data.valid, set.folder);
+  const Manifest& valid = set.opened->manifest();
+  if (valid.variants.count > 0)
+    fail(ErrorKind::usage,
+         fmt::format("{}: {} has {} variants of each pair, and a held-out set must have one text: pack it without "
+                     "--variants",
+                     option, set.folder, valid.variants.count));
+  if (is_same_tokenizer(valid, training.manifest())) return;
+  fail(ErrorKind::usage,
+       fmt::format("{}: {} was packed with another tokenizer than {} of the training data: pack it again with "
+                   "--tokenizer {}/{}",
+                   option, set.folder, training.folder, training.folder, training.manifest().source_tokenizer));
+}
+
+bool has_a_pair_that_fits(const MixCorpus& used, int64_t variant, const BatchConfig& batch) {
+  const Manifest& m = used.manifest();
+  if (!used.min_score && m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
+  const LengthSource read = lengths_of(*used.opened, used.min_score, [variant](int64_t) { return variant; });
+  std::vector<PairLength> lengths;
+  for (int64_t first = 0; first < m.num_pairs; first += kChunk) {
+    read(/*epoch=*/0, first, std::min(kChunk, m.num_pairs - first), lengths);
+    if (std::ranges::any_of(lengths, [&](const PairLength& p) {
+          return p.source >= 0 && p.source < batch.source_rows && p.target < batch.rows;
+        }))
+      return true;
+  }
+  return false;
+}
+
+void require_a_pair(const MixCorpus& used, const std::string& option, const BatchConfig& batch) {
+  const Manifest& m = used.manifest();
+  if (used.min_score && !m.columns.score)
+    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: name the corpora that have some, as "
+                                       "FOLDER:{}, or pack it again with --scores",
+                                       option, used.folder, *used.min_score));
+  int64_t variant = 0;
+  while (variant < m.num_variants() && has_a_pair_that_fits(used, variant, batch)) ++variant;
+  if (variant == m.num_variants()) return;
+  if (used.min_score && count_usable(*used.opened, *used.min_score) == 0)
+    fail(ErrorKind::data, fmt::format("{}: no pair of {} has a score of at least {}: give a lower one", option,
+                                      used.folder, *used.min_score));
+  fail(ErrorKind::data,
+       fmt::format("{}: no pair{} fits a block of {} source and {} target rows; raise batch.rows", used.folder,
+                   used.min_score ? " with this score" : "", batch.source_rows, batch.rows));
+}
+
+// The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
+int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
+  int64_t longest = 0;
+  std::vector<PairLength> lengths;
+  for (int64_t variant = 0; variant < corpus.manifest().num_variants(); ++variant)
+    for (int64_t first = 0; first < corpus.num_pairs(); first += kChunk) {
+      corpus.read_lengths(first, std::min(kChunk, corpus.num_pairs() - first), lengths, variant);
+      for (const PairLength& p : lengths)
+        if (p.source < batch.source_rows && p.target < batch.rows)
+          longest = std::max<int64_t>(longest, std::max(p.source, p.target) + 1);
+    }
+  return longest;
+}
+
+void require_positions_of(Corpus& corpus, const RunConfig& c) {
+  const Manifest& m = corpus.manifest();
+  if (std::max(m.longest_source, m.longest_target) < c.model.max_positions) return;
+  if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
+    fail(ErrorKind::usage,
+         fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
+                     "again with --max-length {}",
+                     corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
+}
+
+}  // namespace
+
+void open_training_corpora(const RunConfig& c, std::vector<Stage>& stages) {
+  std::map<std::string, std::shared_ptr<Corpus>> opened;  // by folder
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const bool is_stage = !stages[i].name.empty();
+    const std::string option = is_stage ? fmt::format("stage.{}.mix", stages[i].name) : "data.train";
+    for (MixCorpus& corpus : stages[i].corpora) {
+      std::shared_ptr<Corpus>& found = opened[corpus.folder];
+      if (!found) found = open_corpus(option, is_stage ? c.stages[i].mix : c.data.train, corpus.folder);
+      corpus.opened = found;
+      corpus.num_pairs = corpus.num_usable = found->num_pairs();
+      require_usable(corpus, stages.front().corpora.front(), option);
+    }
+    require_distinct_corpora(stages[i].corpora);
+  }
+}
+
+void open_validation_sets(const RunConfig& c, const MixCorpus& training, std::vector<ValidationSet>& sets) {
+  for (ValidationSet& set : sets) open_validation_set(c, training, set);
+}
+
+void require_pairs(const RunConfig& c, const std::vector<Stage>& stages) {
+  for (const Stage& stage : stages) {
+    const std::string option = stage.name.empty() ? "data.min_score" : fmt::format("stage.{}.min_score", stage.name);
+    for (const MixCorpus& corpus : stage.corpora) require_a_pair(corpus, option, c.batch);
+  }
+}
+
+void require_positions(const RunConfig& c, const std::vector<Stage>& stages, const std::vector<ValidationSet>& sets) {
+  if (c.model.positions != Positions::learned) return;
+  for (const Stage& stage : stages)
+    for (const MixCorpus& corpus : stage.corpora) require_positions_of(*corpus.opened, c);
+  for (const ValidationSet& set : sets) require_positions_of(*set.opened, c);
+}
+
+void count_usable_pairs(std::vector<Stage>& stages, Communicator& world) {
+  for (Stage& stage : stages)
+    for (MixCorpus& corpus : stage.corpora) {
+      if (!corpus.min_score) continue;
+      const int64_t counted = all_or_none(
+          world, [&] { return world.is_main_rank() ? count_usable(*corpus.opened, *corpus.min_score) : 0; });
+      corpus.num_usable = std::stoll(world.broadcast_string(std::to_string(counted), /*root=*/0));
+    }
+}
+
+}  // namespace weft

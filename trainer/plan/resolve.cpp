@@ -1,0 +1,77 @@
+// trainer/plan/resolve.cpp: the order in which options, corpora and ranks are checked.
+#include "trainer/plan/resolve.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "tensor/error.h"
+#include "trainer/config/config_text.h"
+#include "trainer/plan/check_options.h"
+#include "trainer/plan/open_data.h"
+#include "trainer/plan/same_on_all_ranks.h"
+
+namespace weft {
+namespace {
+
+void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const std::string& folder) {
+  if (wanted == 0) wanted = packed;
+  if (wanted != packed)
+    fail(ErrorKind::usage,
+         fmt::format("{} = {}, but {} was packed with {} entries: leave the option at 0, or pack again", option, wanted,
+                     folder, packed));
+}
+
+void match_model(ModelConfig& model, const MixCorpus& corpus) {
+  const Manifest& data = corpus.manifest();
+  match_vocabulary(model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", corpus.folder);
+  match_vocabulary(model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", corpus.folder);
+  if (model.tying == Tying::all && !data.joint_vocabulary)
+    fail(ErrorKind::usage,
+         fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
+                     "model.tying = output, or pack without --separate-vocabularies",
+                     corpus.folder));
+}
+
+// Of the run that this one resumes: its blocks keep their shape, whatever its data is now.
+std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
+  const std::string latest = c.train.output + "/checkpoints/latest";
+  if (c.train.fresh || !std::filesystem::exists(latest + "/config.cfg")) return std::nullopt;
+  return kept_config(latest).batch.source_rows;
+}
+
+// By this rank alone.
+ResolvedRun read(const RunConfig& wanted, int ranks) {
+  std::vector<Stage> stages = parse_stages(wanted);
+  if (stages.empty())
+    fail(ErrorKind::usage,
+         "no training data: set data.train, or the mix of a stage (stage.NAME.mix), to a folder that `weft pack` made");
+  if (wanted.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
+  std::vector<ValidationSet> valid = parse_validation_sets(wanted.data.valid);
+  const BestRule best(wanted.train.keep_best, valid);
+  check_options(wanted, stages, best);
+  ResolvedRun run{.config = wanted, .stages = std::move(stages), .valid = std::move(valid), .best = best};
+  RunConfig& c = run.config;
+  open_training_corpora(c, run.stages);
+  match_model(c.model, run.first_corpus());
+  open_validation_sets(c, run.first_corpus(), run.valid);
+  c.parallel = resolve_grid(c.parallel, ranks);
+  c.model.resolve(c.parallel.tp);
+  if (c.batch.source_rows == 0)
+    c.batch.source_rows = source_rows_of_run(c).value_or(source_rows_for(run.stages.front().corpora, c.batch.rows));
+  resolve_blocks(c.batch);
+  require_even_rows(c);
+  require_pairs(c, run.stages);
+  require_positions(c, run.stages, run.valid);
+  return run;
+}
+
+}  // namespace
+
+ResolvedRun resolve(const RunConfig& config, Communicator& world, int ranks) {
+  ResolvedRun run = all_or_none(world, [&] { return read(config, ranks == 0 ? world.size() : ranks); });
+  require_same_on_all_ranks(run, world);
+  count_usable_pairs(run.stages, world);
+  return run;
+}
+
+}  // namespace weft
