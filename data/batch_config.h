@@ -17,6 +17,7 @@ struct BatchConfig {
   int64_t page = 256;
   int64_t window = 64;
 
+  int64_t longest_row() const { return std::max(rows, source_rows); }  // of a block, on either side
   int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
 
   template <typename V>

@@ -57,33 +57,6 @@ WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wan
   return exp_of(logit - max) * inverse_sum_exp - wanted;
 }
 
-// One element's Adam step; the two corrections 1 - beta^step are computed once a step.
-struct AdamFactors {
-  float lr, beta1, beta2, eps, weight_decay, grad_scale;
-  float correction1, sqrt_correction2;
-};
-template <typename T>
-WEFT_HD inline void adam_update(const AdamFactors& f, T grad, T& param, T& m, T& v) {
-  const T g = grad * T(f.grad_scale);
-  m = T(f.beta1) * m + (T(1) - T(f.beta1)) * g;
-  v = T(f.beta2) * v + (T(1) - T(f.beta2)) * g * g;
-  const T denominator = std::sqrt(v) / T(f.sqrt_correction2) + T(f.eps);
-  param -= T(f.lr) * (m / T(f.correction1) / denominator + T(f.weight_decay) * param);
-}
-
-// One element's schedule-free step: x moves to z by mean_weight, and y stays where x and z put it.
-struct ScheduleFreeFactors {
-  float lr, beta1, beta2, eps, weight_decay, grad_scale, sqrt_correction2, mean_weight;
-};
-template <typename T>
-WEFT_HD inline void schedule_free_update(const ScheduleFreeFactors& f, T grad, T& y, T& z, T& v) {
-  const T g = grad * T(f.grad_scale), c = T(f.mean_weight);
-  v = T(f.beta2) * v + (T(1) - T(f.beta2)) * g * g;
-  const T d = g / (std::sqrt(v) / T(f.sqrt_correction2) + T(f.eps)) + T(f.weight_decay) * y;
-  y += c * (z - y) - T(f.lr) * (T(1) - T(f.beta1) * (T(1) - c)) * d;
-  z -= T(f.lr) * d;
-}
-
 // One element of Muon's momentum (ops::MuonMomentum); returns Nesterov's update.
 template <typename T>
 WEFT_HD inline T muon_momentum_update(T momentum, T g, T& m) {

@@ -48,6 +48,12 @@ Buffer::Buffer(size_t bytes, Device device) : bytes_(bytes), device_(device) {
   if (bytes > 0) data_ = allocate(bytes, device);
 }
 
+Buffer Buffer::planned(size_t bytes, Device device) {
+  Buffer buffer;
+  buffer.bytes_ = bytes, buffer.device_ = device;
+  return buffer;
+}
+
 size_t Buffer::footprint(size_t bytes, Device device) { return backend(device).footprint(bytes); }
 
 int64_t Buffer::allocations() { return num_allocations; }
@@ -67,7 +73,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 Tensor Buffer::tensor(Shape shape, DType dtype, size_t byte_offset) const {
-  const Tensor t(static_cast<char*>(data_) + byte_offset, shape, dtype, device_);
+  const Tensor t(data_ == nullptr ? nullptr : static_cast<char*>(data_) + byte_offset, shape, dtype, device_);
   if (byte_offset + t.bytes() > bytes_) {
     fail(ErrorKind::internal, fmt::format("a {} tensor {} at byte {} ends beyond its buffer of {} bytes",
                                           name_of(dtype), shape.str(), byte_offset, bytes_));

@@ -17,6 +17,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
  public:
   Buffer() = default;
   explicit Buffer(size_t bytes, Device device = Device::cpu);
+  static Buffer planned(size_t bytes, Device device);  // has no memory, and hands out null tensors
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -25,6 +26,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   static size_t footprint(size_t bytes, Device device = Device::cpu);  // what a Buffer takes, rounded up
+  size_t footprint() const { return bytes_ == 0 ? 0 : footprint(bytes_, device_); }
   static int64_t allocations();  // Buffers allocated since the program started, by all threads
   Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
 

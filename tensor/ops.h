@@ -1,4 +1,4 @@
-// tensor/ops.h: everything a backend can do (optimizers other than Adam: update_ops.h).  Rules for all ops:
+// tensor/ops.h: everything a backend can do.  Rules for all ops:
 //   row-major views; the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
 //   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
 //   storage is T: f32, bf16 or f16, the same for all tensors of an op unless noted; ids and offsets are i32;
@@ -15,9 +15,10 @@
 #include "tensor/activation.h"
 #include "tensor/context.h"
 #include "tensor/norm_kind.h"
+#include "tensor/op/weight.h"
 #include "tensor/random.h"
+#include "tensor/step_scalars.h"
 #include "tensor/tensor.h"
-#include "tensor/update_ops.h"
 
 namespace weft {
 
@@ -47,25 +48,13 @@ struct Epilogue {
 // Size of what a device saves of [rows, cols] inputs for the activation's gradient: bits or the inputs.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The second operand of a GEMM: a matrix, or a weight with packed copies that this device reads faster.
-// pack_weight makes them once for many GEMMs. A device without packed layouts reads the matrix.
-struct Weight {
-  Weight() = default;
-  Weight(const Tensor& matrix) : matrix(matrix) {}
-  const Tensor& packed(bool trans_b) const { return trans_b ? packed_forward : packed_backward; }
-
-  Tensor matrix;                           // of a linear layer: W [out, in]
-  Tensor packed_forward, packed_backward;  // [packed_numel]? for x W^T (trans_b) and for d_y W
-  Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
-};
-
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
   Tensor a;    // [M, K], or [K, M] if trans_a
   Weight b;    // [K, N], or [N, K] if trans_b
   Tensor c;    // [M, N] out, T or f32
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
-  Tensor rounded_bias;      // [N]? T, bias rounded like the weights: GPUs read it in place of rounding bias
+  Tensor rounded_bias;      // [N]? T, bias rounded like the weights, for backends that add it in T
   bool accumulate = false;  // add to c instead of overwriting it
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
   Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns, a bias's gradient beside its weight's.
@@ -73,9 +62,6 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
 struct PackWeight {         // fills the packed copies that have memory; not on devices whose packed_numel is 0
   Weight weight;
 };
-int64_t packed_numel(Device device, DType storage, int64_t k,
-                     int64_t n);  // of a matrix op(b) [K, N]; 0: no packed copy
-int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
 
 // y [D] f32 += sum over the rows of x [R, D]: the gradient of a bias.
 struct ColumnSum {
@@ -142,7 +128,7 @@ struct NormBackward {
   bool sums_later = false;  // norm_sums will add d_gamma and d_beta from partial
 };
 // Row ranges with partial sums, added in order: the same result for any number of threads.
-inline constexpr int64_t kNormPartials = 132;  // one for each multiprocessor of an H100
+inline constexpr int64_t kNormPartials = 132;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
   Tensor residual;            // [R, D]
@@ -170,7 +156,7 @@ struct ResidualNormBackward {
   NormKind kind = NormKind::layer;
   bool sums_later = false;  // norm_sums will add d_gamma, d_beta and d_bias from partial
 };
-struct NormSums {  // the sums that backward passes of norms left for later: one launch on a GPU for several norms
+struct NormSums {  // the sums that the backward passes of several norms left for later
   struct Norm {    // as given to that pass
     Tensor partial, d_gamma, d_beta, d_bias;
   };
@@ -224,7 +210,7 @@ struct Rotary {
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
   int64_t longest = 0;  // no sentence has more rows (bounds scratch memory); 0: up to all rows of the tensor
-  Tensor of_row = {};   // ? [R] i32: the sentence of each row, -1: none; spares a GPU a search in begin and end
+  Tensor of_row = {};   // ? [R] i32: the sentence of each row, -1: none; spares a search in begin and end
   Tensor pieces = {};   // ? i32: the division of these queries' AttentionBackward (op/attention_pieces.h)
 };
 
@@ -247,7 +233,7 @@ struct AttentionForward {
 };                  //   with `head` local, first = index of this rank's first head, row_stride = Rk
 struct AttentionBackward {
   Tensor q, k, v;
-  SequenceRanges q_rows, k_rows;  // on a GPU with `of_row`, and `pieces` of the queries
+  SequenceRanges q_rows, k_rows;  // parallel backends need `of_row`, and `pieces` of the queries
   Tensor y, lse;                  // as forward wrote them
   Tensor d_y;                     // [Rq, N*K]
   Tensor d_q, d_k, d_v;           // out (=); may be column slices of one fused tensor
@@ -303,14 +289,32 @@ struct SumSquares {
   Tensor x, y;
 };
 
-// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root
-// of the bias-corrected second moment, as PyTorch has it.  All [n] f32.
-struct Adam {
-  Tensor param, grad, m, v;
-  Tensor copy;     // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
-  Tensor average;  // [n]? moves towards the new parameters by scalars->average_rate of the distance
+// A step of an optimizer that treats all elements alike, by a rule (tensor/op/update_rules.h). All [n] f32.
+enum class UpdateRule : uint8_t { adam, schedule_free, descent };
+struct Update {
+  Tensor param, grad;
+  Tensor first, second;  // [n]? what the rule keeps of earlier steps: num_moments(rule) of them
+  Tensor copy;           // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
+  Tensor average;        // [n]? moves towards the new parameters by scalars->average_rate of the distance
+  UpdateRule rule = UpdateRule::adam;
   float beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
-  const StepScalars* scalars = nullptr;  // lr, grad_scale and the corrections (set_adam_corrections() of op_formulas.h)
+  const StepScalars* scalars = nullptr;  // lr, grad_scale, average_rate and what the rule reads
+};
+
+// Muon (Jordan et al. 2024), before its iterations on whole matrices. [n] f32. With g the scaled gradient:
+// m = momentum m + (1 - momentum) g, and Nesterov's update u = momentum m + (1 - momentum) g, of the new m.
+struct MuonMomentum {
+  Tensor grad;  // in: the gradient, out: u
+  Tensor m;
+  float momentum = 0.95f;
+  const StepScalars* scalars = nullptr;  // grad_scale
+};
+// y = alpha x / max(norm, eps) + beta y, of equal shapes; column slices allowed. If beta is 0, y is not read.
+struct ScaleAdd {
+  Tensor x, y;  // [R, C] each f32, bf16 or f16
+  float alpha = 1, beta = 0;
+  Tensor norm_square;  // [1]? f64: the square of `norm`; without it there is no division
+  float eps = 0;
 };
 
 // Initial values, indexed by the element's place in the *global* tensor, so that every grid starts alike. The
@@ -372,11 +376,9 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   OP(cross_entropy, CrossEntropy)                        \
   OP(sum, Sum)                                           \
   OP(sum_squares, SumSquares)                            \
-  OP(adam, Adam)                                         \
-  OP(schedule_free, ScheduleFree)                        \
-  OP(scale_add, ScaleAdd)                                \
+  OP(update, Update)                                     \
   OP(muon_momentum, MuonMomentum)                        \
-  OP(muon_update, MuonUpdate)                            \
+  OP(scale_add, ScaleAdd)                                \
   OP(init, Init)                                         \
   OP(gather_rows, GatherRows)                            \
   OP(scatter_rows, ScatterRows)                          \

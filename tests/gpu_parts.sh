@@ -238,17 +238,26 @@ part_nccl() {
   [ ${#failed[@]} -eq 0 ]
 }
 
+compare_with_prediction() {  # compare_with_prediction NAME: of a GPU that is known
+  local gpu
+  gpu=$(grep -m 1 '"device"' "$1.json" | grep -oE 'A100|H100|H200') || return 1
+  "$bin/predict" "${gpu,,}" --measured "$1.json" --config "$top/configs/$1.cfg" \
+    --model.source_vocabulary=32768 --model.target_vocabulary=32768
+}
+
 # Runs it for tables, without graphs, with products timed, and for JSON.
 bench() {  # bench NAME
   ! is_emulated || cannot "$emulated"
+  needs_program predict
   local options=(bench --device=cuda --config "$top/configs/$1.cfg" --vocabulary 32768)
   "$weft" "${options[@]}" --seconds 15 >"$1.txt"
   "$weft" "${options[@]}" --seconds 8 --cuda_graph=false >"$1-launches.txt"
   "$weft" "${options[@]}" --seconds 8 --tune_gemm=true >"$1-tuned.txt"
   "$weft" "${options[@]}" --seconds 8 --json >"$1.json"
-  printf '## weft bench of configs/%s.cfg\n\n```\n%s\n```\n' "$1" "$(cat "$1.txt")" >"$1.md.part"
+  compare_with_prediction "$1" >"$1-predicted.txt" || echo '  there is none for this GPU' >"$1-predicted.txt"
+  printf '## weft bench of configs/%s.cfg\n\n```\n%s\n\n%s\n```\n' "$1" "$(cat "$1.txt")" "$(cat "$1-predicted.txt")" >"$1.md.part"
   note "$(grep -hE 'target tokens/s' "$1.txt" | head -n 1); without CUDA graphs: $(grep -hE 'target tokens/s' "$1-launches.txt" |
-    head -n 1); with matrix products timed: $(grep -hE 'target tokens/s' "$1-tuned.txt" | head -n 1); beside the prediction, $(grep -hE '^  look first at' "$1.txt" || echo '  there is none for this GPU')"
+    head -n 1); with matrix products timed: $(grep -hE 'target tokens/s' "$1-tuned.txt" | head -n 1); beside the prediction, $(tail -n 1 "$1-predicted.txt")"
 }
 part_base() { bench base; }
 part_big() { bench big; }

@@ -1,6 +1,8 @@
 // trainer/flat_states.cpp: gathers shards, and takes them back.
 #include "trainer/flat_states.h"
 
+#include <algorithm>
+
 #include "tensor/transfer.h"
 
 namespace weft {
@@ -35,7 +37,7 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
   const auto gather = [&dp, &shard, whole](const Tensor& own) {
     return [&dp, &shard, whole, own] { shard.gather(dp, own, whole); };
   };
-  const auto of_optimizer = [&](const char* kind, const char* prefix, const ParamBuffer& own) {
+  const auto of_optimizer = [&](const char* kind, const std::string& prefix, const ParamBuffer& own) {
     if (!optimizer.sharded()) return FlatState{kind, prefix, own};
     return FlatState{.kind = kind,
                      .prefix = prefix,
@@ -53,13 +55,17 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
     };
     return values;
   };
-  const ParamBuffer m = optimizer.first_moment(), v = optimizer.second_moment();
-  if (optimizer.is_schedule_free())
-    return {schedule_free_model(ctx, dp, params, optimizer), of_optimizer("optimizer", "schedule_free.v.", v),
-            weights("optimizer", "schedule_free.y."), of_optimizer("optimizer", "schedule_free.z.", m)};
-  std::vector<FlatState> states{weights("model", ""), of_optimizer("optimizer", "adam.m.", m),
-                                of_optimizer("optimizer", "adam.v.", v)};
-  if (optimizer.has_average()) states.push_back(of_optimizer(kAverageKind, kAveragePrefix, optimizer.average()));
+  std::vector<FlatState> states;
+  if (optimizer.trains_elsewhere()) {
+    states.push_back(schedule_free_model(ctx, dp, params, optimizer));
+    states.push_back(weights("optimizer", "schedule_free.y."));
+  } else {
+    states.push_back(weights("model", ""));
+  }
+  for (const OptimizerState& state : optimizer.states())
+    states.push_back(state.is_average() ? of_optimizer(kAverageKind, kAveragePrefix, state.values)
+                                        : of_optimizer("optimizer", state.prefix, state.values));
+  std::ranges::sort(states, {}, &FlatState::prefix);
   return states;
 }
 

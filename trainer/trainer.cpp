@@ -13,7 +13,8 @@
 #include "trainer/health/replica_check.h"
 #include "trainer/precision.h"
 #include "trainer/stages/training_data.h"
-#include "trainer/step_flops.h"
+#include "trainer/step/dry_step.h"
+#include "trainer/step/step_flops.h"
 
 namespace weft {
 namespace {
@@ -36,7 +37,7 @@ DType wire_of(const RunConfig& config, const Mesh& mesh) {
 Trainer::Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes)
     : config_(config),
       mesh_(mesh),
-      replica_(config, mesh, storage_of(config.train.precision), longest_row(config.batch)),
+      replica_(config, mesh, storage_of(config.train.precision), config.batch.longest_row()),
       ctx_(replica_.context()),
       optimizer_(replica_.params(), config.optimizer,
                  Shard::of_rank(replica_.params().matrix_numel(), mesh.dp(), config.parallel.zero > 0),
@@ -150,8 +151,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
     if (gathers) gather_->begin();
     const RowLoss rows =
         replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
-    ops::sum(ctx_, {.x = rows.loss, .y = sums_.loss()});
-    ops::sum(ctx_, {.x = rows.nll, .y = sums_.nll()});
+    sums_.add(ctx_, rows);
     if (corpus_losses_) ops::cast(ctx_, {.x = rows.nll, .y = corpus_losses_->of_block()});
     if (!last) return;
     const ProfilerRange wait(ctx_, "dp all_reduce");
@@ -237,9 +237,7 @@ void Trainer::check_replicas() {
       ops::cast(ctx_, {.x = params.rounded().slice_rows(0, n), .y = params.grads().slice_rows(0, n)});
     }
   } else {
-    states.push_back({"the first moment of ", optimizer_.first_moment()});
-    states.push_back({"the second moment of ", optimizer_.second_moment()});
-    if (optimizer_.has_average()) states.push_back({"the average of ", optimizer_.average()});
+    for (const OptimizerState& state : optimizer_.states()) states.push_back({state.what, state.values});
   }
   require_equal_replicas(ctx_, params, states, mesh_);
 }
@@ -247,7 +245,7 @@ void Trainer::check_replicas() {
 void Trainer::snapshot(TrainState& state) const {
   state.step = step_;
   state.optimizer_steps = optimizer_.steps();
-  state.rate_sums = optimizer_.is_schedule_free() ? std::optional(optimizer_.rate_sums()) : std::nullopt;
+  state.rate_sums = optimizer_.trains_elsewhere() ? std::optional(optimizer_.rate_sums()) : std::nullopt;
   state.precision = name_of(replica_.params().compute_dtype());
   state.loss_scale = scaler_.state();
 }
@@ -277,30 +275,6 @@ void Trainer::load(const std::string& checkpoint, const TrainState& then, bool v
 void require_gpu_to_tune(const RunConfig& config, Device device) {
   require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
           "train.tune_gemm times matrix products on GPUs, but this run computes on CPUs: leave it out");
-}
-
-int64_t longest_row(const BatchConfig& batch) { return std::max(batch.rows, batch.source_rows); }
-
-size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry) {
-  ParamStore params(tp.rank(), tp.size(), storage_of(config.train.precision), dry.device());
-  Transformer model(config.model, params, /*num_positions=*/1);
-  Arena arena(dry.device());
-  Pass p{.ctx = dry,
-         .arena = arena,
-         .tp = tp,
-         .training = true,
-         .recompute = config.train.recompute,
-         .sequence = config.parallel.sequence};
-  const StepSums sums(dry.device());
-  const Block weighted_block = BlockBuilder(config.batch.source_rows, config.batch.rows, /*weighted=*/true).finish(0);
-  const RowLoss rows =
-      model.loss_and_gradients(p, load_batch(p, weighted_block), config.train.label_smoothing, nullptr);
-  ops::sum(dry, {.x = rows.loss, .y = sums.loss()});
-  ops::sum_squares(dry, {.x = Tensor(nullptr, {params.numel()}, DType::f32, dry.device()), .y = sums.split_squares()});
-  if (config.parallel.gradient_type != GradientType::f32 && config.parallel.dp > 1)
-    GradSync::measure(dry, params.matrix_numel(), static_cast<int>(config.parallel.dp));
-  if (config.optimizer.kind == OptimizerKind::muon) Muon::dry_run(dry, params, dry.device());
-  return arena.high_water();
 }
 
 }  // namespace weft

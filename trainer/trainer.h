@@ -12,14 +12,14 @@
 #include "data/batch.h"
 #include "model/parameters/param_gather.h"
 #include "tensor/device_scalars.h"
-#include "trainer/corpus_losses.h"
-#include "trainer/evaluation_weights.h"
 #include "trainer/flat_states.h"
 #include "trainer/health/busy_time.h"
+#include "trainer/optimizer/evaluation_weights.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/replica.h"
-#include "trainer/step_graphs.h"
-#include "trainer/step_totals.h"
+#include "trainer/step/corpus_losses.h"
+#include "trainer/step/step_graphs.h"
+#include "trainer/step/step_totals.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -112,13 +112,7 @@ class Trainer {
   int64_t step_ = 0;
 };
 
-// Bytes that the forward and backward pass of one block need on this rank, measured by a dry run.
-// `dry`, a context for dry runs, records the scratch memory of a step's ops.
-size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
-
 // Throws an Error of kind usage if the run is to tune (train.tune_gemm) what only GPUs have.
 void require_gpu_to_tune(const RunConfig& config, Device device);
-
-int64_t longest_row(const BatchConfig& batch);  // largest number of positions in a block, on either side
 
 }  // namespace weft

@@ -4,11 +4,10 @@
 #include "launch/commands.h"
 #include "launch/options/options.h"
 #include "launch/reports/bench_report.h"
-#include "launch/reports/prediction_report.h"
 #include "parallel/placement/placement.h"
 #include "tensor/error.h"
+#include "trainer/cluster/measured_machine.h"
 #include "trainer/config/config_text.h"
-#include "trainer/prediction/measured_machine.h"
 
 namespace weft {
 namespace {
@@ -23,7 +22,6 @@ Measures for about 20 seconds, without a corpus:
   ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
   a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
   tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
-  prediction       on one A100, H100 or H200, each op beside what --model says, the greatest difference first
   all-reduce       gigabytes a second, with several ranks
 
   weft bench                                       the base model, one block of 1536 rows a rank
@@ -32,9 +30,6 @@ Measures for about 20 seconds, without a corpus:
   weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
   weft launch -n 2 bench --machine > here.cfg      a machine for `weft plan` (docs/plan.md)
 
-  weft bench --model h200 --config configs/big.cfg
-                                                   predicted for a GPU from the ops' shapes: needs no GPU (docs/cuda.md)
-
 Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
 
 struct BenchOptions {
@@ -42,7 +37,6 @@ struct BenchOptions {
   int64_t vocabulary = 0;
   double seconds = 20;
   bool json = false, machine = false;
-  GpuKind model = GpuKind::none;
 };
 
 BenchOptions without_a_file() {
@@ -62,12 +56,10 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add(
       "tune_gemm", into.config.train.tune_gemm,
       "GPUs: time the ways of each matrix product first and measure steps with the fastest, see train.tune_gemm");
-  options.add("vocabulary", into.vocabulary,
-              "entries of both vocabularies; 0 = those of the file, or 8000, and 32768 with --model");
+  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = those of the file, or 8000");
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");
   options.add("json", into.json, "print JSON");
   options.add("machine", into.machine, "print a .cfg file of what was measured, for `weft plan --machine`");
-  options.add("model", into.model, "measure nothing, but predict the step of one such GPU: h100, h200 or a100");
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);
   options.section("parallel", into.config.parallel);
@@ -76,12 +68,9 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 
 void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
-  if (o.machine && (o.json || o.model != GpuKind::none))
-    fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json and --model");
+  if (o.machine && o.json) fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json");
   if (o.machine && o.config.parallel.zero != 0)
     fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
-  if (o.model != GpuKind::none && o.seconds > 0 && o.seconds != BenchOptions().seconds)
-    fail(ErrorKind::usage, "--seconds has no effect: --model measures nothing; leave one of them out");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
 }
 
@@ -93,14 +82,6 @@ std::string machine_text(const BenchReport& report) {
       report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s", c.model.width,
       c.model.encoder_layers, c.model.decoder_layers, c.batch.rows, print_value(c.train.precision),
       report.load.too_busy() ? "# The machine was too busy to believe it.\n" : "", fields_to_cfg(fields_of(machine)));
-}
-
-int print_prediction(const BenchOptions& o, const Communicator& world) {
-  if (world.size() > 1)
-    fail(ErrorKind::usage, fmt::format("--model predicts one GPU, but {} ranks started: start one", world.size()));
-  const Prediction prediction = predict(o.model, resolve_prediction(o.config));
-  std::fputs((o.json ? prediction_json(prediction) : prediction_text(prediction)).c_str(), stdout);
-  return 0;
 }
 
 }  // namespace
@@ -118,7 +99,6 @@ int run_bench(const CommandContext& context) {
   if (options.vocabulary > 0)
     options.config.model.source_vocabulary = options.config.model.target_vocabulary = options.vocabulary;
   Communicator& world = *context.world;
-  if (options.model != GpuKind::none) return print_prediction(options, world);
   const RankDevice own = choose_device(options.config.device, options.config.parallel.share_gpu, world);
   place_ranks(options.config.parallel.bind, own, world);
   const BenchReport report = measure_machine(resolve_bench(options.config, world, own), world, options.seconds, own);

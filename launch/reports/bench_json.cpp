@@ -4,7 +4,6 @@
 #include "launch/reports/bench_report.h"
 #include "tensor/context.h"
 #include "trainer/config/fields.h"
-#include "trainer/prediction/comparison.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -111,20 +110,6 @@ Json kernels_json(const BenchReport& r) {
   return json;
 }
 
-Json comparison_json(const BenchReport& r) {
-  const GpuKind gpu = predicted_gpu(r);
-  if (gpu == GpuKind::none) return {};
-  const Comparison compared = compare_with_prediction(gpu, r);
-  Json ops = Json::array();
-  for (const ComparedOp& op : compared.ops)
-    ops.push_back(
-        {{"op", op.name}, {"calls", op.calls}, {"measured_seconds", op.measured}, {"predicted_seconds", op.predicted}});
-  return {{"gpu", gpu_model(gpu).name},
-          {"ops", ops},
-          {"measured_step_seconds", compared.measured_step},
-          {"predicted_step_seconds", compared.predicted_step}};
-}
-
 Json all_reduce_json(const BenchReport& r) {
   Json json = Json::array();
   for (const AllReduceRate& a : r.all_reduce)
@@ -151,7 +136,6 @@ std::string bench_json(const BenchReport& r) {
       {"kernels", kernels_json(r)},
       {"step", step_json(r)},
       {"mfu", r.mfu()},
-      {"prediction", comparison_json(r)},
       {"all_reduce", all_reduce_json(r)},
       {"load",
        {{"before", r.load.before},

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "trainer/config/fields.h"
-#include "trainer/prediction/comparison.h"
 #include "trainer/report/units.h"
 
 namespace weft {
@@ -106,29 +105,6 @@ std::string step_text(const BenchReport& r) {
                      r.tokens_per_second(), r.flops_per_second() / kGiga, 100 * r.mfu(), r.peak() / kGiga);
 }
 
-// The lines in which the prediction errs most come first.
-std::string comparison_text(const BenchReport& r) {
-  const GpuKind gpu = predicted_gpu(r);
-  if (gpu == GpuKind::none) return "";
-  const Comparison compared = compare_with_prediction(gpu, r);
-  constexpr double kMicro = 1e6;
-  const auto row = [](const std::string& name, const std::string& calls, double measured, double predicted) {
-    return fmt::format("  {:<40} {:>5} {:>11.1f} {:>11.1f} {:>8.2f}\n", name, calls, kMicro * measured,
-                       kMicro * predicted, measured / predicted);
-  };
-  std::string s = fmt::format(
-      "\nbeside the prediction ({}): ops of a step of one block, one by one\n  {:<40} {:>5} "
-      "{:>11} {:>11} {:>8}\n",
-      gpu_model(gpu).name, "", "calls", "measured us", "predicted", "ratio");
-  for (const ComparedOp& op : compared.ops) s += row(op.name, std::to_string(op.calls), op.measured, op.predicted);
-  s += row(count_of(r.config.batch.blocks, "block") + " as they train", "", compared.measured_step,
-           compared.predicted_step);
-  s += "  look first at:";
-  for (size_t i = 0; i < std::min<size_t>(compared.ops.size(), 5); ++i)
-    s += (i == 0 ? " " : "; ") + compared.ops[i].name;
-  return s + "\n";
-}
-
 std::string all_reduce_text(const BenchReport& r) {
   if (r.all_reduce.empty()) return "";
   std::string s = fmt::format("\nall-reduce of {} ranks\n", r.ranks);
@@ -143,7 +119,7 @@ std::string all_reduce_text(const BenchReport& r) {
 std::string bench_text(const BenchReport& r) {
   const std::string warning = r.load.warning();
   return setting_text(r) + fmt::format("{:<11} {:.2f} before, {:.2f} after\n", "load", r.load.before, r.load.after) +
-         peak_text(r) + products_text(r) + kernels_text(r) + step_text(r) + comparison_text(r) + all_reduce_text(r) +
+         peak_text(r) + products_text(r) + kernels_text(r) + step_text(r) + all_reduce_text(r) +
          (warning.empty() ? "" : fmt::format("\nWARNING: {}\n", warning));
 }
 

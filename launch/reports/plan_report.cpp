@@ -93,7 +93,9 @@ std::string seconds_text(double s) {
 std::string value_text(const NamedConstant& c) {
   const auto ends = [&](const char* end) { return c.key.ends_with(end); };
   if (ends("bandwidth")) return fmt::format("{:.4g} GB/s", c.constant / 1e9);
-  if (ends("flops")) return fmt::format("{:.4g} Gflop/s", c.constant / 1e9);
+  if (ends("flops"))
+    return c.constant < 1e12 ? fmt::format("{:.4g} Gflop/s", c.constant / 1e9)
+                             : fmt::format("{:.4g} Tflop/s", c.constant / 1e12);
   if (ends("memory")) return format_bytes(static_cast<size_t>(c.constant.value));
   if (ends("sentences")) return fmt::format("{:.4g}/s", c.constant.value);
   if (ends("collectives")) return fmt::format("{:.3g}", c.constant.value);
@@ -151,10 +153,7 @@ std::string bars(const PlannedGrid& best) {
 }
 
 std::string constants_table(const Machine& machine) {
-  std::string s = "\nconstants of the machine";
-  if (machine.processor.gpu != GpuKind::none)
-    s += fmt::format(": each op is predicted for an {} (docs/cuda.md), and", gpu_model(machine.processor.gpu).name);
-  s += "\n";
+  std::string s = "\nconstants of the machine\n";
   std::vector<std::string> cells;
   for (const NamedConstant& c : constants_of(machine)) {
     if (c.constant == 0) continue;

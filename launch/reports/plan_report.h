@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "trainer/prediction/cluster_plan.h"
+#include "trainer/cluster/cluster_plan.h"
 
 namespace weft {
 

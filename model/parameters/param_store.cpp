@@ -81,7 +81,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
 
 // Tensors have no memory before allocate(); a dry run uses their shapes.
 void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
-  require(values_.data() == nullptr, ErrorKind::internal, "weights are named before they are allocated");
+  require(!laid_out_, ErrorKind::internal, "weights are named before they are allocated");
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
   require(it != params_.end(), ErrorKind::internal, "a weight of another store");
   const int64_t cols = p->numel() / rows;
@@ -95,17 +95,12 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
-size_t ParamStore::copies_bytes() const {
-  const auto bytes = [&](int64_t numel) {
-    return Buffer::footprint(static_cast<size_t>(numel) * size_of(compute_), device_);
-  };
-  return (mixed() ? bytes(numel()) : 0) + bytes(packed_numel_);
-}
-
 // Otherwise the kernel would kill the process while it zeroes the memory, without a message.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
-  const size_t bytes = (has_grads ? 2 : 1) * static_cast<size_t>(numel()) * sizeof(float) + copies_bytes();
+  const int64_t copies = (mixed() ? numel() : 0) + packed_numel_;
+  const size_t bytes = (has_grads ? 2 : 1) * static_cast<size_t>(numel()) * sizeof(float) +
+                       static_cast<size_t>(copies) * size_of(compute_);
   const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
@@ -133,22 +128,36 @@ void ParamStore::lay_out(int shards) {
 
 void ParamStore::allocate(int shards) {
   require_memory();
+  make_buffers(shards);
+}
+
+void ParamStore::plan(int shards) {
+  planned_ = true;
+  make_buffers(shards);
+}
+
+Buffer ParamStore::buffer_of(size_t bytes) const {
+  return planned_ ? Buffer::planned(bytes, device_) : Buffer(bytes, device_);
+}
+
+void ParamStore::make_buffers(int shards) {
   lay_out(shards);
   const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
-  values_ = Buffer(floats(divided_ ? vector_numel_ : numel()), device_);
-  if (use_ == ParamUse::training) grads_ = Buffer(floats(numel()), device_);
-  if (mixed()) rounded_ = Buffer(static_cast<size_t>(numel()) * size_of(compute_), device_);
+  const size_t copies = size_of(compute_);
+  values_ = buffer_of(floats(divided_ ? vector_numel_ : numel()));
+  if (use_ == ParamUse::training) grads_ = buffer_of(floats(numel()));
+  if (mixed()) rounded_ = buffer_of(static_cast<size_t>(numel()) * copies);
+  packed_ = buffer_of(static_cast<size_t>(packed_numel_) * copies);
   for (Param& p : params_) {
     const Shape shape = p.value.shape;
     if (use_ == ParamUse::training) p.grad = grads_.tensor(shape, DType::f32, floats(p.offset));
     p.value = value_buffer().of(p).with_shape(shape);
-    p.compute = mixed() ? rounded_.tensor(shape, compute_, static_cast<size_t>(p.offset) * size_of(compute_)) : p.value;
+    p.compute = mixed() ? rounded_.tensor(shape, compute_, static_cast<size_t>(p.offset) * copies) : p.value;
   }
-  allocate_packed();
+  name_packed();
 }
 
-void ParamStore::allocate_packed() {
-  packed_ = Buffer(static_cast<size_t>(packed_numel_) * size_of(compute_), device_);
+void ParamStore::name_packed() {
   size_t at = 0;
   const auto take = [&](Tensor& t) {
     if (t.empty()) return;
@@ -162,6 +171,13 @@ void ParamStore::allocate_packed() {
     take(p.weight.packed_backward);
     take(p.weight.inference);
   }
+}
+
+ParamBytes ParamStore::bytes() const {
+  return {.values = values_.footprint(),
+          .gradients = grads_.footprint(),
+          .rounded = rounded_.footprint(),
+          .packed = packed_.footprint()};
 }
 
 void ParamStore::initialize(Context& ctx, uint64_t seed) {

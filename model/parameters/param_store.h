@@ -91,6 +91,11 @@ struct ParamBuffer {
 // inference: no gradients, nothing divided; also weights packed for GEMMs of few rows
 enum class ParamUse : uint8_t { training, inference };
 
+struct ParamBytes {  // memory of a store
+  size_t values = 0, gradients = 0;
+  size_t rounded = 0, packed = 0;  // copies
+};
+
 class ParamStore {
  public:
   // `compute`: f32, or bf16 or f16 for mixed precision.
@@ -105,6 +110,7 @@ class ParamStore {
   // equal part.
   void lay_out(int shards = 1);
   void allocate(int shards = 1);  // lays out, and makes the flat buffers
+  void plan(int shards = 1);      // the same without memory, for dry runs; `planned()` from now on
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
   void round_values(Context& ctx, const ParamBuffer& values) const;  // the copies become those of other values
@@ -128,10 +134,7 @@ class ParamStore {
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
   // Of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
-  Tensor row_sum_grads() const {
-    const Tensor all = grads_.data() == nullptr ? Tensor(nullptr, {numel()}, DType::f32, device_) : grads();
-    return all.slice_rows(row_sums_begin_, numel() - row_sums_begin_);
-  }
+  Tensor row_sum_grads() const { return grads().slice_rows(row_sums_begin_, numel() - row_sums_begin_); }
   Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
   }
@@ -139,7 +142,9 @@ class ParamStore {
   bool mixed() const { return compute_ != DType::f32; }
   Device device() const { return device_; }
   bool divided() const { return divided_; }  // whether f32 values of matrices are in the gradients' memory
-  size_t copies_bytes() const;               // memory of the rounded and packed copies
+  bool planned() const { return planned_; }
+  Buffer buffer_of(size_t bytes) const;                            // on its device, and planned as it is
+  ParamBytes bytes() const;                                        // once the buffers are made
   int64_t numel() const { return matrix_numel_ + vector_numel_; }  // of this rank, padding included
   int64_t matrix_numel() const { return matrix_numel_; }           // of the matrices: the offset of the next one
   int64_t vector_numel() const { return vector_numel_; }
@@ -148,7 +153,8 @@ class ParamStore {
   int tp_size() const { return tp_size_; }
 
  private:
-  void allocate_packed();
+  void make_buffers(int shards);
+  void name_packed();
 
   int tp_rank_, tp_size_;
   DType compute_;
@@ -158,7 +164,7 @@ class ParamStore {
 
   Buffer values_, grads_, rounded_, packed_;
   int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
-  bool laid_out_ = false, divided_ = false;
+  bool laid_out_ = false, divided_ = false, planned_ = false;
 };
 
 template <typename Property>

@@ -1,4 +1,4 @@
-// tensor/cpu/muon.cpp: Muon's momentum and update over flat parameters, and scaled sums of matrices.
+// tensor/cpu/muon.cpp: Muon's momentum over flat parameters, and scaled sums of matrices.
 #include <algorithm>
 
 #include "tensor/cpu/runtime.h"
@@ -46,28 +46,6 @@ void muon_momentum(Context&, const ops::MuonMomentum& a) {
   float* m = a.m.ptr<float>();
 #pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
   for (int64_t i = 0; i < n; ++i) grad[i] = muon_momentum_update(momentum, grad[i] * scale, m[i]);
-}
-
-void muon_update(Context&, const ops::MuonUpdate& a) {
-  const int64_t n = a.param.numel();
-  const float lr = a.scalars->lr, decay = a.weight_decay;
-  float* param = a.param.ptr<float>();
-  const float* update = a.update.ptr<float>();
-#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
-  for (int64_t i = 0; i < n; ++i) param[i] -= lr * (update[i] + decay * param[i]);
-  if (!a.average.empty()) {
-    const float rate = a.scalars->average_rate;
-    float* average = a.average.ptr<float>();
-#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
-    for (int64_t i = 0; i < n; ++i) average_update(rate, param[i], average[i]);
-  }
-  if (a.copy.empty()) return;
-  for_storage(a.copy.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* copy = a.copy.ptr<T>();
-#pragma omp parallel for simd schedule(static) if (parallel : n >= kWorthThreads)
-    for (int64_t i = 0; i < n; ++i) copy[i] = from_float<T>(param[i]);
-  });
 }
 
 }  // namespace weft::cpu

@@ -1,4 +1,4 @@
-// tensor/cuda/muon.cu: Muon's momentum and update over flat parameters, and scaled sums of matrices.
+// tensor/cuda/muon.cu: Muon's momentum over flat parameters, and scaled sums of matrices.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"
@@ -37,30 +37,6 @@ struct MuonMomentumGroup {
   }
 };
 
-template <typename T>
-struct MuonUpdateGroup {
-  float* param;
-  const float* update;
-  T* copy;         // ?
-  float* average;  // ?
-  float weight_decay;
-  const StepScalars* scalars;
-  __device__ void operator()(int64_t, int64_t at, int64_t count) const {
-    float p[kGroup], u[kGroup];
-    load(param + at, count, p);
-    load(update + at, count, u);
-    for (int i = 0; i < kGroup; ++i) p[i] -= scalars->lr * (u[i] + weight_decay * p[i]);
-    store(p, param + at, count);
-    if (copy != nullptr) store(p, copy + at, count);
-    if (average != nullptr) {
-      float mean[kGroup];
-      load(average + at, count, mean);
-      for (int i = 0; i < kGroup; ++i) average_update(scalars->average_rate, p[i], mean[i]);
-      store(mean, average + at, count);
-    }
-  }
-};
-
 }  // namespace
 
 void scale_add(Context& ctx, const ops::ScaleAdd& a) {
@@ -76,15 +52,6 @@ void scale_add(Context& ctx, const ops::ScaleAdd& a) {
 void muon_momentum(Context& ctx, const ops::MuonMomentum& a) {
   launch_groups(ctx, "muon_momentum", 1, a.grad.numel(),
                 MuonMomentumGroup{vector_of(a.grad), vector_of(a.m), a.momentum, a.scalars});
-}
-
-void muon_update(Context& ctx, const ops::MuonUpdate& a) {
-  for_storage(a.copy.empty() ? DType::f32 : a.copy.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch_groups(ctx, "muon_update", 1, a.param.numel(),
-                  MuonUpdateGroup<T>{vector_of(a.param), vector_of(a.update), vector_of<T>(a.copy),
-                                     vector_of(a.average), a.weight_decay, a.scalars});
-  });
 }
 
 }  // namespace weft::cuda

@@ -230,18 +230,12 @@ void check_more(const Checker& c, const CrossEntropy& a) {
 
 void check_more(const Checker& c, const Sum& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const SumSquares& a) { c.contiguous("x", a.x); }
-void check_more(const Checker& c, const Adam& a) {
-  for (const Tensor* t : {&a.param, &a.grad, &a.m, &a.v, &a.copy, &a.average}) c.contiguous("a tensor", *t);
-}
-void check_more(const Checker& c, const ScheduleFree& a) {
-  for (const Tensor* t : {&a.param, &a.grad, &a.z, &a.v, &a.copy}) c.contiguous("a tensor", *t);
-  c.require(a.beta1 > 0, "beta1 is 0, where x does not follow from y and z");
+void check_more(const Checker& c, const Update& a) {
+  for (const Tensor* t : {&a.param, &a.grad, &a.first, &a.second, &a.copy, &a.average}) c.contiguous("a tensor", *t);
+  c.require(a.rule != UpdateRule::schedule_free || a.beta1 > 0, "beta1 is 0, where x does not follow from y and z");
 }
 void check_more(const Checker& c, const MuonMomentum& a) {
   for (const Tensor* t : {&a.grad, &a.m}) c.contiguous("a tensor", *t);
-}
-void check_more(const Checker& c, const MuonUpdate& a) {
-  for (const Tensor* t : {&a.param, &a.update, &a.copy, &a.average}) c.contiguous("a tensor", *t);
 }
 void check_more(const Checker& c, const Init& a) {
   c.contiguous("x", a.x);

@@ -57,12 +57,16 @@ class Operands {  // those that are given
   void scalars(const StepScalars*) {}
 };
 
-// Number of (query, visible key) pairs.
+// Number of (query, visible key) pairs. In a dry run ranges that are given are in the host's memory.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
   if (ctx.dry_run() && (queries.begin.data == nullptr || keys.begin.data == nullptr)) return 0;
+  const auto read = [&](const Tensor& t) {
+    return ctx.dry_run() ? std::vector<int32_t>(t.ptr<int32_t>(), t.ptr<int32_t>() + t.numel())
+                         : to_host<int32_t>(ctx, t);
+  };
   const auto lengths = [&](const ops::SequenceRanges& s) {
-    std::vector<int32_t> length = to_host<int32_t>(ctx, s.end);
-    const std::vector<int32_t> begin = to_host<int32_t>(ctx, s.begin);
+    std::vector<int32_t> length = read(s.end);
+    const std::vector<int32_t> begin = read(s.begin);
     for (size_t i = 0; i < length.size(); ++i) length[i] -= begin[i];
     return length;
   };

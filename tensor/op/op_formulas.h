@@ -29,40 +29,11 @@ WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }
 
-WEFT_HD inline AdamFactors adam_factors(const ops::Adam& a, const StepScalars& scalars) {
-  return {.lr = scalars.lr,
-          .beta1 = a.beta1,
-          .beta2 = a.beta2,
-          .eps = a.eps,
-          .weight_decay = a.weight_decay,
-          .grad_scale = scalars.grad_scale,
-          .correction1 = scalars.correction1,
-          .sqrt_correction2 = scalars.sqrt_correction2};
-}
-
-WEFT_HD inline ScheduleFreeFactors schedule_free_factors(const ops::ScheduleFree& a, const StepScalars& scalars) {
-  return {.lr = scalars.lr,
-          .beta1 = a.beta1,
-          .beta2 = a.beta2,
-          .eps = a.eps,
-          .weight_decay = a.weight_decay,
-          .grad_scale = scalars.grad_scale,
-          .sqrt_correction2 = scalars.sqrt_correction2,
-          .mean_weight = scalars.mean_weight};
-}
-
 // The factor of x.
 WEFT_HD inline float scale_of(const ops::ScaleAdd& a) {
   if (a.norm_square.data == nullptr) return a.alpha;
   const double norm = std::sqrt(*static_cast<const double*>(a.norm_square.data)), eps = static_cast<double>(a.eps);
   return static_cast<float>(static_cast<double>(a.alpha) / (norm < eps ? eps : norm));
-}
-
-// The bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
-inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
-  const auto steps = static_cast<double>(t);
-  scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));
-  scalars.sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(beta2), steps)));
 }
 
 }  // namespace weft

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "tensor/op/op_formulas.h"
+#include "tensor/op/update_rules.h"
 #include "tensor/ops.h"
 
 namespace weft {
@@ -266,22 +267,13 @@ void operands(auto& v, const SumSquares& a) {
   v.add("y", a.y, "1", f64);
 }
 
-void operands(auto& v, const Adam& a) {
+void operands(auto& v, const Update& a) {
   v.add("param", a.param, "*", f32);
   v.in("grad", a.grad, "*", f32);
-  v.add("m", a.m, "*", f32);
-  v.add("v", a.v, "*", f32);
+  if (num_moments(a.rule) > 0) v.add("first", a.first, "*", f32);
+  if (num_moments(a.rule) > 1) v.add("second", a.second, "*", f32);
   v.out("copy?", a.copy, "*", any_storage);
   v.add("average?", a.average, "*", f32);
-  v.scalars(a.scalars);
-}
-
-void operands(auto& v, const ScheduleFree& a) {
-  v.add("param", a.param, "*", f32);
-  v.in("grad", a.grad, "*", f32);
-  v.add("z", a.z, "*", f32);
-  v.add("v", a.v, "*", f32);
-  v.out("copy?", a.copy, "*", any_storage);
   v.scalars(a.scalars);
 }
 
@@ -294,14 +286,6 @@ void operands(auto& v, const ScaleAdd& a) {
 void operands(auto& v, const MuonMomentum& a) {
   v.add("grad", a.grad, "*", f32);
   v.add("m", a.m, "*", f32);
-  v.scalars(a.scalars);
-}
-
-void operands(auto& v, const MuonUpdate& a) {
-  v.add("param", a.param, "*", f32);
-  v.in("update", a.update, "*", f32);
-  v.out("copy?", a.copy, "*", any_storage);
-  v.add("average?", a.average, "*", f32);
   v.scalars(a.scalars);
 }
 

@@ -303,18 +303,18 @@ void add_loss() {
   });
 }
 
-void add_adam() {  // f32 always; in mixed precision it also writes the rounded copy
+void add_update() {  // f32 always; in mixed precision it also writes the rounded copy
   for (const bool copy : {false, true}) {
     const auto prepare = [copy](Operands& o, Work& work) -> Run {
       const Shape all{int64_t{16} << 20};
-      ops::Adam args{.param = o.random(all, DType::f32),
-                     .grad = o.random(all, DType::f32),
-                     .m = o.floats(all),
-                     .v = o.floats(all),
-                     .scalars = &kScalars};
+      ops::Update args{.param = o.random(all, DType::f32),
+                       .grad = o.random(all, DType::f32),
+                       .first = o.floats(all),
+                       .second = o.floats(all),
+                       .scalars = &kScalars};
       if (copy) args.copy = o.like(all);
       work.bytes = o.bytes(args.param, copy ? 7.5 : 7);
-      return [=](Context& ctx) { ops::adam(ctx, args); };
+      return [=](Context& ctx) { ops::update(ctx, args); };
     };
     const DType dtype = copy ? DType::bf16 : DType::f32;
     const auto body = [=](benchmark::State& state) { measure(state, dtype, prepare); };
@@ -337,7 +337,7 @@ int main(int argc, char** argv) {
   add_normalization();
   add_pointwise();
   add_loss();
-  add_adam();
+  add_update();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::AddCustomContext("processor", cpu_description());

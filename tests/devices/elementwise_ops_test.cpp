@@ -123,21 +123,15 @@ void compare_norm_sums(RandomArguments& r, OpComparison& devices) {
   devices.expect_same(on::norm_sums, a, {.sums = tolerance(on::kNormPartials)});
 }
 
-void compare_adam(RandomArguments& r, OpComparison& devices) {
+void compare_update(RandomArguments& r, OpComparison& devices) {
   const int64_t n = r.one_of<int64_t>({1, 17, 1000});
-  const Tensor v = r.floats({n});
-  for (int64_t i = 0; i < n; ++i) v.ptr<float>()[i] = std::abs(v.ptr<float>()[i]) + 1e-3f;
-  devices.expect_same(on::adam, r.complete(on::Adam{.param = r.floats({n}), .v = v, .weight_decay = 0.1f}),
-                      {.sums = 1e-6});
-}
-
-void compare_schedule_free(RandomArguments& r, OpComparison& devices) {
-  const int64_t n = r.one_of<int64_t>({1, 17, 1000});
-  const Tensor v = r.floats({n});
-  for (int64_t i = 0; i < n; ++i) v.ptr<float>()[i] = std::abs(v.ptr<float>()[i]) + 1e-3f;
-  devices.expect_same(on::schedule_free,
-                      r.complete(on::ScheduleFree{.param = r.floats({n}), .v = v, .weight_decay = 0.1f}),
-                      {.sums = 1e-6});
+  on::Update a{.param = r.floats({n}), .weight_decay = 0.1f};
+  a.rule = r.one_of({on::UpdateRule::adam, on::UpdateRule::schedule_free, on::UpdateRule::descent});
+  if (num_moments(a.rule) == 2) {
+    a.second = r.floats({n});
+    for (int64_t i = 0; i < n; ++i) a.second.ptr<float>()[i] = std::abs(a.second.ptr<float>()[i]) + 1e-3f;
+  }
+  devices.expect_same(on::update, r.complete(a), {.sums = 1e-6});
 }
 
 void compare_scale_add(RandomArguments& r, OpComparison& devices) {
@@ -152,12 +146,6 @@ void compare_scale_add(RandomArguments& r, OpComparison& devices) {
 void compare_muon_momentum(RandomArguments& r, OpComparison& devices) {
   const int64_t n = r.one_of<int64_t>({1, 17, 1000});
   devices.expect_same(on::muon_momentum, r.complete(on::MuonMomentum{.grad = r.floats({n})}), {.sums = 1e-6});
-}
-
-void compare_muon_update(RandomArguments& r, OpComparison& devices) {
-  const int64_t n = r.one_of<int64_t>({1, 17, 1000});
-  devices.expect_same(on::muon_update, r.complete(on::MuonUpdate{.param = r.floats({n}), .weight_decay = 0.1f}),
-                      {.sums = 1e-6});
 }
 
 void compare_init(RandomArguments& r, OpComparison& devices) {
@@ -190,11 +178,9 @@ constexpr OpCase kElementwiseCases[] = {
     {"residual_norm_forward", compare_residual_norm_forward},
     {"residual_norm_backward", compare_residual_norm_backward},
     {"norm_sums", compare_norm_sums},
-    {"adam", compare_adam},
-    {"schedule_free", compare_schedule_free},
+    {"update", compare_update},
     {"scale_add", compare_scale_add},
     {"muon_momentum", compare_muon_momentum},
-    {"muon_update", compare_muon_update},
     {"init", compare_init},
 };
 

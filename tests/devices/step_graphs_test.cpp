@@ -1,5 +1,5 @@
 // tests/devices/step_graphs_test.cpp: a step replayed as CUDA graphs equals the plain step bit for bit.
-#include "trainer/step_graphs.h"
+#include "trainer/step/step_graphs.h"
 
 #include "tests/support/errors.h"
 #include "tests/support/small_run.h"

@@ -3,6 +3,7 @@
 
 #include "tensor/activation.h"
 #include "tensor/math.h"
+#include "tensor/op/update_rules.h"
 #include "tests/parity/reference_file.h"
 #include "tests/support/compare.h"
 
@@ -45,7 +46,7 @@ TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
   expect_close_in_norm(gradient, file.numbers("gradient"), kRounding, 0, "gradient");
 }
 
-// AdamFactors are f32: the file's constants are f32 values, but the bias corrections of later steps are not.
+// UpdateFactors are f32: the file's constants are f32 values, but the bias corrections of later steps are not.
 TEST(PytorchFormulas, AdamWithDecoupledDecay) {
   const ReferenceFile file("pytorch_formulas.h5", "adam");
   const std::vector<double> gradients = file.numbers("gradients"), params = file.numbers("params");
@@ -54,18 +55,18 @@ TEST(PytorchFormulas, AdamWithDecoupledDecay) {
   std::vector<double> param(params.begin(), params.begin() + static_cast<std::ptrdiff_t>(n)), m(n), v(n);
   for (size_t step = 1; step <= steps; ++step) {
     const double power = static_cast<double>(step);
-    const AdamFactors factors{.lr = static_cast<float>(file.number("lr")),
-                              .beta1 = static_cast<float>(beta1),
-                              .beta2 = static_cast<float>(beta2),
-                              .eps = static_cast<float>(file.number("eps")),
-                              .weight_decay = static_cast<float>(file.number("weight_decay")),
-                              .grad_scale = 1,
-                              .correction1 = static_cast<float>(1 - std::pow(beta1, power)),
-                              .sqrt_correction2 = static_cast<float>(std::sqrt(1 - std::pow(beta2, power)))};
+    const UpdateFactors factors{.lr = static_cast<float>(file.number("lr")),
+                                .beta1 = static_cast<float>(beta1),
+                                .beta2 = static_cast<float>(beta2),
+                                .eps = static_cast<float>(file.number("eps")),
+                                .weight_decay = static_cast<float>(file.number("weight_decay")),
+                                .grad_scale = 1,
+                                .correction1 = static_cast<float>(1 - std::pow(beta1, power)),
+                                .sqrt_correction2 = static_cast<float>(std::sqrt(1 - std::pow(beta2, power)))};
     std::vector<double> change, want;
     for (size_t i = 0; i < n; ++i) {
       const double before = param[i];
-      adam_update(factors, gradients[(step - 1) * n + i], param[i], m[i], v[i]);
+      AdamRule::apply(factors, gradients[(step - 1) * n + i], param[i], m[i], v[i]);
       change.push_back(param[i] - before);
       want.push_back(params[step * n + i] - params[(step - 1) * n + i]);
     }

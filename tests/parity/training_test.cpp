@@ -6,7 +6,7 @@
 #include "tests/support/compare.h"
 #include "trainer/optimizer/optimizer.h"
 #include "trainer/optimizer/schedule.h"
-#include "trainer/step_totals.h"
+#include "trainer/step/step_totals.h"
 
 namespace weft::testing {
 namespace {

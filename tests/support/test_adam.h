@@ -3,7 +3,7 @@
 
 #include "model/parameters/param_store.h"
 #include "tensor/device_scalars.h"
-#include "tensor/op/op_formulas.h"
+#include "tensor/op/update_rules.h"
 
 namespace weft::testing {
 
@@ -17,14 +17,14 @@ class TestAdam {
   void step(Context& ctx, float lr) {
     StepScalars s{.lr = lr};
     const Tensor all = params_.values();
-    ops::Adam adam{.param = all,
-                   .grad = params_.grads(),
-                   .m = m_.tensor(all.shape),
-                   .v = v_.tensor(all.shape),
-                   .scalars = scalars_.get()};
+    ops::Update adam{.param = all,
+                     .grad = params_.grads(),
+                     .first = m_.tensor(all.shape),
+                     .second = v_.tensor(all.shape),
+                     .scalars = scalars_.get()};
     set_adam_corrections(s, adam.beta1, adam.beta2, ++steps_);
     scalars_.set(ctx, s);
-    ops::adam(ctx, adam);
+    ops::update(ctx, adam);
   }
 
  private:

@@ -1,5 +1,5 @@
 // tests/tensor/adam_test.cpp: some Adam steps compared with the algorithm in double.
-#include "tensor/op/op_formulas.h"
+#include "tensor/op/update_rules.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -15,7 +15,8 @@ TEST(Adam, FollowsTheAlgorithmForSeveralSteps) {
       const Tensor grad = w.random({n});
       StepScalars scalars{.lr = 0.01f, .grad_scale = 0.5f};
       set_adam_corrections(scalars, 0.9f, 0.98f, step);
-      ops::adam(w.ctx, {.param = param, .grad = grad, .m = m, .v = v, .weight_decay = 0.1f, .scalars = &scalars});
+      ops::update(w.ctx,
+                  {.param = param, .grad = grad, .first = m, .second = v, .weight_decay = 0.1f, .scalars = &scalars});
       const Doubles g = to_doubles(grad);
       for (size_t i = 0; i < p.size(); ++i) {
         first[i] = beta1 * first[i] + (1 - beta1) * g[i] * clip;
@@ -43,8 +44,9 @@ TEST(Adam, MovesTheAverageTowardsTheNewParameters) {
       const auto rate = static_cast<float>(1.0 / static_cast<double>(1 + step));
       StepScalars scalars{.lr = 0.1f, .average_rate = rate};
       set_adam_corrections(scalars, 0.9f, 0.98f, step);
-      ops::adam(w.ctx, {.param = param, .grad = grad, .m = m, .v = v, .average = average, .scalars = &scalars});
-      ops::adam(w.ctx, {.param = alone, .grad = grad, .m = alone_m, .v = alone_v, .scalars = &scalars});
+      ops::update(w.ctx,
+                  {.param = param, .grad = grad, .first = m, .second = v, .average = average, .scalars = &scalars});
+      ops::update(w.ctx, {.param = alone, .grad = grad, .first = alone_m, .second = alone_v, .scalars = &scalars});
       EXPECT_EQ(values(param), values(alone));
       const Doubles p = to_doubles(param);
       for (size_t i = 0; i < p.size(); ++i) mean[i] += static_cast<double>(rate) * (p[i] - mean[i]);
@@ -57,7 +59,8 @@ TEST(Adam, DoesNotMoveWithoutGradient) {
   Workspace w;
   const Tensor param = w.random({9}), zero = w.zeros({9}), before = w.copy(param);
   const StepScalars scalars{.lr = 1};
-  ops::adam(w.ctx, {.param = param, .grad = zero, .m = w.zeros({9}), .v = w.zeros({9}), .scalars = &scalars});
+  ops::update(w.ctx,
+              {.param = param, .grad = zero, .first = w.zeros({9}), .second = w.zeros({9}), .scalars = &scalars});
   EXPECT_EQ(values(param), values(before));
 }
 

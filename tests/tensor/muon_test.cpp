@@ -34,8 +34,12 @@ TEST(Muon, MovesParametersByTheRateAndDecaysThem) {
   const Tensor average = w.random({5000});
   Doubles mean = to_doubles(average);
   const StepScalars scalars{.lr = 0.25f, .average_rate = 0.125f};
-  ops::muon_update(w.ctx,
-                   {.param = param, .update = update, .average = average, .weight_decay = 0.5f, .scalars = &scalars});
+  ops::update(w.ctx, {.param = param,
+                      .grad = update,
+                      .average = average,
+                      .rule = ops::UpdateRule::descent,
+                      .weight_decay = 0.5f,
+                      .scalars = &scalars});
   for (size_t i = 0; i < u.size(); ++i) {
     expected[i] -= 0.25 * (u[i] + 0.5 * expected[i]);
     mean[i] += 0.125 * (expected[i] - mean[i]);

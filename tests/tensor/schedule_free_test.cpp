@@ -1,5 +1,5 @@
 // tests/tensor/schedule_free_test.cpp: steps of schedule-free AdamW compared with its three sequences in double.
-#include "tensor/op/op_formulas.h"
+#include "tensor/op/update_rules.h"
 #include "tests/tensor/workspace.h"
 
 namespace weft::testing {
@@ -17,14 +17,16 @@ TEST(ScheduleFree, KeepsTheParametersBetweenZAndTheMeanOfAllZ) {
       const double c = 1.0 / static_cast<double>(step);
       StepScalars scalars{.lr = 0.01f, .grad_scale = 0.5f, .mean_weight = static_cast<float>(c)};
       set_adam_corrections(scalars, 0.9f, 0.98f, step);
-      ops::schedule_free(w.ctx, {.param = param,
-                                 .grad = grad,
-                                 .z = z,
-                                 .v = v,
-                                 .beta1 = 0.9f,
-                                 .beta2 = 0.98f,
-                                 .weight_decay = 0.1f,
-                                 .scalars = &scalars});
+      ops::update(w.ctx, {.param = param,
+                          .grad = grad,
+                          .first = z,
+                          .second = v,
+                          .rule = ops::UpdateRule::schedule_free,
+                          .beta1 = 0.9f,
+                          .beta2 = 0.98f,
+                          .eps = 1e-8f,
+                          .weight_decay = 0.1f,
+                          .scalars = &scalars});
       const Doubles g = to_doubles(grad);
       for (size_t i = 0; i < x.size(); ++i) {
         squares[i] = beta2 * squares[i] + (1 - beta2) * g[i] * clip * g[i] * clip;

@@ -282,12 +282,17 @@ TEST_P(Storage, AdamWritesTheRoundedParameters) {
   const Tensor param = w_.random({n}), grad = w_.random({n}), m = w_.zeros({n}), v = w_.zeros({n});
   const Pair copy{halves({n}), param};
   const StepScalars scalars{.lr = 0.1f};
-  ops::adam(w_.ctx, {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .scalars = &scalars});
+  ops::update(w_.ctx, {.param = param, .grad = grad, .first = m, .second = v, .copy = copy.half, .scalars = &scalars});
   expect_rounded(copy, "copy");
   const Tensor average = w_.zeros({n});
   const StepScalars still{.lr = 0, .average_rate = 1};
-  ops::adam(w_.ctx,
-            {.param = param, .grad = grad, .m = m, .v = v, .copy = copy.half, .average = average, .scalars = &still});
+  ops::update(w_.ctx, {.param = param,
+                       .grad = grad,
+                       .first = m,
+                       .second = v,
+                       .copy = copy.half,
+                       .average = average,
+                       .scalars = &still});
   EXPECT_EQ(values(average), values(param));
 }
 

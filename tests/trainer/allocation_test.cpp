@@ -74,7 +74,7 @@ TEST_P(Allocations, ShardsTakeAsMuchMemoryAsPlanned) {
   run_thread_ranks(kRanks, [&](Communicator& world) {
     const Mesh mesh(world, c.parallel, test_rank(world));
     const MemoryPlan plan = plan_tensors(c, TensorParallel(mesh.tp()), mesh.device());
-    const Replica replica(c, mesh, storage_of(GetParam()), longest_row(c.batch));
+    const Replica replica(c, mesh, storage_of(GetParam()), c.batch.longest_row());
     const ParamStore& params = replica.params();
     const Optimizer optimizer(params, c.optimizer, Shard::of_rank(params.matrix_numel(), world, /*zero=*/true),
                               c.train.ema);

@@ -4,6 +4,7 @@
 #include "tests/support/run_device.h"
 #include "tests/support/small_model.h"
 #include "tests/support/small_run.h"
+#include "trainer/step/dry_step.h"
 
 namespace weft::testing {
 namespace {

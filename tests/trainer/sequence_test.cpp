@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/device.h"
-#include "trainer/trainer.h"
+#include "trainer/step/dry_step.h"
 
 namespace weft::testing {
 namespace {

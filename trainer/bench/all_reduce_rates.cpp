@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "tensor/memory.h"
-#include "trainer/bench/repeat.h"
+#include "trainer/step/repeat.h"
 
 namespace weft {
 

@@ -9,8 +9,8 @@
 #include "tensor/error.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/precision.h"
-#include "trainer/step_flops.h"
-#include "trainer/step_graphs.h"
+#include "trainer/step/step_flops.h"
+#include "trainer/step/step_graphs.h"
 #include "trainer/trainer.h"
 
 namespace weft {

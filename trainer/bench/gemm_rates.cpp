@@ -7,8 +7,8 @@
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
-#include "trainer/bench/repeat.h"
 #include "trainer/precision.h"
+#include "trainer/step/repeat.h"
 
 namespace weft {
 namespace {

@@ -8,8 +8,8 @@
 #include "tensor/memory.h"
 #include "tensor/op/op_trace.h"
 #include "tensor/transfer.h"
-#include "trainer/bench/repeat.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/step/repeat.h"
 #include "trainer/trainer.h"
 
 namespace weft {

@@ -7,8 +7,8 @@
 
 #include "parallel/mesh.h"
 #include "parallel/traced_communicator.h"
-#include "trainer/bench/repeat.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/step/repeat.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -41,11 +41,9 @@ constexpr std::pair<std::string_view, const char*> kParts[] = {
     {"cross_entropy", "cross_entropy"},
     {"sum", "cross_entropy"},
     {"sum_squares", "optimizer"},
-    {"adam", "optimizer"},
-    {"schedule_free", "optimizer"},
+    {"update", "optimizer"},
     {"scale_add", "optimizer"},
     {"muon_momentum", "optimizer"},
-    {"muon_update", "optimizer"},
     {"pack_weight", "optimizer"},
     {kCollective, "communication"},
 };

@@ -64,7 +64,7 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
-// Whether a step's work is replayed as CUDA graphs (trainer/step_graphs.h); automatic: where it can be recorded.
+// Whether a step's work is replayed as CUDA graphs (trainer/step/step_graphs.h); automatic: where it can be recorded.
 enum class CudaGraph : uint8_t { automatic, off, on };
 constexpr EnumNames<CudaGraph, 3> enum_names(CudaGraph) {
   return {{{"auto", CudaGraph::automatic}, {"false", CudaGraph::off}, {"true", CudaGraph::on}}};

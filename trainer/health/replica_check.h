@@ -6,6 +6,7 @@
 // only the weights that were gathered, and biases and norms, can be compared.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "model/parameters/param_store.h"
@@ -14,7 +15,7 @@
 namespace weft {
 
 struct ReplicatedState {
-  const char* what;  // "", "first moment of "
+  std::string what;  // "", "the first moment of "
   ParamBuffer flat;  // on ctx's device
 };
 

@@ -15,8 +15,8 @@ constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;  // Jordan et al. 202
 constexpr float kEps = 1e-7f;                               // the least norm
 
 // Of the iteration: bf16 where matrix products are far faster in it and the model computes in it, too.
-DType iteration_type(const ParamStore& params, Device device) {
-  return device == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
+DType iteration_type(const ParamStore& params) {
+  return params.device() == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
 }
 
 // Memory of one matrix's iteration: [rows, cols] twice, in f32 and of the iteration, and two Gram matrices. All parts
@@ -79,24 +79,6 @@ size_t largest_workspace(const std::vector<MuonMatrix>& matrices, DType type) {
   return bytes;
 }
 
-// `local` [rows, cols] is this rank's part of the update, which is overwritten.
-void orthogonalise_matrix(Context& ctx, const MuonMatrix& m, const Tensor& local, const Tensor& memory, DType type,
-                          const Tensor& square, double factor, Communicator* tp) {
-  const Workspace w(type, m.rows, m.cols);
-  const auto own = [&](const Tensor& t) { return t.slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols); };
-  const Tensor whole = m.is_whole() ? local : w.whole(memory);
-  if (!m.is_whole()) {
-    ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
-    ops::scale_add(ctx, {.x = local, .y = own(whole)});
-    if (tp != nullptr) tp->all_reduce(whole);  // each element is one rank's, all others add 0
-  }
-  ops::fill(ctx, {.x = Tensor(square.data, {2}, DType::f32, square.device)});
-  ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square});
-  ops::scale_add(ctx, {.x = whole, .y = w.x(memory), .norm_square = square, .eps = kEps});
-  iterate(ctx, w, memory);
-  ops::scale_add(ctx, {.x = own(w.x(memory)), .y = local, .alpha = static_cast<float>(factor)});
-}
-
 // Operations of the products of an iteration.
 int64_t work_of(const MuonMatrix& m) {
   const int64_t side = std::min(m.rows, m.cols), length = std::max(m.rows, m.cols);
@@ -132,32 +114,6 @@ std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks)
   std::vector<Share> shares = shares_up_to(matrices, enough);
   shares.resize(static_cast<size_t>(ranks));
   return shares;
-}
-
-// This rank's share of the matrices, and then everyone's from its rank. A dry run has the largest share.
-void orthogonalise_all(Context& ctx, const ParamStore& params, const std::vector<MuonMatrix>& matrices,
-                       MuonAdjust adjust, DType type, const Tensor& memory, const Tensor& square, Communicator* tp,
-                       Communicator* dp) {
-  const int ranks = dp == nullptr ? 1 : dp->size(), own = dp == nullptr ? 0 : dp->rank();
-  const std::vector<Share> shares = shares_of(matrices, ranks);
-  const Share& share = ctx.dry_run() ? std::ranges::max(shares, {}, &Share::work) : shares[static_cast<size_t>(own)];
-  const auto updates = [&](int64_t begin, int64_t count) {  // in place of the gradients, which a dry run lacks
-    return ctx.dry_run() ? Tensor(nullptr, {count}, DType::f32, ctx.device()) : params.grads().slice_rows(begin, count);
-  };
-  for (size_t i = share.first; i < share.last; ++i) {
-    const MuonMatrix& m = matrices[i];
-    const Tensor local = updates(m.offset, m.local_rows * m.local_cols).with_shape({m.local_rows, m.local_cols});
-    const double factor = muon_factor(adjust, m.rows, m.cols);
-    orthogonalise_matrix(ctx, m, local, memory, type, square, factor, tp);
-  }
-  if (ranks == 1) return;
-  std::vector<Tensor> parts;  // that of a rank without a matrix is empty
-  for (const Share& of_rank : shares) {
-    const MuonMatrix first = of_rank.work > 0 ? matrices[of_rank.first] : MuonMatrix{};
-    const MuonMatrix last = of_rank.work > 0 ? matrices[of_rank.last - 1] : MuonMatrix{};
-    parts.push_back(updates(first.offset, last.offset + last.local_rows * last.local_cols - first.offset));
-  }
-  dp->all_gather_v(parts);
 }
 
 }  // namespace
@@ -201,32 +157,55 @@ ParamBuffer::Hole Muon::elements_of(const ParamStore& params) {
   return hole;
 }
 
-size_t Muon::scratch_bytes(const ParamStore& params) {
-  return largest_workspace(matrices_of(params), iteration_type(params, params.device()));
-}
-
 Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp)
     : params_(params),
       adjust_(adjust),
+      type_(iteration_type(params)),
       tp_(tp),
       dp_(dp),
       matrices_(matrices_of(params)),
       elements_(elements_of(params)),
-      scratch_(scratch_bytes(params), params.device()),
+      workspace_(params.buffer_of(largest_workspace(matrices_, type_))),
       square_(1, params.device()) {
   require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "ranks of tp put matrices together");
 }
 
-void Muon::dry_run(Context& dry, const ParamStore& params, Device device, Communicator* tp, Communicator* dp) {
-  const Tensor memory(nullptr, {0}, DType::f32, dry.device()), square(nullptr, {1}, DType::f64, dry.device());
-  orthogonalise_all(dry, params, matrices_of(params), MuonAdjust::original, iteration_type(params, device), memory,
-                    square, tp, dp);
+// This rank's share of the matrices, and then everyone's from its rank.
+void Muon::orthogonalise(Context& ctx) const {
+  const int ranks = dp_ == nullptr ? 1 : dp_->size(), own = dp_ == nullptr ? 0 : dp_->rank();
+  const std::vector<Share> shares = shares_of(matrices_, ranks);
+  const Share& share = ctx.dry_run() ? std::ranges::max(shares, {}, &Share::work) : shares[static_cast<size_t>(own)];
+  for (size_t i = share.first; i < share.last; ++i) orthogonalise_matrix(ctx, matrices_[i]);
+  if (ranks == 1) return;
+  std::vector<Tensor> parts;  // that of a rank without a matrix is empty
+  for (const Share& of_rank : shares) {
+    const MuonMatrix first = of_rank.work > 0 ? matrices_[of_rank.first] : MuonMatrix{};
+    const MuonMatrix last = of_rank.work > 0 ? matrices_[of_rank.last - 1] : MuonMatrix{};
+    const int64_t count = last.offset + last.local_rows * last.local_cols - first.offset;
+    parts.push_back(params_.grads().slice_rows(first.offset, count));
+  }
+  dp_->all_gather_v(parts);
 }
 
-void Muon::orthogonalise(Context& ctx) const {
-  const Tensor memory = scratch_.tensor({static_cast<int64_t>(scratch_bytes(params_) / sizeof(float))});
-  const DType type = iteration_type(params_, params_.device());
-  orthogonalise_all(ctx, params_, matrices_, adjust_, type, memory, square_[0], tp_, dp_);
+void Muon::orthogonalise_matrix(Context& ctx, const MuonMatrix& m) const {
+  const Workspace w(type_, m.rows, m.cols);
+  const Tensor memory = workspace_.tensor({static_cast<int64_t>(workspace_.bytes() / sizeof(float))});
+  const Tensor local = params_.grads()
+                           .slice_rows(m.offset, m.local_rows * m.local_cols)
+                           .with_shape({m.local_rows, m.local_cols});  // this rank's part of the update
+  const auto own = [&](const Tensor& t) { return t.slice_rows(m.row, m.local_rows).slice_cols(m.col, m.local_cols); };
+  const Tensor whole = m.is_whole() ? local : w.whole(memory);
+  if (!m.is_whole()) {
+    ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
+    ops::scale_add(ctx, {.x = local, .y = own(whole)});
+    if (tp_ != nullptr) tp_->all_reduce(whole);  // each element is one rank's, all others add 0
+  }
+  square_.clear(ctx);
+  ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square_[0]});
+  ops::scale_add(ctx, {.x = whole, .y = w.x(memory), .norm_square = square_[0], .eps = kEps});
+  iterate(ctx, w, memory);
+  const double factor = muon_factor(adjust_, m.rows, m.cols);
+  ops::scale_add(ctx, {.x = own(w.x(memory)), .y = local, .alpha = static_cast<float>(factor)});
 }
 
 }  // namespace weft

@@ -44,28 +44,26 @@ class Muon {
   static std::vector<MuonMatrix> matrices_of(const ParamStore& params);
   // The elements of the flat buffers from the first matrix to the end of the last one, which have no other between.
   static ParamBuffer::Hole elements_of(const ParamStore& params);
-  // Bytes of the memory for one matrix at a time, on params' device.
-  static size_t scratch_bytes(const ParamStore& params);
-  // The ops of orthogonalise() on this device, of the rank of dp that has most: for a trace, and for their scratch
-  // memory.
-  static void dry_run(Context& dry, const ParamStore& params, Device device, Communicator* tp = nullptr,
-                      Communicator* dp = nullptr);
 
   // All outlive it. Without `tp` and `dp` there is one rank.
   Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp);
 
   const ParamBuffer::Hole& elements() const { return elements_; }
   // Replaces the gradients of its elements, updates of the momentum, by orthogonalised ones times their factors. All
-  // ranks of tp and dp call it.
+  // ranks of tp and dp call it. A dry run has the ops of the rank of dp that has most.
   void orthogonalise(Context& ctx) const;
+  size_t workspace_bytes() const { return workspace_.footprint(); }  // for one matrix at a time
 
  private:
+  void orthogonalise_matrix(Context& ctx, const MuonMatrix& m) const;
+
   const ParamStore& params_;
   MuonAdjust adjust_;
+  DType type_;  // of the iteration
   Communicator *tp_, *dp_;
   std::vector<MuonMatrix> matrices_;
   ParamBuffer::Hole elements_;
-  Buffer scratch_;
+  Buffer workspace_;
   DeviceSums square_;
 };
 

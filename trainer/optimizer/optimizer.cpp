@@ -1,10 +1,10 @@
-// trainer/optimizer/optimizer.cpp: sums of squares, and the steps of each kind.
+// trainer/optimizer/optimizer.cpp: sums of squares, and steps.
 #include "trainer/optimizer/optimizer.h"
 
 #include <algorithm>
 
 #include "tensor/error.h"
-#include "tensor/op/op_formulas.h"
+#include "tensor/op/update_rules.h"
 #include "tensor/transfer.h"
 #include "trainer/optimizer/weight_average.h"
 
@@ -40,6 +40,7 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, co
                      OptimizerGroups groups)
     : params_(params),
       config_(config),
+      traits_(traits_of(config.kind)),
       ema_(ema),
       shard_(shard),
       by_split_(own_pieces(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; }))) {
@@ -51,11 +52,18 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, co
   const auto by_decay = params.ranges([&](const Param& p) { return p.spec.decay && config.weight_decay != 0; });
   by_decay_ = own_pieces(cut(by_decay, of_muon, /*inside=*/false));
   of_muon_ = own_pieces(cut(by_decay, of_muon, /*inside=*/true));
-  const auto allocate = [&](int64_t n) { return Buffer(static_cast<size_t>(n) * sizeof(float), params.device()); };
-  m_ = allocate(shard_.numel() + params.vector_numel());
-  v_ = allocate(shard_.numel() - of_muon.count + params.vector_numel());
-  if (has_average()) average_ = allocate(shard_.numel() + params.vector_numel());
-  if (params.divided()) master_ = allocate(shard_.numel());
+  if (traits_.first != nullptr) keep(traits_.first, "the first moment of ");
+  if (traits_.second != nullptr) keep(traits_.second, "the second moment of ", of_muon);
+  if (has_average()) keep("", "the average of ");
+  if (params.divided()) master_ = params.buffer_of(static_cast<size_t>(shard_.numel()) * sizeof(float));
+}
+
+void Optimizer::keep(const char* prefix, const char* what, const ParamBuffer::Hole& absent) {
+  const int64_t numel = shard_.numel() - absent.count + params_.vector_numel();
+  kept_.push_back({.prefix = prefix,
+                   .what = what,
+                   .absent = absent,
+                   .memory = params_.buffer_of(static_cast<size_t>(numel) * sizeof(float))});
 }
 
 // On the devices where it counts, ranges are long: a shard has few pieces more than buckets.
@@ -78,26 +86,41 @@ std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange
   return pieces;
 }
 
-ParamBuffer Optimizer::buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const {
-  const int64_t matrices = shard_.numel() - absent.count;
-  const Tensor all = buffer.tensor({matrices + params_.vector_numel()});
+ParamBuffer Optimizer::values_of(const Kept& kept) const {
+  const int64_t matrices = shard_.numel() - kept.absent.count;
+  const Tensor all = kept.memory.tensor({matrices + params_.vector_numel()});
   ParamBuffer parts(all.slice_rows(0, matrices), all.slice_rows(matrices, params_.vector_numel()));
-  parts.absent = absent;
+  parts.absent = kept.absent;
   return parts;
 }
 
+std::vector<OptimizerState> Optimizer::states() const {
+  std::vector<OptimizerState> states;
+  for (const Kept& kept : kept_) states.push_back({kept.prefix, kept.what, values_of(kept)});
+  return states;
+}
+
+OptimizerBytes Optimizer::bytes() const {
+  OptimizerBytes bytes{.master = master_.footprint(), .workspace = muon_ ? muon_->workspace_bytes() : 0};
+  for (const Kept& kept : kept_) (kept.prefix.empty() ? bytes.average : bytes.moments) += kept.memory.footprint();
+  return bytes;
+}
+
 // What an update writes.
-Tensor Optimizer::values_of(const Piece& piece) const {
-  const int64_t first = piece.range.begin, count = piece.range.end - first;
-  const bool in_master = params_.divided() && first < params_.matrix_numel();
-  return in_master ? master().slice_rows(piece.place, count) : params_.value_buffer().part(first, count);
+Tensor Optimizer::weights_of(const Piece& piece) const {
+  const bool in_master = params_.divided() && piece.range.begin < params_.matrix_numel();
+  return in_master ? master().slice_rows(piece.place, piece.count())
+                   : params_.value_buffer().part(piece.range.begin, piece.count());
+}
+
+Tensor Optimizer::copy_of(const Piece& piece) const {
+  return params_.mixed() ? params_.rounded().slice_rows(piece.range.begin, piece.count()) : Tensor();
 }
 
 void Optimizer::add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const {
-  for (const auto& [range, place] : by_split_) {
-    if (range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // all ranks have the vectors
-    const Tensor grads = params_.grads().slice_rows(range.begin, range.end - range.begin);
-    ops::sum_squares(ctx, {.x = grads, .y = range.has_property ? split : whole});
+  for (const Piece& piece : by_split_) {
+    if (piece.range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // all ranks have the vectors
+    ops::sum_squares(ctx, {.x = grads_of(piece), .y = piece.range.has_property ? split : whole});
   }
 }
 
@@ -110,43 +133,26 @@ void Optimizer::next_step(StepScalars& scalars, double lr, double grad_scale) {
 }
 
 void Optimizer::update(Context& ctx, const StepScalars* scalars) const {
-  const bool free = is_schedule_free();
-  for (const Piece& piece : by_decay_)
-    free ? update_schedule_free(ctx, scalars, piece) : update_by_adam(ctx, scalars, piece);
+  for (const Piece& piece : by_decay_) update_piece(ctx, traits_.rule, piece, scalars);
   if (muon_) update_by_muon(ctx, scalars);
 }
 
-void Optimizer::update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
-  const auto& [range, place] = piece;
-  const int64_t first = range.begin, count = range.end - first;
-  ops::adam(ctx, {.param = values_of(piece),
-                  .grad = params_.grads().slice_rows(first, count),
-                  .m = first_moment().part(place, count),
-                  .v = second_moment().part(place, count),
-                  .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
-                  .average = has_average() ? average().part(place, count) : Tensor(),
-                  .beta1 = static_cast<float>(config_.beta1),
-                  .beta2 = static_cast<float>(config_.beta2),
-                  .eps = static_cast<float>(config_.eps),
-                  .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
-                  .scalars = scalars});
-  if (!sharded()) params_.refresh(ctx, range);
-}
-
-void Optimizer::update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const {
-  const auto& [range, place] = piece;
-  const int64_t first = range.begin, count = range.end - first;
-  ops::schedule_free(ctx, {.param = values_of(piece),
-                           .grad = params_.grads().slice_rows(first, count),
-                           .z = first_moment().part(place, count),
-                           .v = second_moment().part(place, count),
-                           .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
-                           .beta1 = static_cast<float>(config_.beta1),
-                           .beta2 = static_cast<float>(config_.beta2),
-                           .eps = static_cast<float>(config_.eps),
-                           .weight_decay = range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
-                           .scalars = scalars});
-  if (!sharded()) params_.refresh(ctx, range);
+void Optimizer::update_piece(Context& ctx, ops::UpdateRule rule, const Piece& piece, const StepScalars* scalars) const {
+  const int moments = num_moments(rule);
+  const auto kept = [&](const Kept& of) { return values_of(of).part(piece.place, piece.count()); };
+  ops::update(ctx, {.param = weights_of(piece),
+                    .grad = grads_of(piece),
+                    .first = moments > 0 ? kept(kept_[0]) : Tensor(),
+                    .second = moments > 1 ? kept(kept_[1]) : Tensor(),
+                    .copy = copy_of(piece),
+                    .average = has_average() ? kept(kept_.back()) : Tensor(),
+                    .rule = rule,
+                    .beta1 = static_cast<float>(config_.beta1),
+                    .beta2 = static_cast<float>(config_.beta2),
+                    .eps = static_cast<float>(config_.eps),
+                    .weight_decay = piece.range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
+                    .scalars = scalars});
+  if (!sharded()) params_.refresh(ctx, piece.range);
 }
 
 // Of schedule-free steps: y = (1 - beta1) z + beta1 x, solved for x.
@@ -172,7 +178,7 @@ void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole)
 
 void Optimizer::begin(Context& ctx) const {
   if (params_.divided()) shard_.take(ctx, params_.value_buffer().matrices, master());
-  if (is_schedule_free()) copy_values(ctx, first_moment());
+  if (trains_elsewhere()) copy_values(ctx, first_moment());
 }
 
 void Optimizer::begin_average(Context& ctx) const {
@@ -190,25 +196,13 @@ void Optimizer::copy_values(Context& ctx, const ParamBuffer& to) const {
 
 // The gradients become updates of the momentum, then orthogonalised ones.
 void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
-  const auto grads = [&](const Piece& piece) {
-    return params_.grads().slice_rows(piece.range.begin, piece.range.end - piece.range.begin);
-  };
   for (const Piece& piece : of_muon_)
-    ops::muon_momentum(ctx, {.grad = grads(piece),
-                             .m = first_moment().part(piece.range.begin, grads(piece).numel()),
+    ops::muon_momentum(ctx, {.grad = grads_of(piece),
+                             .m = first_moment().part(piece.place, piece.count()),
                              .momentum = static_cast<float>(config_.muon_momentum),
                              .scalars = scalars});
   muon_->orthogonalise(ctx);
-  for (const Piece& piece : of_muon_) {
-    const int64_t first = piece.range.begin, count = grads(piece).numel();
-    ops::muon_update(ctx, {.param = params_.values().slice_rows(first, count),
-                           .update = grads(piece),
-                           .copy = params_.mixed() ? params_.rounded().slice_rows(first, count) : Tensor(),
-                           .average = has_average() ? average().part(first, count) : Tensor(),
-                           .weight_decay = piece.range.has_property ? static_cast<float>(config_.weight_decay) : 0.0f,
-                           .scalars = scalars});
-    params_.refresh(ctx, piece.range);
-  }
+  for (const Piece& piece : of_muon_) update_piece(ctx, ops::UpdateRule::descent, piece, scalars);
 }
 
 }  // namespace weft

@@ -1,12 +1,15 @@
-// trainer/optimizer/optimizer.h: the update of the flat parameters, by Adam, by Muon for matrices, or
-// schedule-free; and the norm of their gradient.
+// trainer/optimizer/optimizer.h: the update of the flat parameters, and the norm of their gradient.
 //
-// With a shard (parallel/shard.h) of the matrices it keeps and updates that one alone, and all of the vectors, which
-// are few. ParamGather then brings the other shards' weights.
+// An optimizer is a rule for each element (tensor/op/update_rules.h) with the state that it keeps, both in traits_of().
+// Muon takes the matrices and leaves the rest to Adam. With a shard (parallel/shard.h) of the matrices an optimizer
+// keeps and updates that one alone, and all of the vectors, which are few. ParamGather then brings the other shards'
+// weights.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "model/parameters/param_store.h"
 #include "parallel/shard.h"
@@ -21,6 +24,19 @@ enum class OptimizerKind : uint8_t { adam, muon, schedule_free };
 constexpr EnumNames<OptimizerKind, 3> enum_names(OptimizerKind) {
   return {
       {{"adam", OptimizerKind::adam}, {"muon", OptimizerKind::muon}, {"schedule_free", OptimizerKind::schedule_free}}};
+}
+
+struct OptimizerTraits {
+  ops::UpdateRule rule;           // of each element that is not Muon's
+  const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: it keeps none
+  bool trains_elsewhere = false;  // its parameters while it trains are not those of the model: they are y, which
+                                  // checkpoints have, too
+};
+constexpr OptimizerTraits traits_of(OptimizerKind kind) {
+  using Rule = ops::UpdateRule;
+  if (kind == OptimizerKind::schedule_free)
+    return {Rule::schedule_free, "schedule_free.z.", "schedule_free.v.", /*trains_elsewhere=*/true};
+  return {Rule::adam, "adam.m.", "adam.v."};
 }
 
 struct OptimizerConfig {
@@ -58,10 +74,22 @@ struct OptimizerGroups {
   Communicator *tp = nullptr, *dp = nullptr;
 };
 
+// What an optimizer keeps, laid out like the parameters: of the matrices [shard().numel()], and of all vectors.
+struct OptimizerState {
+  std::string prefix;  // of a moment's tensors in a checkpoint; empty: the average of the weights
+  std::string what;    // "the first moment of "
+  ParamBuffer values;
+  bool is_average() const { return prefix.empty(); }
+};
+
+struct OptimizerBytes {  // memory
+  size_t master = 0, moments = 0, average = 0, workspace = 0;
+};
+
 class Optimizer {
  public:
   // `shard` divides the matrices of `params`; by default it is all of them. `ema`: decay of the average of the weights
-  // (weight_average.h); 0: there is none.
+  // (weight_average.h); 0: there is none. Of planned parameters its state is planned, too.
   Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema = 0,
             OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
@@ -86,27 +114,28 @@ class Optimizer {
   const RateSums& rate_sums() const { return rate_sums_; }
   void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
 
-  bool is_schedule_free() const { return config_.kind == OptimizerKind::schedule_free; }
+  bool trains_elsewhere() const { return traits_.trains_elsewhere; }
   // The present weights, whole in ParamStore::value_buffer(), are those that updates go on from: of the own shard, and
   // z of schedule-free steps.
   void begin(Context& ctx) const;
 
-  // The moments: of the matrices [shard().numel()], and of the vectors. Muon's matrices have no second one. Of
-  // schedule-free steps the first one is z.
-  ParamBuffer first_moment() const { return buffer_of(m_, {}); }
-  ParamBuffer second_moment() const { return buffer_of(v_, muon_ ? muon_->elements() : ParamBuffer::Hole{}); }
+  // The moments, and at last the average, if there is one.
+  std::vector<OptimizerState> states() const;
+  ParamBuffer first_moment() const { return values_of(kept_[0]); }
+  ParamBuffer second_moment() const { return values_of(kept_[1]); }
+  ParamBuffer average() const { return values_of(kept_.back()); }
+  OptimizerBytes bytes() const;
   // Where ParamStore::divided(): the f32 values of this rank's matrices.
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
   bool has_average() const { return ema_ > 0; }
-  ParamBuffer average() const { return buffer_of(average_, {}); }  // as the moments
   // The average becomes the present weights, of which at least the own shard is up to date.
   void begin_average(Context& ctx) const;
 
-  // Whether the model is evaluated with other weights than it trains with (trainer/evaluation_weights.h).
-  bool has_evaluation_weights() const { return has_average() || is_schedule_free(); }
+  // Whether the model is evaluated with other weights than it trains with (trainer/optimizer/evaluation_weights.h).
+  bool has_evaluation_weights() const { return has_average() || trains_elsewhere(); }
   // Writes those of the own shard, in its places, and of all vectors: the average; or x, of which the weights are y
-  // (ops::ScheduleFree). `whole` is laid out like the parameters, and may be their memory.
+  // (ScheduleFreeRule). `whole` is laid out like the parameters, and may be their memory.
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
@@ -114,24 +143,34 @@ class Optimizer {
   struct Piece {
     ParamRange range;
     int64_t place = 0;  // of range.begin in the moments
+    int64_t count() const { return range.end - range.begin; }
+  };
+  struct Kept {
+    std::string prefix, what;
+    ParamBuffer::Hole absent;  // elements that it lacks: Muon's matrices have no second moment
+    Buffer memory;
   };
 
+  void keep(const char* prefix, const char* what, const ParamBuffer::Hole& absent = {});
   std::vector<Piece> own_pieces(const std::vector<ParamRange>& ranges) const;
-  ParamBuffer buffer_of(const Buffer& buffer, const ParamBuffer::Hole& absent) const;
-  Tensor values_of(const Piece& piece) const;
+  ParamBuffer values_of(const Kept& kept) const;
+  Tensor weights_of(const Piece& piece) const;
+  Tensor grads_of(const Piece& piece) const { return params_.grads().slice_rows(piece.range.begin, piece.count()); }
+  Tensor copy_of(const Piece& piece) const;
   void copy_values(Context& ctx, const ParamBuffer& to) const;
-  void update_by_adam(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
-  void update_schedule_free(Context& ctx, const StepScalars* scalars, const Piece& piece) const;
+  void update_piece(Context& ctx, ops::UpdateRule rule, const Piece& piece, const StepScalars* scalars) const;
   void update_by_muon(Context& ctx, const StepScalars* scalars) const;
 
   const ParamStore& params_;
-  OptimizerConfig config_;
+  const OptimizerConfig config_;
+  const OptimizerTraits traits_;
   double ema_;
   Shard shard_;
   std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
   std::vector<Piece> of_muon_;  // by_decay_ has the others
-  Buffer m_, v_, average_, master_;
+  std::vector<Kept> kept_;      // moments, and the average
+  Buffer master_;
   RateSums rate_sums_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps
 };

@@ -9,12 +9,11 @@
 #include "model/decoding/beam_search.h"
 #include "parallel/device_mesh.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/flat_states.h"
 #include "trainer/inference/translator.h"
-#include "trainer/precision.h"
 #include "trainer/report/units.h"
-#include "trainer/stages/stages.h"
-#include "trainer/trainer.h"
-#include "trainer/validation/validation_sets.h"
+#include "trainer/step/dry_step.h"
+#include "trainer/step/planned_replica.h"
 
 namespace weft {
 namespace {
@@ -65,19 +64,12 @@ size_t tokenizer_bytes(const Corpus& corpus) {
   return m.source_tokenizer == m.target_tokenizer ? bytes / 2 : bytes;
 }
 
-size_t largest_share_of_a_checkpoint(const RunConfig& c, const ParamStore& params) {
+size_t largest_share_of_a_checkpoint(const RunConfig& c, const Context& dry, PlannedReplica& replica) {
   const auto ranks = static_cast<int>(std::max<int64_t>(c.parallel.dp * c.parallel.tp, 1));
-  const Tensor flat(nullptr, {params.numel()}, DType::f32, params.device());
-  ParamBuffer second = flat;
-  if (c.optimizer.kind == OptimizerKind::muon) {
-    second.absent = Muon::elements_of(params);
-    second.matrices = flat.slice_rows(0, params.numel() - second.absent.count);
-  }
-  std::vector<FlatState> states{{"model", "", flat}, {"optimizer", "m", flat}, {"optimizer", "v", second}};
-  if (c.optimizer.kind == OptimizerKind::schedule_free) states.push_back({"optimizer", "y", flat});
-  if (c.train.ema > 0) states.emplace_back(kAverageKind, kAveragePrefix, flat);
-  const FileLayout layout = file_layout(Context(params.device(), /*dry_run=*/true), params, states);
-  const auto files = divide_into_files(layout, ranks, CheckpointSaver::kSmallestShare);
+  Context unused(dry.device(), /*dry_run=*/true);
+  const std::vector<FlatState> states = flat_states(unused, *replica.dp, replica.params, replica.optimizer);
+  const auto files =
+      divide_into_files(file_layout(dry, replica.params, states), ranks, CheckpointSaver::kSmallestShare);
   int64_t largest = 0;
   for (int rank = 0; rank < ranks; ++rank) largest = std::max(largest, stored_bytes(files, rank));
   return static_cast<size_t>(largest);
@@ -95,31 +87,26 @@ size_t data_bytes(const ResolvedRun& run) {
 }  // namespace
 
 MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device device) {
-  MemoryPlan plan{.device = device};
-  ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision), device);
-  const Transformer model(c.model, params, longest_row(c.batch));
+  PlannedReplica replica(c, tp, device);
   Context dry(device, /*dry_run=*/true);
-  const auto shards = static_cast<int>(c.parallel.zero > 0 ? std::max<int64_t>(c.parallel.dp, 1) : 1);
-  params.lay_out(shards);
-  const auto bytes = [&](int64_t numel) {
-    return Buffer::footprint(static_cast<size_t>(numel) * sizeof(float), device);
-  };
-  const int64_t own = params.matrix_numel() / shards;
-  plan.gradients = bytes(params.numel());
-  if (c.parallel.gradient_type != GradientType::f32 && shards > 1) plan.gradients += bytes(params.matrix_numel()) / 2;
-  plan.parameters =
-      model.positions_bytes() + (params.divided() ? bytes(own) + bytes(params.vector_numel()) : bytes(params.numel()));
-  plan.copies = params.copies_bytes();
-  const bool muon = c.optimizer.kind == OptimizerKind::muon;
-  plan.moments = bytes(own + params.vector_numel()) +
-                 bytes(own - (muon ? Muon::elements_of(params).count : 0) + params.vector_numel());
-  if (c.train.ema > 0) plan.average = bytes(own + params.vector_numel());
-  plan.less_by_shards = model.positions_bytes() + (c.train.ema > 0 ? 4 : 3) * bytes(params.numel()) - plan.parameters -
-                        plan.moments - plan.average;
+  const ParamStore& params = replica.params;
+  const ParamBytes of_params = params.bytes();
+  const OptimizerBytes of_optimizer = replica.optimizer.bytes();
+  MemoryPlan plan{.device = device};
+  plan.parameters = replica.model.positions_bytes() + of_params.values + of_optimizer.master;
+  plan.packed = of_params.packed, plan.copies = of_params.rounded + of_params.packed;
+  plan.gradients = of_params.gradients;
+  if (c.parallel.gradient_type != GradientType::f32 && replica.optimizer.sharded())
+    plan.gradients += Buffer::footprint(static_cast<size_t>(params.matrix_numel()) * sizeof(float), device) / 2;
+  plan.moments = of_optimizer.moments, plan.average = of_optimizer.average;
+  const size_t num_whole = 1 + replica.optimizer.states().size();  // values, moments, average
+  plan.less_by_shards = replica.model.positions_bytes() +
+                        num_whole * Buffer::footprint(static_cast<size_t>(params.numel()) * sizeof(float), device) -
+                        plan.parameters - plan.moments - plan.average;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
-  if (translates(c)) plan.translation = BeamSearch(dry, model, tp, beam_options(c.decode)).memory_bytes();
-  plan.scratch = dry.scratch_bytes() + (muon ? Buffer::footprint(Muon::scratch_bytes(params), device) : 0);
-  plan.saving = largest_share_of_a_checkpoint(c, params);
+  if (translates(c)) plan.translation = BeamSearch(dry, replica.model, tp, beam_options(c.decode)).memory_bytes();
+  plan.workspace = of_optimizer.workspace, plan.scratch = dry.scratch_bytes() + of_optimizer.workspace;
+  plan.saving = largest_share_of_a_checkpoint(c, dry, replica);
   return plan;
 }
 

@@ -17,7 +17,7 @@ namespace weft {
 struct MemoryPlan {  // bytes
   Device device = Device::cpu;
   size_t parameters = 0;  // and the table of sinusoids
-  size_t copies = 0;      // of the parameters, rounded; 0 in f32
+  size_t copies = 0;      // of the parameters: rounded ones, not in f32, and packed ones
   size_t gradients = 0, moments = 0;
   size_t average = 0;      // of the weights (train.ema)
   size_t activations = 0;  // the arena of one block
@@ -28,11 +28,14 @@ struct MemoryPlan {  // bytes
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
-  size_t less_by_shards = 0;  // than without parallel.zero: of parameters, moments and average
+  size_t packed = 0, workspace = 0;  // of copies; of scratch: the optimizer's
+  size_t less_by_shards = 0;         // than without parallel.zero: of parameters, moments and average
 
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
+  // As a GPU would have them, planned on a CPU: without packed copies, the ops' scratch and the validation's decoder.
+  size_t tensors_of_gpu() const { return tensors() - packed - (scratch - workspace) - translation; }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };
 

@@ -16,7 +16,7 @@
 #include "trainer/plan/memory_fit.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/precision.h"
-#include "trainer/step_graphs.h"
+#include "trainer/step/step_graphs.h"
 #include "trainer/train_state.h"
 #include "trainer/trainer.h"
 

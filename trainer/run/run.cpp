@@ -10,11 +10,11 @@
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/prepare_run.h"
-#include "trainer/prediction/roofline.h"
 #include "trainer/run/recovery.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_report.h"
 #include "trainer/run/tuned_gemms.h"
+#include "trainer/step/step_limits.h"
 
 namespace weft {
 namespace {
@@ -236,7 +236,7 @@ int run_on(const Mesh& mesh, ResolvedRun resolved) {
   TrainState state;
   const RunContext context{prepared, mesh, log, signals, *data, *trainer, state};
   Run run(context, signals);
-  log.set_limits(limits_of_step(prepared.config, *trainer, mesh));
+  log.set_limits(limits_of_step(prepared.config, trainer->pass(/*training=*/true), mesh));
   if (prepared.resume_from.empty()) run.take_initial_values();
   if (is_new) folder = open_folder(t, world);
   run.start(folder.get(), plan, kept_gemms);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "trainer/health/straggler.h"
-#include "trainer/prediction/roofline.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/tensorboard.h"
@@ -19,6 +18,7 @@
 #include "trainer/run/run_folder.h"
 #include "trainer/stages/stages.h"
 #include "trainer/stages/training_data.h"
+#include "trainer/step/step_limits.h"
 #include "trainer/trainer.h"
 #include "trainer/validation/validation.h"
 

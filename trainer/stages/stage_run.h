@@ -10,9 +10,9 @@
 #include "data/order/mix.h"
 #include "data/order/step_plan.h"
 #include "trainer/config/run_config.h"
-#include "trainer/corpus_losses.h"
 #include "trainer/stages/stage_state.h"
 #include "trainer/stages/stages.h"
+#include "trainer/step/corpus_losses.h"
 
 namespace weft {
 

@@ -14,7 +14,7 @@
 #include "data/loader.h"
 #include "parallel/mesh.h"
 #include "trainer/stages/stage_run.h"
-#include "trainer/step_totals.h"
+#include "trainer/step/step_totals.h"
 
 namespace weft {
 

@@ -14,8 +14,8 @@
 #include "tensor/context.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/cluster/machine.h"
 #include "trainer/config/config_text.h"
-#include "trainer/prediction/machine.h"
 
 namespace weft::testing {
 namespace {
@@ -173,54 +173,6 @@ TEST(Bench, RefusesWhatCannotBeMeasured) {
   EXPECT_NE(message({"--batch.source_rows=1"}).find("batch.source_rows = 1"), std::string::npos);
   EXPECT_NE(message({"--model.max_positions=-4"}).find("model.max_positions"), std::string::npos);
   EXPECT_NE(message({"--parallel.tp=3"}).find("parallel.tp"), std::string::npos);
-  EXPECT_EQ(message({"--model=v100"}), "model = 'v100': give one of none, h100, h200, a100");
-  EXPECT_NE(message({"--model=h100", "--precision=f32"}).find("--model knows"), std::string::npos);
-}
-
-TEST(Bench, PredictsAGpuWithoutOne) {
-  const Json json = Json::parse(bench({"--json", "--model=h100"}));
-  const Json& predicted = json.at("predicted");
-  const double tokens = predicted.at("target_tokens");
-  EXPECT_DOUBLE_EQ(predicted.at("target_tokens_per_second"), tokens / predicted.at("step_seconds").get<double>());
-  EXPECT_DOUBLE_EQ(predicted.at("step_seconds"),
-                   2 * predicted.at("block_seconds").get<double>() + predicted.at("added_seconds").get<double>());
-  EXPECT_EQ(json.at("gpu").at("name"), "NVIDIA H100 SXM");
-  EXPECT_EQ(json.at("config").at("target_vocabulary"), 50);
-  EXPECT_EQ(json.at("config").at("precision"), "bf16");
-  const auto number_of = [&](const Json& ops, const std::string& op) {
-    return std::ranges::count_if(ops, [&](const Json& o) { return o.at("op") == op; });
-  };
-  EXPECT_EQ(number_of(json.at("block"), "gemm 64 x 48 x 16"), 1);
-  EXPECT_EQ(number_of(json.at("step"), "adam"), 1);
-}
-
-// tests/census counts the kernels and cuBLASLt calls of the same model, with 32 rows, on the emulated device.
-TEST(Bench, PredictsAsManyLaunchesAsTheEmulatedDeviceCounts) {
-  std::ifstream census(WEFT_SOURCE_DIR "/tests/census/base.txt");
-  int64_t block = 0, step = 0;
-  for (std::string line; std::getline(census, line);)
-    if (line.find("in all") != std::string::npos) std::istringstream(line) >> block >> step;
-  ASSERT_GT(block, 0);
-  const auto world = make_single_communicator();
-  ::testing::internal::CaptureStdout();
-  run_bench(
-      {{"--json", "--model=h100", "--config=" WEFT_SOURCE_DIR "/configs/base.cfg", "--batch.rows=32"}, world.get()});
-  const Json json = Json::parse(::testing::internal::GetCapturedStdout());
-  const auto launches_of = [](const Json& ops) {
-    int64_t launches = 0;
-    for (const Json& op : ops) launches += op.at("launches").get<int64_t>();
-    return launches;
-  };
-  EXPECT_EQ(launches_of(json.at("block")), block);
-  EXPECT_EQ(launches_of(json.at("step")), step);
-}
-
-TEST(Bench, WritesOneScreenOfPredictions) {
-  const std::string text = bench({"--model", "h200", "--cuda_graph=true"});
-  for (const char* word : {"PREDICTED, not measured", "NVIDIA H200", "vocabulary 50", "of roofline",
-                           "attention_backward", "a step adds", "target tokens/s predicted"})
-    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
-  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 70);
 }
 
 TEST(Bench, WarnsOfABusyMachine) {
@@ -254,15 +206,6 @@ TEST(Bench, PrintsAMachineAlone) {
         run_bench({{"--machine", "--json"}, world.get()});
       },
       ErrorKind::usage, {"--machine", "leave out --json"});
-}
-
-TEST(Bench, RefusesTimeForAPrediction) {
-  const auto world = make_single_communicator();
-  expect_error(
-      [&] {
-        run_bench({{"--model", "h100", "--seconds", "3"}, world.get()});
-      },
-      ErrorKind::usage, {"--seconds has no effect"});
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "launch/commands.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/cluster/machine.h"
 #include "trainer/config/config_text.h"
-#include "trainer/prediction/machine.h"
 
 namespace weft::testing {
 namespace {

@@ -14,7 +14,7 @@ Tensor tensor(Shape shape, DType dtype = DType::f32) { return {nullptr, shape, d
 TEST(OpCost, CountsWhatIsAddedToTwice) {
   Context ctx;
   EXPECT_EQ(cost_of(ctx, ops::Add{.x = tensor({3, 5}), .y = tensor({3, 5})}), (OpCost{.bytes = 3 * 15 * 4}));
-  ops::Adam adam{.param = tensor({10}), .grad = tensor({10}), .m = tensor({10}), .v = tensor({10})};
+  ops::Update adam{.param = tensor({10}), .grad = tensor({10}), .first = tensor({10}), .second = tensor({10})};
   EXPECT_EQ(cost_of(ctx, adam), (OpCost{.bytes = 280}));
   adam.copy = tensor({10}, DType::bf16);
   EXPECT_EQ(cost_of(ctx, adam), (OpCost{.bytes = 300}));

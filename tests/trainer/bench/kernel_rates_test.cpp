@@ -35,7 +35,7 @@ TEST(KernelRates, HaveEveryOpOfAStep) {
     if (k.op == "attention_forward") attention += static_cast<double>(k.calls);
   }
   for (const char* op : {"attention_backward", "residual_norm_forward", "residual_norm_backward", "embedding_forward",
-                         "embedding_backward", "add_positions", "cross_entropy", "sum_squares", "adam"})
+                         "embedding_backward", "add_positions", "cross_entropy", "sum_squares", "update"})
     EXPECT_TRUE(seen.contains(op)) << op;
   EXPECT_FALSE(seen.contains("gemm"));  // has its own table
   EXPECT_EQ(attention, 3);              // self, causal, cross

@@ -10,7 +10,7 @@
 #include "tests/support/small_model.h"
 #include "trainer/bench/bench.h"
 #include "trainer/bench/synthetic_step.h"
-#include "trainer/step_flops.h"
+#include "trainer/step/step_flops.h"
 #include "trainer/trainer.h"
 
 namespace weft::testing {
@@ -43,7 +43,7 @@ OpTrace made_up_trace() {
   double at = 0;
   for (const char* name :
        {"fill", "embedding_forward", "gemm", "cross_entropy", "gemm", kCollective, "embedding_forward", "cross_entropy",
-        "gemm", "attention_backward", kCollective, "sum_squares", "adam", "something new"}) {
+        "gemm", "attention_backward", kCollective, "sum_squares", "update", "something new"}) {
     trace.calls.push_back({name, at, at + 1});
     at += 2;
   }

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tests/support/device.h"
-#include "trainer/step_totals.h"
+#include "trainer/step/step_totals.h"
 
 namespace weft::testing {
 namespace {

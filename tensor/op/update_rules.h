@@ -1,0 +1,95 @@
+// tensor/op/update_rules.h: what each optimizer does with one element (ops::Update), the same on all devices.
+//
+// A rule is a struct with the number of moments that it keeps of earlier steps, and apply(factors, gradient, parameter,
+// first moment, second moment). A new one also has a line in ops::UpdateRule and in for_rule().
+#pragma once
+
+#include <cmath>
+
+#include "tensor/math.h"
+#include "tensor/ops.h"
+#include "tensor/step_scalars.h"
+
+namespace weft {
+
+struct UpdateFactors {
+  float lr, beta1, beta2, eps, weight_decay, grad_scale, correction1, sqrt_correction2, mean_weight;
+};
+
+WEFT_HD inline UpdateFactors update_factors(const ops::Update& a, const StepScalars& scalars) {
+  return {.lr = scalars.lr,
+          .beta1 = a.beta1,
+          .beta2 = a.beta2,
+          .eps = a.eps,
+          .weight_decay = a.weight_decay,
+          .grad_scale = scalars.grad_scale,
+          .correction1 = scalars.correction1,
+          .sqrt_correction2 = scalars.sqrt_correction2,
+          .mean_weight = scalars.mean_weight};
+}
+
+// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root of the
+// bias-corrected second moment, as PyTorch has it.
+struct AdamRule {
+  static constexpr int kMoments = 2;
+  template <typename T>
+  WEFT_HD static void apply(const UpdateFactors& f, T grad, T& param, T& m, T& v) {
+    const T g = grad * T(f.grad_scale);
+    m = T(f.beta1) * m + (T(1) - T(f.beta1)) * g;
+    v = T(f.beta2) * v + (T(1) - T(f.beta2)) * g * g;
+    const T denominator = std::sqrt(v) / T(f.sqrt_correction2) + T(f.eps);
+    param -= T(f.lr) * (m / T(f.correction1) / denominator + T(f.weight_decay) * param);
+  }
+};
+
+// Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are taken at y, the parameters; z,
+// the first moment here, is the sequence of AdamW's steps, and x, the weighted mean of all z, the model that is
+// evaluated: y = (1 - beta1) z + beta1 x. With the mean's new weight c: d = g / (sqrt(v^) + eps) + weight_decay y;
+// z -= lr d, x = (1 - c) x + c z. So x moves to z by c, and y stays where x and z put it.
+struct ScheduleFreeRule {
+  static constexpr int kMoments = 2;
+  template <typename T>
+  WEFT_HD static void apply(const UpdateFactors& f, T grad, T& y, T& z, T& v) {
+    const T g = grad * T(f.grad_scale), c = T(f.mean_weight);
+    v = T(f.beta2) * v + (T(1) - T(f.beta2)) * g * g;
+    const T d = g / (std::sqrt(v) / T(f.sqrt_correction2) + T(f.eps)) + T(f.weight_decay) * y;
+    y += c * (z - y) - T(f.lr) * (T(1) - T(f.beta1) * (T(1) - c)) * d;
+    z -= T(f.lr) * d;
+  }
+};
+
+// Of a direction that is known, such as Muon's, in place of the gradient.
+struct DescentRule {
+  static constexpr int kMoments = 0;
+  template <typename T>
+  WEFT_HD static void apply(const UpdateFactors& f, T direction, T& param, T&, T&) {
+    param -= T(f.lr) * (direction + T(f.weight_decay) * param);
+  }
+};
+
+// Calls body(Rule()).
+template <typename Body>
+constexpr auto for_rule(ops::UpdateRule rule, const Body& body) {
+  switch (rule) {
+    case ops::UpdateRule::adam:
+      return body(AdamRule());
+    case ops::UpdateRule::schedule_free:
+      return body(ScheduleFreeRule());
+    case ops::UpdateRule::descent:
+      return body(DescentRule());
+  }
+  return body(AdamRule());
+}
+
+constexpr int num_moments(ops::UpdateRule rule) {
+  return for_rule(rule, [](auto of) { return decltype(of)::kMoments; });
+}
+
+// The bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
+inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
+  const auto steps = static_cast<double>(t);
+  scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));
+  scalars.sqrt_correction2 = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(beta2), steps)));
+}
+
+}  // namespace weft

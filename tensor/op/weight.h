@@ -1,0 +1,26 @@
+// tensor/op/weight.h: the second operand of a GEMM, with copies in layouts that a device reads faster.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace weft::ops {
+
+// A matrix, or a weight with packed copies, which pack_weight makes once for many GEMMs. A device without packed
+// layouts reads the matrix.
+struct Weight {
+  Weight() = default;
+  Weight(const Tensor& matrix) : matrix(matrix) {}
+  const Tensor& packed(bool trans_b) const { return trans_b ? packed_forward : packed_backward; }
+
+  Tensor matrix;                           // of a linear layer: W [out, in]
+  Tensor packed_forward, packed_backward;  // [packed_numel]? for x W^T (trans_b) and for d_y W
+  Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
+};
+
+// Elements of the copies of a matrix op(b) [K, N]; 0: the device has no such copy.
+int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
+int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
+
+}  // namespace weft::ops

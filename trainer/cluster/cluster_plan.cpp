@@ -1,0 +1,117 @@
+// trainer/cluster/cluster_plan.cpp: grids beside one rank that trains alone.
+#include "trainer/cluster/cluster_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kMostRanks = 1 << 20, kMostTokens = 1 << 24;
+
+void check(const PlanRequest& r) {
+  if (r.ranks < 1 || r.ranks > kMostRanks)
+    fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 to {}", r.ranks, kMostRanks));
+  if (r.tokens < 0 || r.tokens > kMostTokens)
+    fail(ErrorKind::usage, fmt::format("tokens = {}: give 0 to {}", r.tokens, kMostTokens));
+  if (r.valid_sentences < 0)
+    fail(ErrorKind::usage, fmt::format("valid-sentences = {}: give 0 or more", r.valid_sentences));
+  if (!(r.target_tokens >= 0))
+    fail(ErrorKind::usage, fmt::format("target-tokens = {}: give 0 or more", r.target_tokens));
+  check_machine(r.machine, r.ranks);
+}
+
+// With so many tokens for each rank: whole blocks of about batch.rows rows for each dp rank.
+RunConfig with_tokens(RunConfig c, int64_t tokens, int64_t dp, int64_t tp) {
+  if (tokens == 0) return c;
+  const int64_t of_dp_rank = tokens * tp, blocks = std::max<int64_t>(1, (of_dp_rank + c.batch.rows / 2) / c.batch.rows);
+  const double source = static_cast<double>(c.batch.source_rows) / static_cast<double>(c.batch.rows);
+  c.batch.rows = std::max<int64_t>(2, of_dp_rank / blocks);
+  if (c.batch.source_rows > 0)
+    c.batch.source_rows = std::max<int64_t>(2, std::llround(source * static_cast<double>(c.batch.rows)));
+  c.batch.tokens = 0, c.batch.blocks = blocks * dp;
+  return c;
+}
+
+RunConfig grid_config(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExchange& exchange) {
+  return resolve_grid_config(with_tokens(r.config, r.tokens, dp, tp), r.machine, dp, tp, exchange);
+}
+
+GridStep predict(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExchange& exchange) {
+  return predict_grid(r.machine, grid_config(r, dp, tp, exchange), exchange, r.valid_sentences);
+}
+
+std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of ranks and the model allow
+  std::vector<int64_t> all;
+  for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
+    if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
+    try {
+      grid_config(r, r.ranks / tp, tp, {});
+      all.push_back(tp);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage || tp == 1 || r.tp != 0) throw;
+    }
+  }
+  if (all.empty())
+    fail(ErrorKind::usage,
+         fmt::format("tp = {}: {} ranks cannot form such a grid; leave it at 0 for all", r.tp, r.ranks));
+  return all;
+}
+
+// What costs most of the difference to ranks that train alone with their share of the tokens.
+std::string binding_term(const GridStep& grid, const GridStep& alone) {
+  const auto ranks = static_cast<double>(grid.config.parallel.dp * grid.config.parallel.tp);
+  const StepSeconds &s = grid.seconds, &one = alone.seconds;
+  const double share = static_cast<double>(grid.target_tokens) / ranks / static_cast<double>(alone.target_tokens);
+  const double busy = static_cast<double>(grid.config.batch.blocks) /
+                      static_cast<double>(grid.blocks_of_rank * grid.config.parallel.dp);
+  const std::pair<const char*, double> losses[] = {{"ranks without a block", (1 - busy) * s.compute},
+                                                   {"smaller matrix products", busy * s.compute - share * one.compute},
+                                                   {"sums of tp", s.tp},
+                                                   {"exchange of gradients", s.exposed + s.slowed},
+                                                   {"optimizer", s.optimizer - share * one.optimizer},
+                                                   {"exchange of totals", s.host},
+                                                   {"the slowest rank", s.spread},
+                                                   {"planner", s.step() - s.device()},
+                                                   {"saves", s.saves},
+                                                   {"validations", s.validations}};
+  const auto* const most = std::max_element(std::begin(losses), std::end(losses),
+                                            [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->second < 0.01 * s.total() ? "compute" : most->first;
+}
+
+PlannedGrid compared(const PlanRequest& r, GridStep grid, const GridStep& alone) {
+  const auto speed = [](const GridStep& g) { return static_cast<double>(g.target_tokens) / g.seconds.step(); };
+  PlannedGrid planned{.step = std::move(grid)};
+  planned.efficiency = speed(planned.step) / (static_cast<double>(r.ranks) * speed(alone));
+  planned.binds = planned.step.fits(r.machine) ? binding_term(planned.step, alone) : "memory: does not fit";
+  const double steps = r.target_tokens > 0 ? r.target_tokens / static_cast<double>(planned.step.target_tokens)
+                                           : static_cast<double>(r.config.train.steps);
+  planned.hours = steps * planned.step.seconds.total() / 3600;
+  return planned;
+}
+
+}  // namespace
+
+ClusterPlan plan_cluster(const PlanRequest& r) {
+  check(r);
+  ClusterPlan plan{.request = r};
+  plan.alone = predict(r, 1, 1, {});
+  for (const int64_t tp : widths_of_tp(r)) {
+    const int64_t dp = r.ranks / tp;
+    const std::vector<GradientExchange> nothing_to_exchange{{}};
+    for (const GradientExchange& exchange : dp > 1 ? r.exchanges : nothing_to_exchange)
+      plan.grids.push_back(compared(r, predict(r, dp, tp, exchange), plan.alone));
+  }
+  std::stable_sort(plan.grids.begin(), plan.grids.end(), [&](const PlannedGrid& a, const PlannedGrid& b) {
+    const bool fits = a.step.fits(r.machine);
+    if (fits != b.step.fits(r.machine)) return fits;
+    return a.step.tokens_per_second() > b.step.tokens_per_second();
+  });
+  return plan;
+}
+
+}  // namespace weft

@@ -1,0 +1,315 @@
+// trainer/cluster/grid_step.cpp: the ops of a rank and their collectives, timed and put together.
+#include "trainer/cluster/grid_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "data/order/step_plan.h"
+#include "model/transformer.h"
+#include "parallel/planned_group.h"
+#include "trainer/bench/bench.h"
+#include "trainer/bench/synthetic_step.h"
+#include "trainer/cluster/collective_time.h"
+#include "trainer/cluster/timeline.h"
+#include "trainer/plan/memory_plan.h"
+#include "trainer/step/dry_step.h"
+#include "trainer/step/step_totals.h"
+
+namespace weft {
+namespace {
+
+using Op = OpTrace::Op;
+
+constexpr double kPlannedRows = 4096;  // of a block that processor.planner is for
+
+// How long the ops and collectives of a rank take.
+class RankTimes {
+ public:
+  RankTimes(const Machine& m, const RunConfig& c)
+      : m_(m), dp_(dp_group(m, c.parallel.dp, c.parallel.tp)), tp_(tp_group(m, c.parallel.tp)) {
+    sharing_ = ranks_of_core(c.parallel.dp);
+    const int64_t with_most = (c.batch.blocks - 1) % c.parallel.dp + 1;  // the other dp ranks have one block fewer
+    last_share_ = ranks_of_core(with_most) / sharing_;
+  }
+
+  const Group& dp() const { return dp_; }
+
+  // Blocks of the rank that has most, in units of a block during which all ranks compute: where ranks share cores, its
+  // last one is faster while others wait.
+  double passes(int64_t blocks) const { return static_cast<double>(blocks - 1) + last_share_; }
+
+  double start_of_block() const { return sharing_ * m_.processor.block_seconds; }
+
+  // Of computation, or of a collective over tp.
+  double seconds(const Op& op) const {
+    if (is_tp_collective(op.name)) return tp_sum(op);
+    return sharing_ * op.cost.flops / m_.processor.flops;
+  }
+
+  double update(const Op& op) const {
+    if (op.cost.flops > 0) return seconds(op);  // Muon's products
+    return sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
+  }
+
+  // Gradients to their type on the wire, and back those that this rank updates.
+  double casts(double parameters, const GradientExchange& exchange) const {
+    if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
+    const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
+    const double bytes = (parameters + updated) * static_cast<double>(sizeof(float) + size_of(exchange.wire));
+    return sharing_ * bytes / m_.processor.update_bandwidth;
+  }
+
+  double gradients(double bytes, bool sharded) const {
+    return sharing_ * (sharded ? reduce_scatter_seconds(m_, dp_, bytes) : all_reduce_seconds(m_, dp_, bytes));
+  }
+  double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
+
+  // Of Muon. GPUs send all parts at the same time, CPUs one after the other (Communicator::all_gather_v).
+  double exchange(const Op& op) const {
+    if (is_tp_collective(op.name)) return tp_sum(op);
+    if (m_.is_gpu()) return weights(op.cost.bytes);
+    double seconds = 0;
+    for (const OpTrace::Operand& part : op.operands)
+      seconds += sharing_ * broadcast_seconds(m_, dp_, static_cast<double>(part.tensor.bytes()));
+    return seconds;
+  }
+
+ private:
+  // Of this many dp ranks that compute at a time.
+  double ranks_of_core(int64_t dp_ranks) const {
+    if (m_.node.cores == 0) return 1;
+    const auto ranks = static_cast<double>(std::min(dp_ranks * tp_.ranks, m_.node.ranks));
+    return std::max(1.0, ranks / static_cast<double>(m_.node.cores));
+  }
+
+  double tp_sum(const Op& op) const {
+    if (op.name == std::string_view(kTpAllReduce)) return sharing_ * all_reduce_seconds(m_, tp_, op.cost.bytes);
+    if (op.name == std::string_view(kTpReduceScatter)) return sharing_ * reduce_scatter_seconds(m_, tp_, op.cost.bytes);
+    return sharing_ * all_gather_seconds(m_, tp_, op.cost.bytes * static_cast<double>(tp_.ranks));
+  }
+
+  const Machine& m_;
+  Group dp_, tp_;
+  double sharing_ = 1;     // ranks for each core
+  double last_share_ = 1;  // of the time of other blocks, that the last one of a rank takes
+};
+
+// Weights are gathered bucket by bucket while the next forward pass computes: it waits for the first bucket, and for
+// what is longer than it.
+Timeline gather_beside(double forward, double gather, int64_t buckets, double lost) {
+  if (gather == 0 || buckets == 0) return {};
+  const double first = gather / static_cast<double>(buckets), hidden = std::min(gather - first, forward);
+  return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
+}
+
+// A save reads its part from a GPU while training waits; files are written beside it, until the next save begins.
+double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
+  if (c.train.save_every == 0) return 0;
+  const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
+  const double copy = m.processor.copy_bandwidth > 0 ? bytes / ranks / m.processor.copy_bandwidth : 0;
+  const double interval = static_cast<double>(c.train.save_every) * step;
+  const double late = std::max(0.0, bytes / m.disk.bandwidth - interval);
+  return (copy + late) / static_cast<double>(c.train.save_every);
+}
+
+double validation_seconds(const Machine& m, const RunConfig& c, double forward, int64_t sentences, double tokens) {
+  if (c.data.valid.empty() || c.train.validate_every == 0) return 0;
+  constexpr double kTokensOfSentence = 28;  // as in the synthetic blocks, eos included
+  const auto all = static_cast<double>(sentences), dp = static_cast<double>(c.parallel.dp);
+  const double blocks = std::ceil(all * kTokensOfSentence / tokens / dp);
+  const double translated = c.train.validate_bleu < 0 ? all : std::min(all, double(c.train.validate_bleu));
+  const double seconds = blocks * forward + std::ceil(translated / dp) / m.processor.sentences;
+  return seconds / static_cast<double>(c.train.validate_every);
+}
+
+int64_t whole_parameters(const RunConfig& c) {
+  ParamStore params(0, 1);
+  const Transformer model(c.model, params, /*num_positions=*/1);
+  return params.global_numel();
+}
+
+// The ops of a rank and how long they take.
+struct Work {
+  const Machine& machine;
+  RunConfig config;
+  GradientExchange exchange;
+  int64_t sentences, blocks;  // of the validation set; the most of a rank
+  Step data;                  // of one block
+  StepOps ops;
+  RankTimes times;
+  std::vector<TimedOp> block;  // without gradients
+  double forward = 0;          // of a block
+  size_t memory;
+  int64_t parameters;  // of the whole model
+
+  Work(const Machine& m, const RunConfig& c, const GradientExchange& e, int64_t valid_sentences)
+      : machine(m),
+        config(c),
+        exchange(e),
+        sentences(valid_sentences),
+        blocks(blocks_of_rank(c.batch.blocks, 0, static_cast<int>(c.parallel.dp)).count),
+        data(one_block(c)),
+        ops(step_ops(c, data.blocks.front(), Device::cpu)),
+        times(m, c),
+        memory(memory_of(m, c)),
+        parameters(whole_parameters(c)) {
+    block.push_back({.kind = TimedKind::compute, .seconds = times.start_of_block()});
+    bool in_forward = true;
+    for (const Op& op : ops.block) {
+      const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;
+      block.push_back({.kind = kind, .seconds = times.seconds(op)});
+      in_forward = in_forward && op.name != std::string_view("cross_entropy");
+      if (in_forward) forward += block.back().seconds;
+    }
+  }
+
+  static size_t memory_of(const Machine& m, const RunConfig& c) {
+    const auto group = make_planned_group(static_cast<int>(c.parallel.tp));
+    const MemoryPlan plan = plan_tensors(c, TensorParallel(*group), Device::cpu);
+    return m.is_gpu() ? plan.tensors_of_gpu() : plan.tensors();
+  }
+  static Step one_block(RunConfig c) {
+    c.batch.blocks = 1;
+    return synthetic_step(c, 0, 1);
+  }
+
+  // Vectors of a sharded optimizer's model stay f32 and whole on each rank.
+  double wire_bytes(const Op& op) const {
+    const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
+    return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
+  }
+
+  std::vector<TimedOp> timed_last_block() const {
+    std::vector<TimedOp> timed{block.front()};
+    for (const Op& op : ops.last_block) {
+      if (is_dp_collective(op.name)) {
+        const bool scatters = op.name == std::string_view(kDpReduceScatter);
+        timed.push_back({.kind = TimedKind::dp, .seconds = times.gradients(wire_bytes(op), scatters)});
+      } else {
+        const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;
+        timed.push_back({.kind = kind, .seconds = times.seconds(op)});
+      }
+    }
+    return timed;
+  }
+
+  // Bytes of the rounded weights of each bucket, which a sharded optimizer gathers.
+  std::vector<double> gathers() const {
+    std::vector<double> bytes;
+    const auto copy = static_cast<double>(config.train.precision == Precision::f32 ? sizeof(float) : 2);
+    for (const Op& op : ops.last_block)
+      if (op.name == std::string_view(kDpReduceScatter)) bytes.push_back(op.cost.bytes / sizeof(float) * copy);
+    return bytes;
+  }
+
+  double optimizer() const {
+    double seconds = times.casts(static_cast<double>(ops.parameters), exchange);
+    for (const Op& op : ops.step) seconds += times.update(op);
+    for (const Op& op : ops.exchange) seconds += times.exchange(op);
+    return seconds;
+  }
+
+  Traffic traffic() const {
+    Traffic t;
+    for (const Op& op : ops.last_block) {
+      if (!is_dp_collective(op.name)) continue;
+      const double rounds = op.name == std::string_view(kDpReduceScatter) ? 0.5 : 1;
+      ++t.dp_collectives;
+      t.gradient_bytes += wire_bytes(op);
+      t.sent_bytes += rounds * sent_bytes(times.dp(), wire_bytes(op));
+    }
+    for (const double bytes : gathers()) {
+      ++t.dp_collectives;
+      t.weight_bytes += bytes;
+      t.sent_bytes += 0.5 * sent_bytes(times.dp(), bytes);
+    }
+    for (const Op& op : ops.exchange) {
+      if (!is_dp_collective(op.name)) continue;
+      ++t.dp_collectives;
+      t.weight_bytes += op.cost.bytes;
+      t.sent_bytes += 0.5 * sent_bytes(times.dp(), op.cost.bytes);
+    }
+    const auto add_tp = [&t](const std::vector<Op>& of_block, int64_t times) {
+      for (const Op& op : of_block) {
+        if (!is_tp_collective(op.name)) continue;
+        t.tp_sums += times;
+        t.tp_bytes += static_cast<double>(times) * op.cost.bytes;
+      }
+    };
+    add_tp(ops.block, blocks - 1);
+    add_tp(ops.last_block, 1);
+    add_tp(ops.exchange, 1);
+    t.exchanged_bytes = static_cast<double>(config.parallel.dp * config.parallel.tp * bytes_of_totals());
+    return t;
+  }
+};
+
+int64_t whole_nodes(int64_t ranks, const Machine& m) { return (ranks + m.node.ranks - 1) / m.node.ranks; }
+
+}  // namespace
+
+GradientExchange exchange_of(const ParallelConfig& parallel) {
+  return {.sharded = parallel.zero > 0, .wire = parallel.gradient_type == GradientType::f32 ? DType::f32 : DType::bf16};
+}
+
+bool GridStep::fits(const Machine& machine) const {
+  return machine.processor.memory == 0 || static_cast<double>(memory) <= machine.processor.memory;
+}
+
+RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, int64_t tp,
+                              const GradientExchange& exchange) {
+  c.parallel.zero = exchange.sharded ? 1 : 0;
+  c.parallel.gradient_type = exchange.sharded && exchange.wire != DType::f32 ? GradientType::bf16 : GradientType::f32;
+  c.parallel.dp = dp, c.parallel.tp = tp;
+  const Precision measured = machine.processor.precision;
+  if (c.train.precision == Precision::automatic)
+    c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
+  if (measured != Precision::automatic && measured != c.train.precision)
+    fail(ErrorKind::usage,
+         fmt::format("the rates of this machine are of {0}, but train.precision = {1}: measure it with "
+                     "weft bench --machine --precision={1}",
+                     name_of_enum(measured), name_of_enum(c.train.precision)));
+  if (c.train.cuda_graph == CudaGraph::automatic)
+    c.train.cuda_graph = machine.is_gpu() ? CudaGraph::on : CudaGraph::off;
+  for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})
+    if (*vocabulary == 0) *vocabulary = kPlannedVocabulary;
+  const DataConfig data = c.data;
+  RunConfig resolved = resolve_bench(c, *make_planned_group(static_cast<int>(dp * tp)));
+  resolved.data = data;
+  return resolved;
+}
+
+GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchange& exchange, int64_t sentences) {
+  const Work w(m, c, exchange, sentences);
+  const int64_t ranks = c.parallel.dp * c.parallel.tp;
+  const double passes = w.times.passes(w.blocks);
+  GridStep grid{.config = c,
+                .exchange = exchange,
+                .blocks_of_rank = w.blocks,
+                .source_tokens = c.batch.blocks * w.data.source_tokens(),
+                .target_tokens = c.batch.blocks * w.data.target_tokens(),
+                .traffic = w.traffic(),
+                .memory = w.memory,
+                .parameters = w.parameters};
+  const double lost = c.parallel.dp > 1 ? m.processor.lost_to_collectives.value : 0;
+  const Timeline usual = timeline_of(w.block, lost), last = timeline_of(w.timed_last_block(), lost);
+  double gather_seconds = 0;
+  for (const double bytes : w.gathers()) gather_seconds += w.times.weights(bytes);
+  const auto buckets = static_cast<int64_t>(w.gathers().size());
+  const Timeline gather = gather_beside(w.forward, gather_seconds, buckets, lost);
+  StepSeconds& s = grid.seconds;
+  s.compute = passes * usual.compute;
+  s.tp = (passes - 1) * usual.tp + last.tp;
+  s.exposed = last.exposed + gather.exposed, s.slowed = last.slowed + gather.slowed;
+  grid.exchange_seconds = last.dp + gather.dp;
+  s.optimizer = w.optimizer();
+  s.host = host_exchange_seconds(m, ranks, static_cast<double>(bytes_of_totals()));
+  s.spread = m.network.spread * std::log2(static_cast<double>(whole_nodes(ranks, m)));
+  s.planner = static_cast<double>(w.blocks) * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
+  s.saves = save_seconds(m, c, static_cast<double>(grid.parameters), s.step());
+  s.validations = validation_seconds(m, c, w.forward, w.sentences, static_cast<double>(w.data.target_tokens()));
+  return grid;
+}
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// trainer/cluster/machine.cpp: numbers with their origin, and what a machine must have.
+#include "trainer/cluster/machine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+void require_positive(double value, const char* key, const char* when) {
+  if (value > 0) return;
+  fail(ErrorKind::usage, fmt::format("{} is not given: a machine {} needs it", key, when));
+}
+
+}  // namespace
+
+bool Constant::parse(const std::string& text) {
+  const size_t space = text.find(' ');
+  const std::string number = text.substr(0, space);
+  Constant parsed{.value = 0, .origin = ConstantOrigin::given};
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed.value);
+  if (error != std::errc() || end != number.data() + number.size()) return false;
+  if (!std::isfinite(parsed.value) || parsed.value < 0) return false;
+  if (space != std::string::npos) {
+    const std::string word = text.substr(std::min(text.find_first_not_of(' ', space), text.size()));
+    bool known = false;
+    for (const auto& [name, origin] : enum_names(ConstantOrigin{}))
+      if (word == name) parsed.origin = origin, known = true;
+    if (!known) return false;
+  }
+  *this = parsed;
+  return true;
+}
+
+std::string Constant::text() const { return fmt::format("{} {}", value, name_of_enum(origin)); }
+
+void check_machine(const Machine& m, int64_t ranks) {
+  if (m.node.ranks < 1) fail(ErrorKind::usage, fmt::format("node.ranks = {} must be at least 1", m.node.ranks));
+  if (m.node.cores < 0) fail(ErrorKind::usage, fmt::format("node.cores = {} must be at least 0", m.node.cores));
+  if (m.processor.lost_to_collectives > 1)
+    fail(ErrorKind::usage, fmt::format("processor.lost_to_collectives = {} is a share: at most 1",
+                                       m.processor.lost_to_collectives.value));
+  require_positive(m.processor.flops, "processor.flops", "that computes");
+  require_positive(m.processor.update_bandwidth, "processor.update_bandwidth", "that trains");
+  require_positive(m.processor.sentences, "processor.sentences", "that validates");
+  require_positive(m.disk.bandwidth, "disk.bandwidth", "that saves");
+  if (ranks > 1 && m.node.ranks > 1) require_positive(m.node.bandwidth, "node.bandwidth", "with several ranks a node");
+  if (ranks > m.node.ranks) require_positive(m.network.bandwidth, "network.bandwidth", "of several nodes");
+}
+
+}  // namespace weft

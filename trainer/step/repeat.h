@@ -1,0 +1,57 @@
+// trainer/step/repeat.h: times repeated runs of the same work on all ranks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "parallel/communicator.h"
+#include "tensor/context.h"
+#include "tensor/op/op_trace.h"
+
+namespace weft {
+
+struct Times {
+  std::vector<double> seconds;  // ascending
+  double best() const { return seconds.front(); }
+  double median() const { return seconds[seconds.size() / 2]; }
+};
+
+// All ranks start together and run it equally often: at least once, then until `seconds` have passed on all
+// of them.
+template <typename Run>
+Times repeat(Communicator& world, double seconds, Run&& run) {
+  Times times;
+  const double begin = monotonic_seconds();
+  bool more = true;
+  while (more) {
+    world.barrier();
+    const double start = monotonic_seconds();
+    run();
+    const double end = monotonic_seconds();
+    times.seconds.push_back(end - start);
+    more = world.max(end - begin < seconds ? 1 : 0) == 1;
+  }
+  std::sort(times.seconds.begin(), times.seconds.end());
+  return times;
+}
+
+// Seconds of one run, measured over batches with one device synchronisation each: long enough for the clock,
+// and to fill a GPU's queue. `run` does the same work each time and does not wait for other ranks.
+template <typename Run>
+Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const Run& run) {
+  constexpr double kBatch = 0.001;  // seconds
+  constexpr int kMost = 100;
+  const auto batch_of = [&](int count) {
+    for (int i = 0; i < count; ++i) run();
+    ctx.synchronize();
+  };
+  batch_of(1);  // warm-up: allocates plans and scratch memory
+  const double one = repeat(world, 0, [&] { batch_of(1); }).best();
+  const int count = static_cast<int>(std::clamp(kBatch / one, 1.0, static_cast<double>(kMost)));
+  Times times = repeat(world, seconds, [&] { batch_of(count); });
+  for (double& batch : times.seconds) batch /= count;
+  return times;
+}
+
+}  // namespace weft

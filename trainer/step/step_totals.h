@@ -1,0 +1,91 @@
+// trainer/step/step_totals.h: the numbers of a step that all ranks need before its update, exchanged between the hosts
+// at once.
+//
+// A number is one line of for_each_total(): which ranks have a part of it, and how the parts become the total. Packing,
+// the exchange and unpacking follow from it.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "data/batch_config.h"
+#include "model/loss.h"
+#include "parallel/mesh.h"
+#include "tensor/device_sums.h"
+#include "trainer/signals.h"
+#include "trainer/step/corpus_losses.h"
+
+namespace weft {
+
+struct StepTotals {                              // of one rank, before exchange_totals(); of all ranks after it
+  double loss = 0, nll = 0;                      // sums over target tokens times weights, in nats: smoothed and plain
+  int64_t source_tokens = 0, target_tokens = 0;  // without padding
+  double target_weight = 0;                      // of these target tokens; their number without weights
+  int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
+  double flops = 0;                              // of the model (trainer/step/step_flops.h)
+  double split_squares = 0, whole_squares = 0;   // of gradients, as the pass scaled them: of parameters that tp splits,
+                                                 // and of all others
+  bool not_finite = false;                       // some gradient, on some rank
+  bool save_goes_on = false;                     // some rank still works at the present phase of a save
+  StopRequest request = StopRequest::none;       // the strongest
+  std::vector<double> busy;                      // seconds that each rank worked
+  std::vector<CorpusTotals> corpora;             // of the stage's mix; empty if the run needs none
+
+  double per_weight() const { return 1.0 / target_weight; }
+  double fill(const BatchConfig& batch) const;  // share of a step's rows that hold tokens
+  double gradient_square() const { return split_squares + whole_squares; }
+  bool finite() const { return !not_finite && std::isfinite(gradient_square()); }
+};
+
+// The ranks that have a part of a number. Blocks differ between the ranks of dp, and the squares of split parameters
+// between those of tp. Gradients are summed over dp before they are squared, so its ranks have the same squares,
+// unless each has squared those of its shard.
+enum class TotalOf : uint8_t { blocks, split_squares, whole_squares, each_rank };
+
+// Calls of(number, ranks) on each, in this order: v.sum() adds, v.largest() takes the largest, v.list() keeps all.
+template <typename Totals, typename V>
+void for_each_total(Totals& t, V&& v) {
+  v.sum(t.loss, TotalOf::blocks);
+  v.sum(t.nll, TotalOf::blocks);
+  v.sum(t.source_tokens, TotalOf::blocks);
+  v.sum(t.target_tokens, TotalOf::blocks);
+  v.sum(t.target_weight, TotalOf::blocks);
+  v.sum(t.dropped, TotalOf::blocks);
+  v.sum(t.below_score, TotalOf::blocks);
+  v.sum(t.flops, TotalOf::blocks);
+  v.sum(t.split_squares, TotalOf::split_squares);
+  v.sum(t.whole_squares, TotalOf::whole_squares);
+  v.largest(t.not_finite, TotalOf::each_rank);
+  v.largest(t.save_goes_on, TotalOf::each_rank);
+  v.largest(t.request, TotalOf::each_rank);
+  v.list(t.busy);
+  for (auto& corpus : t.corpora) {
+    v.sum(corpus.passed, TotalOf::blocks);
+    v.sum(corpus.nll, TotalOf::blocks);
+    v.sum(corpus.target_weight, TotalOf::blocks);
+  }
+}
+
+// `own`: this rank's, with `busy` of one number. All ranks call it and get the same, added in rank order. `sharded`:
+// the ranks of dp have squared different gradients.
+StepTotals exchange_totals(StepTotals own, const Mesh& mesh, bool sharded = false);
+
+int64_t bytes_of_totals();  // that a rank sends, without corpora
+
+// Sums that a rank's device accumulates over a step.
+class StepSums {
+ public:
+  explicit StepSums(Device device) : sums_(4, device) {}
+  void clear(Context& ctx) const { sums_.clear(ctx); }
+  Tensor loss() const { return sums_[0]; }
+  Tensor nll() const { return sums_[1]; }
+  Tensor split_squares() const { return sums_[2]; }
+  Tensor whole_squares() const { return sums_[3]; }
+  void add(Context& ctx, const RowLoss& of_block) const;
+  void read(Context& ctx, StepTotals& into) const;  // waits
+
+ private:
+  DeviceSums sums_;
+};
+
+}  // namespace weft
