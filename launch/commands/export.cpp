@@ -1,13 +1,13 @@
 // launch/commands/export.cpp: `weft export`: writes a checkpoint's model as a folder for another program.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "launch/commands.h"
 #include "launch/open_model.h"
-#include "launch/options/exchange_format.h"
 #include "launch/options/options.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/pytorch_weights.h"
@@ -19,6 +19,14 @@
 
 namespace weft {
 namespace {
+
+enum class ExportFormat : uint8_t { pytorch, ctranslate2, huggingface, marian };
+constexpr EnumNames<ExportFormat, 4> enum_names(ExportFormat) {
+  return {{{"pytorch", ExportFormat::pytorch},
+           {"ctranslate2", ExportFormat::ctranslate2},
+           {"huggingface", ExportFormat::huggingface},
+           {"marian", ExportFormat::marian}}};
+}
 
 struct ExportRequest {
   std::string checkpoint, output;

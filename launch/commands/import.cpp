@@ -8,7 +8,6 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
-#include "launch/options/exchange_format.h"
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
 #include "model/transformer.h"
@@ -29,7 +28,6 @@ namespace fs = std::filesystem;
 struct ImportRequest {
   std::string weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
-  ImportFormat format = ImportFormat::pytorch;
 };
 
 // True if the folder does not exist, is empty, or has only temporary folders of killed imports, which the
@@ -58,8 +56,8 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options("import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]");
   options.add(
       "weights", r.weights,
-      "a safetensors file, or a folder with model.safetensors and perhaps tokenizers, as weft export writes it");
-  options.add("format", r.format, "pytorch: safetensors with the names and shapes of nn.Transformer");
+      "a safetensors file with the names and shapes of nn.Transformer, or a folder with such a model.safetensors "
+      "and perhaps tokenizers, as weft export --format pytorch writes it");
   options.add("config", r.config, "a .cfg whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,

@@ -48,7 +48,7 @@ scoring() {  # after translating
 }
 
 exchanging() {  # after translating, whose lines and text it reads
-  local import=("$weft" import --format pytorch --weights exported)
+  local import=("$weft" import --weights exported)
   expect 0 "$weft" export --checkpoint whole --format pytorch --output exported
   expect 0 "${import[@]}" --config whole/config.cfg --output imported
   expect 0 "$weft" translate --quiet --checkpoint imported <lines

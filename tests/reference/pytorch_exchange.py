@@ -44,7 +44,7 @@ def compare_bits(what, expected, found):
 
 
 def import_weights(weights, config, output, tokenizers=()):
-    weft("import", "--format", "pytorch", "--weights", weights, "--config", config, *tokenizers, "--output", output)
+    weft("import", "--weights", weights, "--config", config, *tokenizers, "--output", output)
 
 
 def draw(model, exported):

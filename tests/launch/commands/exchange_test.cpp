@@ -71,8 +71,7 @@ class Exchange : public ::testing::Test {
     ASSERT_EQ(run(run_export, more), 0);
   }
   std::vector<std::string> import_arguments(const std::string& tokenizer) const {
-    return {"--weights", weights_,      "--format", "pytorch",  "--config",
-            config_,     "--tokenizer", tokenizer,  "--output", imported_};
+    return {"--weights", weights_, "--config", config_, "--tokenizer", tokenizer, "--output", imported_};
   }
   std::string refusal(ErrorKind kind, const std::vector<std::string>& args) const {
     const Error error = error_of([&] { run(run_import, args); });
