@@ -41,8 +41,7 @@ struct TestSet {
   int64_t num_cut = 0;  // sources that were too long for the model
 };
 
-bool parse(const std::vector<std::string>& args, EvaluateRequest& r) {
-  Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
+bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& options) {
   r.model.add_to(options);
   options.add("source", r.sources, "text to translate, one sentence a line; repeat it for several sets");
   options.add("reference", r.references, "reference translation; the n-th belongs to the n-th --source");
@@ -183,7 +182,8 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
 
 int run_evaluate(const CommandContext& context) {
   EvaluateRequest request;
-  if (!parse(context.args, request)) return 0;
+  Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
+  if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();
   const std::vector<std::string> names = names_of_sets(request);
@@ -193,10 +193,7 @@ int run_evaluate(const CommandContext& context) {
   std::vector<TestSet> sets = read_sets(world, request, names);
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
-  request = {.decode = config.decode};
-  request.decode.nbest = 1;
-  parse(context.args, request);  // second pass: the checkpoint's settings are now the defaults
-  check_decode_options(request.decode);
+  complete_decode_options(options, config.decode, request.decode);
   all_or_none(world, [&] {
     if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
   });

@@ -45,10 +45,7 @@ void check_used(const Options& options, Positions positions) {
       fail(ErrorKind::usage, fmt::format("--{} is for sinusoids: a learned table is drawn as it is", name));
 }
 
-// `found`: `r` already has the configuration at PATH.
-bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found) {
-  Options options("inspect positions [PATH] [options] > FILE.svg");
-  r.paths.clear();
+bool parse(const std::vector<std::string>& args, PositionsRequest& r, Options& options) {
   options.positional("PATH", r.paths, "a .cfg file, or a run's or checkpoint's folder; none: the paper's base model");
   options.add("output", r.output, "the SVG file; empty: standard output");
   options.add("count", r.count, "positions, from the first token on");
@@ -58,16 +55,18 @@ bool parse(const std::vector<std::string>& args, PositionsRequest& r, bool found
   options.add("target", r.target, "learned positions: draw the target side's table");
   if (!options.parse(args)) return false;
   if (r.paths.size() > 1) fail(ErrorKind::usage, "give one PATH: a drawing shows one model's positions");
+  r.count_given = options.given("count");
+  return true;
+}
+
+void check(const PositionsRequest& r, const Options& options) {
   if (r.count < 1 || r.count > kMaxPositions)
     fail(ErrorKind::usage, fmt::format("count = {}: give 1 to {}", r.count, kMaxPositions));
   if (r.model.width < 1 || r.model.width > 4 * kImageWidth)
     fail(ErrorKind::usage, fmt::format("width = {}: give 1 to {}", r.model.width, 4 * kImageWidth));
   if (r.model.position_offset < -kMaxOffset || r.model.position_offset > kMaxOffset)
     fail(ErrorKind::usage, fmt::format("offset = {}: give -{} to {}", r.model.position_offset, kMaxOffset, kMaxOffset));
-  if (!found && !r.paths.empty()) return true;
   check_used(options, r.model.positions);
-  r.count_given = options.given("count");
-  return true;
 }
 
 std::vector<float> sinusoids(const PositionsRequest& r) {
@@ -137,13 +136,15 @@ std::string draw(const PositionsRequest& r, std::vector<float> values) {
 
 int run_inspect_positions(const CommandContext& context) {
   PositionsRequest request;
-  if (!parse(context.args, request, /*found=*/false)) return 0;
+  Options options("inspect positions [PATH] [options] > FILE.svg");
+  if (!parse(context.args, request, options)) return 0;
   FoundConfig found;
   if (!request.paths.empty()) {
     found = find_config(request.paths.front());
     request.model = found.config.model;
-    parse(context.args, request, /*found=*/true);  // second pass: the path's settings are now the defaults
+    options.set_given();
   }
+  check(request, options);
   if (!request.output.empty()) {
     require_replaceable("output", request.output, kSvgTag);
     prepare_output(request.output);

@@ -53,8 +53,7 @@ void check_documents(const TranslateRequest& r) {
     fail(ErrorKind::usage, "--documents joins lines, and --target-prefix begins each: give one of them");
 }
 
-bool parse(const std::vector<std::string>& args, TranslateRequest& r) {
-  Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
+bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {
   r.model.add_to(options);
   add_decode_options(options, r.decode);
   options.add("nbest", r.decode.nbest, "above 1: that many lines for each sentence, `index ||| text ||| score`");
@@ -200,17 +199,15 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
 
 int run_translate(const CommandContext& context) {
   TranslateRequest request;
-  if (!parse(context.args, request)) return 0;
+  Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
+  if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
   all_or_none(world, [&] {
     if (world.is_main_rank()) request.alignment.check_files();
   });
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
-  RunConfig config = config_for_use(folder, request.model.parallel, world.size());
-  request.decode = config.decode;
-  request.decode.nbest = 1;      // the command line decides, not the checkpoint
-  parse(context.args, request);  // second pass: the checkpoint's settings are now the defaults
-  check_decode_options(request.decode);
+  const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
+  complete_decode_options(options, config.decode, request.decode);
   request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);

@@ -15,6 +15,13 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
     options.describe_default(key, "checkpoint's");
 }
 
+void complete_decode_options(const Options& options, const DecodeConfig& saved, DecodeConfig& decode) {
+  decode = saved;
+  decode.nbest = 1;
+  options.set_given();
+  check_decode_options(decode);
+}
+
 void check_decode_options(const DecodeConfig& c) {
   constexpr int64_t kLargestBeam = 1000;
   if (c.beam < 1 || c.beam > kLargestBeam)

@@ -1,7 +1,5 @@
 // launch/options/decode_options.h: search options of `weft translate` and `weft evaluate`; the defaults are
-// the checkpoint's [decode] section.
-//
-// A command parses twice: first to find the checkpoint, then with the checkpoint's settings as defaults.
+// the checkpoint's [decode] section, which is known only after the command line has named the checkpoint.
 #pragma once
 
 #include "launch/options/options.h"
@@ -10,6 +8,8 @@
 namespace weft {
 
 void add_decode_options(Options& options, DecodeConfig& decode);
-void check_decode_options(const DecodeConfig& decode);  // after the second parse; errors name the options
+// Takes what was not given from `saved`, the checkpoint's options, but nbest is 1 then. Checks them all.
+void complete_decode_options(const Options& options, const DecodeConfig& saved, DecodeConfig& decode);
+void check_decode_options(const DecodeConfig& decode);  // errors name the options
 
 }  // namespace weft

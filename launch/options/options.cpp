@@ -90,13 +90,16 @@ bool Options::parse(const std::vector<std::string>& args) {
     }
     const auto field =
         std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == option.string_key; });
-    if (!given_.insert(field->key).second && !field->is_list)
-      fail(ErrorKind::usage, fmt::format("--{} is given twice", field->key));
-    field->set(option.value.at(0));
-    if (option.value.at(0).empty()) empty_.insert(field->key);
+    if (given(field->key) && !field->is_list) fail(ErrorKind::usage, fmt::format("--{} is given twice", field->key));
+    field->set(given_.emplace(field->key, option.value.at(0))->second);
   }
   if (two_dashes != args.end()) std::for_each(two_dashes + 1, args.end(), [&](const auto& t) { take_positional(t); });
   return true;
+}
+
+void Options::set_given() const {
+  for (const Field& field : fields_)
+    if (!field.is_list && given(field.key)) field.set(given_.find(field.key)->second);
 }
 
 size_t Options::num_before_positional(const std::vector<std::string>& args) const {
@@ -113,7 +116,9 @@ void Options::take_positional(const std::string& text) {
 
 void Options::require(const std::string& key) const {
   if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
-  if (empty_.contains(key)) fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage_));
+  const auto [begin, end] = given_.equal_range(key);
+  if (std::any_of(begin, end, [](const auto& option) { return option.second.empty(); }))
+    fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage_));
 }
 
 std::string Options::help(HelpFormat format) const {

@@ -13,7 +13,7 @@
 // nearest name. The constructor's text is the usage line without the program's name.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +45,8 @@ class Options {
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
+  // Once more, after the variables got other defaults: the values that parse() found, but not those of lists.
+  void set_given() const;
   size_t num_before_positional(const std::vector<std::string>& args) const;  // options, and their values
   void require(const std::string& key) const;
   std::string help(HelpFormat format = HelpFormat::text) const;
@@ -56,7 +58,7 @@ class Options {
   std::vector<Field> fields_;
   std::string positional_name_, positional_sentence_;
   std::vector<std::string>* positional_ = nullptr;
-  std::set<std::string> given_, empty_;  // options; those among them with an empty value
+  std::multimap<std::string, std::string> given_;  // values by option
 };
 
 }  // namespace weft

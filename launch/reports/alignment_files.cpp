@@ -160,7 +160,6 @@ class Drawings : public AlignmentFile {
 }  // namespace
 
 void AlignmentRequest::add_to(Options& options) {
-  files.clear();  // the second parse lists them again
   options.add(
       "alignment", files,
       "write cross-attention: NAME.svg draws it (several lines: NAME-0001.svg, ..., replacing earlier drawings), "

@@ -48,6 +48,21 @@ TEST(Options, FillsValuesListsFlagsAndPositionals) {
   EXPECT_FALSE(e.options.given("decode.nbest"));
 }
 
+TEST(Options, SetsWhatWasGivenOverOtherDefaults) {
+  Example e;
+  EXPECT_TRUE(e.options.parse({"--source=a", "--decode.beam=7", "--reference", "r1", "one"}));
+  e.source = "b";
+  e.vocab_size = 4000;
+  e.decode = {.beam = 2, .length_penalty = 1};
+  e.options.set_given();
+  EXPECT_EQ(e.source, "a");
+  EXPECT_EQ(e.vocab_size, 4000);
+  EXPECT_EQ(e.decode.beam, 7);
+  EXPECT_EQ(e.decode.length_penalty, 1);
+  EXPECT_EQ(e.references, std::vector<std::string>{"r1"});
+  EXPECT_EQ(e.files, std::vector<std::string>{"one"});
+}
+
 TEST(Options, HelpIsAManPageWithChoicesAndDefaults) {
   Example e;
   const std::string page = e.options.help(HelpFormat::man);
