@@ -16,9 +16,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "data/temporary_folder.h"
 #include "launch/start/output_relay.h"
 #include "launch/start/session.h"
-#include "launch/start/temporary_folder.h"
 #include "tensor/error.h"
 #include "trainer/signals.h"
 

@@ -1,11 +1,7 @@
 // tests/support/synthetic_corpus.h: a packed corpus in a temporary folder, with known ids.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -15,10 +11,11 @@
 #include "data/shards/manifest.h"
 #include "data/shards/shard.h"
 #include "tensor/random.h"
+#include "tests/support/temporary_folder.h"
 
 namespace weft::testing {
 
-class SyntheticCorpus {  // removes the folder when destroyed
+class SyntheticCorpus {
  public:
   static constexpr int64_t kVocabulary = 1000;
 
@@ -32,7 +29,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
   explicit SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard = 1000, int64_t variants = 0)
       : SyntheticCorpus(std::move(lengths), pairs_per_shard, variants, Numbers()) {}
   SyntheticCorpus(std::vector<PairLength> lengths, int64_t pairs_per_shard, int64_t variants, Numbers numbers)
-      : lengths_(std::move(lengths)), numbers_(std::move(numbers)), folder_(new_folder()) {
+      : lengths_(std::move(lengths)), numbers_(std::move(numbers)) {
     Manifest manifest;
     manifest.columns = {.weight = numbers_.weight != nullptr, .score = numbers_.score != nullptr};
     manifest.variants.count = variants;
@@ -49,7 +46,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
                             .variants = variants});
       for (int64_t i = first; i < std::min(first + pairs_per_shard, num_pairs()); ++i)
         for (int64_t variant = 0; variant < manifest.num_variants(); ++variant) builder.add(pair(i, variant));
-      const ShardEntry entry = builder.write(folder_, "shard-" + std::to_string(manifest.shards.size()) + ".h5");
+      const ShardEntry entry = builder.write(folder(), "shard-" + std::to_string(manifest.shards.size()) + ".h5");
       manifest.num_pairs += entry.num_pairs;
       manifest.source_tokens += entry.source_tokens;
       manifest.target_tokens += entry.target_tokens;
@@ -59,19 +56,13 @@ class SyntheticCorpus {  // removes the folder when destroyed
       manifest.longest_source = std::max(manifest.longest_source, length.source + manifest.num_variants() - 1);
       manifest.longest_target = std::max<int64_t>(manifest.longest_target, length.target);
     }
-    write_manifest(folder_, manifest, {});
+    write_manifest(folder(), manifest, {});
   }
-  ~SyntheticCorpus() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  SyntheticCorpus(const SyntheticCorpus&) = delete;
-  SyntheticCorpus& operator=(const SyntheticCorpus&) = delete;
 
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   int64_t num_pairs() const { return static_cast<int64_t>(lengths_.size()); }
   PairLength length(int64_t number) const { return lengths_.at(static_cast<size_t>(number)); }
-  std::string shard_file(int64_t shard) const { return folder_ + "/shard-" + std::to_string(shard) + ".h5"; }
+  std::string shard_file(int64_t shard) const { return folder_ / ("shard-" + std::to_string(shard) + ".h5"); }
 
   PairIds pair(int64_t number, int64_t variant = 0) const {
     const int64_t text = number + variant * 1'000'003;
@@ -82,14 +73,6 @@ class SyntheticCorpus {  // removes the folder when destroyed
   }
 
  private:
-  static std::string new_folder() {
-    static std::atomic<int> count = 0;
-    const std::string name = "weft-synthetic-corpus-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / name;
-    std::filesystem::create_directories(folder);
-    return folder.string();
-  }
-
   static std::vector<int32_t> ids(int64_t number, int32_t length, uint32_t side) {
     std::vector<int32_t> ids;
     for (int32_t i = 0; i < length; ++i) {
@@ -101,7 +84,7 @@ class SyntheticCorpus {  // removes the folder when destroyed
 
   std::vector<PairLength> lengths_;
   Numbers numbers_;
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace weft::testing

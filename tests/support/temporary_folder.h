@@ -1,31 +1,10 @@
-// tests/support/temporary_folder.h: a temporary folder for a test, removed with its content.
+// tests/support/temporary_folder.h: the program's temporary folders, for tests.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <stdexcept>
-#include <string>
+#include "data/temporary_folder.h"
 
 namespace weft::testing {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "weft-test-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using weft::TemporaryFolder;
 
 }  // namespace weft::testing

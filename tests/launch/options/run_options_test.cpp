@@ -2,13 +2,12 @@
 #include "launch/options/run_options.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "launch/options/help_format.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/config/fields.h"
 
 namespace weft {
@@ -41,10 +40,9 @@ TEST(RunOptions, TakesBothFormsOnTheCommandLine) {
 }
 
 TEST(RunOptions, LetsTheCommandLineWinOverTheFile) {
-  const auto path = std::filesystem::temp_directory_path() / fmt::format("weft_config_{}.cfg", getpid());
-  std::ofstream(path) << "[model]\nwidth = 64\nheads = 4\n";
-  const RunConfig config = parsed({"--model.width=128", "--config", path.string()});
-  std::filesystem::remove(path);
+  const TemporaryFolder folder;
+  std::ofstream(folder / "run.cfg") << "[model]\nwidth = 64\nheads = 4\n";
+  const RunConfig config = parsed({"--model.width=128", "--config", folder / "run.cfg"});
   EXPECT_EQ(config.model.width, 128);
   EXPECT_EQ(config.model.heads, 4);
 }

@@ -3,30 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/resource.h>
-#include <unistd.h>
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/support/errors.h"
 #include "tests/support/file_size_limit.h"
+#include "tests/support/temporary_folder.h"
 
 namespace weft {
 namespace {
 
 class EventLogTest : public ::testing::Test {
  protected:
-  EventLogTest() {
-    path_ = std::filesystem::temp_directory_path() / (std::string("weft_event_log_") + std::to_string(getpid()) + "_" +
-                                                      ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove(path_);
-  }
-  ~EventLogTest() override { std::filesystem::remove(path_); }
-
   void append(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
   std::string text() const {
     std::ostringstream out;
@@ -34,7 +25,8 @@ class EventLogTest : public ::testing::Test {
     return out.str();
   }
 
-  std::filesystem::path path_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_ / "log.jsonl";
 };
 
 TEST_F(EventLogTest, WritesOneObjectALineInTheOrderOfItsKeys) {
@@ -75,7 +67,6 @@ TEST_F(EventLogTest, IsNotWrittenThroughALink) {
   std::filesystem::create_symlink(other, path_);
   EXPECT_THROW(EventLog(path_, 0), Error);
   EXPECT_EQ(std::filesystem::file_size(other), 17u);
-  std::filesystem::remove(other);
 }
 
 TEST_F(EventLogTest, CutsOffStepsThatWillBeDoneAgain) {

@@ -1,0 +1,39 @@
+// data/temporary_folder.h: a folder under TMPDIR that is removed with its content.
+#pragma once
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {  // an Error of kind io if it cannot be made
+    std::error_code none;
+    const std::filesystem::path base = std::filesystem::temp_directory_path(none);
+    // mpirun makes do without the folder that TMPDIR names; so does this.
+    path_ = (none ? "/tmp" : base) / "weft-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      fail(ErrorKind::io,
+           fmt::format("{}: {}; set TMPDIR to a folder for temporary files", path_, std::strerror(errno)));
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft
