@@ -41,9 +41,9 @@ endfunction()
 function(weft_tensor_variant name march folder)
   weft_tensor_library(${name} SHARED ${march})
   target_compile_options(${name} PRIVATE -fvisibility-inlines-hidden)
-  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/tensor/exports.map)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tensor_exports.map)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME weft_tensor LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
-                                           LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/exports.map)
+                                           LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tensor_exports.map)
   if(folder)  # modules are beside the library of the lowest level
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH}:$ORIGIN/../..")
   endif()

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "parallel/communicator.h"
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "tensor/on_resume.h"
 
 namespace weft {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tensor/memory.h"
-#include "tensor/step_scalars.h"
+#include "tensor/op/step_scalars.h"
 #include "tensor/transfer.h"
 
 namespace weft {

@@ -15,9 +15,9 @@
 #include "tensor/activation.h"
 #include "tensor/context.h"
 #include "tensor/norm_kind.h"
+#include "tensor/op/step_scalars.h"
 #include "tensor/op/weight.h"
 #include "tensor/random.h"
-#include "tensor/step_scalars.h"
 #include "tensor/tensor.h"
 
 namespace weft {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "tensor/dtype.h"
-#include "tensor/step_scalars.h"
+#include "tensor/op/step_scalars.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 //
 // The first run executes directly, because GEMMs choose their plans then. The second is recorded and
 // replayed; later runs are replayed. Ops read the values that differ between runs when they execute
-// (tensor/step_scalars.h).
+// (tensor/op/step_scalars.h).
 #pragma once
 
 #include <cassert>

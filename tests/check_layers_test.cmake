@@ -42,7 +42,7 @@ expect("model/block.h includes data/loader.h: model/ must not include data/" mod
 expect("trainer/metrics/bleu.h includes launch/report.h: trainer/ must not include launch/" trainer/metrics/bleu.h "#include \"launch/report.h\"\n")
 
 expect(OK trainer/inference/evaluate.h "#include \"trainer/metrics/bleu.h\"\n")
-expect("trainer/metrics/bleu.h includes trainer/report/units.h: trainer/metrics/ must not include it" trainer/metrics/bleu.h "#include \"trainer/report/units.h\"\n")
+expect("trainer/metrics/bleu.h includes trainer/display/units.h: trainer/metrics/ must not include it" trainer/metrics/bleu.h "#include \"trainer/display/units.h\"\n")
 expect("launch/options/options.h includes launch/commands.h: launch/options/ must not include it" launch/options/options.h "#include \"launch/commands.h\"\n")
 
 expect("tensor/ops.cpp includes dnnl.hpp: only" tensor/ops.cpp "#include <dnnl.hpp>\n")

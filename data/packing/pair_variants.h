@@ -10,12 +10,12 @@
 #include <set>
 #include <string>
 
+#include "data/noise/inline_marks.h"
+#include "data/noise/noise_rates.h"
 #include "data/packing/pair_text.h"
 #include "data/shards/manifest.h"
 #include "data/shards/shard.h"
 #include "data/subword/subword_sampler.h"
-#include "data/text/inline_marks.h"
-#include "data/text/noise_rates.h"
 #include "data/tokenizer.h"
 #include "tensor/enum_names.h"
 

@@ -17,9 +17,9 @@
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
+#include "trainer/display/progress.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_record.h"
-#include "trainer/report/progress.h"
 #include "trainer/train_state.h"
 #include "trainer/validation/validation_sets.h"
 

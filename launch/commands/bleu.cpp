@@ -11,8 +11,8 @@
 #include "launch/reports/metric.h"
 #include "launch/reports/scored_lines.h"
 #include "tensor/error.h"
+#include "trainer/display/progress.h"
 #include "trainer/metrics/significance.h"
-#include "trainer/report/progress.h"
 
 namespace weft {
 namespace {

@@ -16,9 +16,9 @@
 #include "launch/options/tag_options.h"
 #include "launch/reports/scored_lines.h"
 #include "tensor/error.h"
+#include "trainer/display/progress.h"
 #include "trainer/inference/document_translator.h"
 #include "trainer/inference/evaluate.h"
-#include "trainer/report/progress.h"
 
 namespace weft {
 namespace {

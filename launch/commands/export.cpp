@@ -10,12 +10,12 @@
 #include "launch/open_model.h"
 #include "launch/options/options.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/checkpoint/pytorch_weights.h"
+#include "trainer/display/units.h"
 #include "trainer/export/ctranslate2.h"
 #include "trainer/export/huggingface.h"
 #include "trainer/export/marian.h"
 #include "trainer/export/pytorch.h"
-#include "trainer/report/units.h"
+#include "trainer/export/pytorch_weights.h"
 
 namespace weft {
 namespace {

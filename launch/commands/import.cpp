@@ -14,10 +14,10 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/checkpoint/pytorch_file.h"
 #include "trainer/config/config_text.h"
+#include "trainer/display/units.h"
+#include "trainer/export/formats/pytorch_file.h"
 #include "trainer/inference/model_loader.h"
-#include "trainer/report/units.h"
 #include "trainer/train_state.h"
 
 namespace weft {

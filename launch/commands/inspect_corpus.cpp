@@ -7,8 +7,8 @@
 #include "data/tags.h"
 #include "launch/commands/inspect.h"
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/inference/model_loader.h"
-#include "trainer/report/units.h"
 
 namespace weft {
 namespace {

@@ -12,11 +12,11 @@
 #include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/precision.h"
-#include "trainer/report/units.h"
 #include "trainer/stages/stages.h"
 
 namespace weft {

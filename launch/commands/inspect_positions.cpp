@@ -12,7 +12,7 @@
 #include "model/layers/positions.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/report/heat_map.h"
+#include "trainer/display/heat_map.h"
 
 namespace weft {
 namespace {

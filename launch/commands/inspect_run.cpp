@@ -11,10 +11,10 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/display/units.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
-#include "trainer/report/units.h"
 #include "trainer/validation/validation_sets.h"
 
 namespace weft {

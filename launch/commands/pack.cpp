@@ -13,7 +13,7 @@
 #include "launch/reports/pack_summary.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
-#include "trainer/report/progress.h"
+#include "trainer/display/progress.h"
 
 namespace weft {
 

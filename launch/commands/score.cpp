@@ -13,8 +13,8 @@
 #include "launch/options/options.h"
 #include "launch/options/tag_options.h"
 #include "tensor/error.h"
+#include "trainer/display/progress.h"
 #include "trainer/inference/evaluate.h"
-#include "trainer/report/progress.h"
 
 namespace weft {
 namespace {

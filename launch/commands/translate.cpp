@@ -24,9 +24,9 @@
 #include "launch/reports/alignment_files.h"
 #include "launch/tagged_lines.h"
 #include "tensor/error.h"
+#include "trainer/display/progress.h"
 #include "trainer/inference/document_translator.h"
 #include "trainer/inference/translator.h"
-#include "trainer/report/progress.h"
 
 namespace weft {
 namespace {

@@ -17,9 +17,9 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/config/config_text.h"
-#include "trainer/report/chart.h"
+#include "trainer/display/chart.h"
+#include "trainer/display/progress.h"
 #include "trainer/report/log_follower.h"
-#include "trainer/report/progress.h"
 #include "trainer/signals.h"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/config/nearest.h"
-#include "trainer/report/heat_map.h"
+#include "trainer/display/heat_map.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "trainer/config/fields.h"
-#include "trainer/report/units.h"
+#include "trainer/display/units.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "data/text/unicode.h"
-#include "trainer/report/units.h"
+#include "trainer/display/units.h"
 
 namespace weft {
 namespace {

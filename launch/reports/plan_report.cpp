@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trainer/config/fields.h"
-#include "trainer/report/units.h"
+#include "trainer/display/units.h"
 #include "trainer/version.h"
 
 namespace weft {

@@ -11,7 +11,7 @@
 
 #include "data/text/split.h"
 #include "tensor/error.h"
-#include "trainer/report/svg_chart.h"
+#include "trainer/display/svg_chart.h"
 
 namespace weft {
 namespace {

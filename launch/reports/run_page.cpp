@@ -8,10 +8,10 @@
 
 #include "launch/reports/run_page/files.h"
 #include "trainer/config/config_text.h"
+#include "trainer/display/svg.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
-#include "trainer/report/svg.h"
 #include "trainer/validation/validation_sets.h"
 
 namespace weft {

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
-#include "trainer/report/units.h"
 #include "trainer/validation/validation_sets.h"
 
 namespace weft {

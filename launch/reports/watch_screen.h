@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trainer/config/run_config.h"
-#include "trainer/report/chart.h"
+#include "trainer/display/chart.h"
 
 namespace weft {
 

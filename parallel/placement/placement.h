@@ -4,8 +4,8 @@
 #include <string>
 
 #include "parallel/communicator.h"
+#include "parallel/placement/rank_device.h"
 #include "parallel/placement/report.h"
-#include "parallel/rank_device.h"
 
 namespace weft {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "tensor/math.h"
+#include "tensor/op/step_scalars.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
-#include "tensor/step_scalars.h"
 
 namespace weft {
 

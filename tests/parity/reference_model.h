@@ -12,7 +12,7 @@
 #include "tests/parity/reference_file.h"
 #include "tests/support/definition/gradient_check.h"
 #include "tests/support/small_model.h"
-#include "trainer/checkpoint/pytorch_weights.h"
+#include "trainer/export/pytorch_weights.h"
 
 namespace weft::testing {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "parallel/device_mesh.h"
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "tests/support/device.h"
 
 namespace weft::testing {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "tensor/op/op_trace.h"
 #include "trainer/config/run_config.h"
 

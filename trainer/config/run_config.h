@@ -11,7 +11,7 @@
 #include "data/batch_config.h"
 #include "model/config.h"
 #include "parallel/mesh.h"
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "trainer/optimizer/optimizer.h"
 #include "trainer/optimizer/schedule.h"
 

@@ -10,7 +10,7 @@
 
 #include "data/batch.h"
 #include "tensor/error.h"
-#include "trainer/export/ctranslate2_file.h"
+#include "trainer/export/formats/ctranslate2_file.h"
 #include "trainer/export/weights.h"
 
 namespace weft {

@@ -12,7 +12,7 @@
 #include <map>
 
 #include "data/batch.h"
-#include "trainer/export/npz.h"
+#include "trainer/export/formats/npz.h"
 #include "trainer/export/weights.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/batch.h"
-#include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/export/formats/pytorch_file.h"
 
 namespace weft {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/plan/update_options.h"
-#include "trainer/report/units.h"
 
 namespace weft {
 namespace {

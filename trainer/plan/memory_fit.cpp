@@ -2,8 +2,8 @@
 #include "trainer/plan/memory_fit.h"
 
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/plan/check_options.h"
-#include "trainer/report/units.h"
 
 namespace weft {
 namespace {

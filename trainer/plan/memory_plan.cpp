@@ -9,9 +9,9 @@
 #include "model/decoding/beam_search.h"
 #include "parallel/device_mesh.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
+#include "trainer/display/units.h"
 #include "trainer/flat_states.h"
 #include "trainer/inference/translator.h"
-#include "trainer/report/units.h"
 #include "trainer/step/dry_step.h"
 #include "trainer/step/planned_replica.h"
 

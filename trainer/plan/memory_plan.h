@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "parallel/tensor_parallel.h"
 #include "trainer/plan/resolve.h"
 

@@ -6,12 +6,12 @@
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "trainer/display/units.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/data_plan.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/precision.h"
-#include "trainer/report/units.h"
 
 namespace weft {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "parallel/placement/rank_device.h"
 #include "parallel/placement/report.h"
-#include "parallel/rank_device.h"
 #include "trainer/plan/memory_plan.h"
 #include "trainer/plan/resolve.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tensor/enum_names.h"
-#include "trainer/report/chart.h"
+#include "trainer/display/chart.h"
 
 namespace weft {
 

@@ -11,10 +11,10 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "trainer/display/heat_map.h"
+#include "trainer/display/png.h"
 #include "trainer/report/crc32c.h"
-#include "trainer/report/heat_map.h"
 #include "trainer/report/log_record.h"
-#include "trainer/report/png.h"
 #include "trainer/report/protobuf.h"
 
 namespace weft {

@@ -1,5 +1,6 @@
 // trainer/run/run_log.cpp: writes steps, epochs and validations as records and as lines.
 #include "trainer/run/run_log.h"
+#include "trainer/report/train_line.h"
 
 #include <fmt/ranges.h>
 
@@ -74,7 +75,7 @@ RunLog::RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& m
       stages_(std::move(stages)),
       has_corpora_(training_folders(stages_).size() > 1),
       hosts_(mesh.world().all_gather_strings(host_name())),
-      progress_(config.train.log_every, ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
+      progress_(ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
       stragglers_(hosts_) {}
 
 void RunLog::open(const RunFolder& folder, const std::string& plan, const std::string& config,
@@ -167,20 +168,22 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   const double by_steps = throughput_.seconds_for(std::min(run.stages_end.value_or(steps), steps) - r.step);
   const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
-  progress_.step({.step = r.step,
-                  .total_steps = run.last_step,
-                  .data = describe_place(r),
-                  .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
-                  .loss = r.loss(),
-                  .nll = r.nll(),
-                  .lr = r.lr,
-                  .grad_norm = r.grad_norm,
-                  .source_tokens_per_second = throughput_.source_tokens_per_second(),
-                  .target_tokens_per_second = throughput_.target_tokens_per_second(),
-                  .fill = fill,
-                  .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
-                  .roofline = limits_.seconds / throughput_.seconds_for(1),
-                  .eta_seconds = left});
+  const TrainStatus status{.step = r.step,
+                           .total_steps = run.last_step,
+                           .data = describe_place(r),
+                           .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
+                           .loss = r.loss(),
+                           .nll = r.nll(),
+                           .lr = r.lr,
+                           .grad_norm = r.grad_norm,
+                           .source_tokens_per_second = throughput_.source_tokens_per_second(),
+                           .target_tokens_per_second = throughput_.target_tokens_per_second(),
+                           .fill = fill,
+                           .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
+                           .roofline = limits_.seconds / throughput_.seconds_for(1),
+                           .eta_seconds = left};
+  const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
+  progress_.show(status.fraction, is_due, [&](size_t width) { return train_line(status, width); });
   report_epochs(r, run);
   report_skipped(r);
   report_straggler(r);

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "trainer/display/progress.h"
 #include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
-#include "trainer/report/progress.h"
 #include "trainer/report/tensorboard.h"
 #include "trainer/report/throughput.h"
 #include "trainer/run/run_folder.h"
@@ -64,7 +64,7 @@ class RunLog {
   const std::vector<Stage> stages_;
   const bool has_corpora_;                // several, in one stage or in all
   const std::vector<std::string> hosts_;  // of each rank
-  TrainProgress progress_;
+  StatusRow progress_;
   std::optional<EventLog> events_;
   std::unique_ptr<TensorBoardLog> tensorboard_;  // with train.tensorboard
   nlohmann::ordered_json start_;                 // the record of this start; null once it is kept

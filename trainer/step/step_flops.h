@@ -5,7 +5,7 @@
 
 #include "data/batch.h"
 #include "model/config.h"
-#include "parallel/rank_device.h"
+#include "parallel/placement/rank_device.h"
 #include "tensor/cpu/peak.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 //
 // Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped.
 // Values that change from step to step are read from StepScalars
-// (tensor/step_scalars.h).
+// (tensor/op/step_scalars.h).
 #pragma once
 
 #include <algorithm>

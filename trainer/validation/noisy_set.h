@@ -1,4 +1,4 @@
-// trainer/validation/noisy_set.h: a copy of a packed set whose source text is noisy (data/text/noise.h), made when a
+// trainer/validation/noisy_set.h: a copy of a packed set whose source text is noisy (data/noise/noise.h), made when a
 // run starts.
 //
 // A shard holds tokens: the sources are decoded, changed, and encoded again. Targets stay as they are.
@@ -10,7 +10,7 @@
 
 #include "data/batch.h"
 #include "data/corpus.h"
-#include "data/text/noise.h"
+#include "data/noise/noise.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
 

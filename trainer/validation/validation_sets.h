@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "data/text/noise.h"
+#include "data/noise/noise.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tensor/half.h"
-#include "tests/emulation/runtime/device_fixture.h"
+#include "tests/emulation/runtime_tests/device_fixture.h"
 
 namespace weft::testing {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tensor/cuda/launch.cuh"
-#include "tests/emulation/runtime/device_fixture.h"
+#include "tests/emulation/runtime_tests/device_fixture.h"
 
 namespace weft::testing {
 namespace {

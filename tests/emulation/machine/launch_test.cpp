@@ -1,6 +1,6 @@
 // tests/emulation/machine/launch_test.cpp: launches that a GPU would refuse are refused.
 #include "tensor/cuda/launch.cuh"
-#include "tests/emulation/runtime/device_fixture.h"
+#include "tests/emulation/runtime_tests/device_fixture.h"
 
 namespace weft::testing {
 namespace {

@@ -1,7 +1,7 @@
 // tests/emulation/machine/warps_test.cpp: shuffles, votes and rendezvous of a warp's lanes.
 #include <numeric>
 
-#include "tests/emulation/runtime/device_fixture.h"
+#include "tests/emulation/runtime_tests/device_fixture.h"
 
 namespace weft::testing {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/trainer/export/export_fixture.h"
-#include "trainer/checkpoint/pytorch_file.h"
+#include "trainer/export/formats/pytorch_file.h"
 
 namespace weft::testing {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tests/support/device.h"
 #include "tests/support/errors.h"
+#include "trainer/display/units.h"
 #include "trainer/plan/memory_plan.h"
-#include "trainer/report/units.h"
 
 namespace weft::testing {
 namespace {

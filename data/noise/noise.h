@@ -1,0 +1,43 @@
+// data/noise/noise.h: changes that people make to text: other letter case, typing errors, and slips with marks of
+// punctuation and with spaces (data/noise/slips.h).
+//
+// The result is a pure function of the text and of its place, so it is the same on every grid and at every start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tensor/enum_names.h"
+
+namespace weft {
+
+enum class TextNoise : uint8_t { none, upper, title, lower, typos, punctuation, words };
+inline constexpr size_t kNumTextNoises = 7;
+constexpr EnumNames<TextNoise, kNumTextNoises> enum_names(TextNoise) {
+  return {{{"none", TextNoise::none},
+           {"upper", TextNoise::upper},
+           {"title", TextNoise::title},
+           {"lower", TextNoise::lower},
+           {"typos", TextNoise::typos},
+           {"punctuation", TextNoise::punctuation},
+           {"words", TextNoise::words}}};
+}
+
+struct NoisePlace {
+  uint64_t seed = 0;
+  uint64_t pair = 0;   // number of the sentence in its corpus, below 2^46
+  uint32_t visit = 0;  // how often it was seen before
+};
+
+inline constexpr double kTypoRate = 0.1;  // of words
+
+// `text` is one line.
+std::string with_noise(TextNoise noise, std::string_view text, const NoisePlace& place);
+
+// Each word of three or more characters and without digits has an error with probability `rate`. Equally likely: two
+// neighbouring characters change places, one is left out, one is typed twice, the space after the word is left out. The
+// first character stays. Philox: key = seed; counter = {pair * 2^18 + number of the word, visit, purpose_of("typos")}.
+std::string with_typos(std::string_view text, double rate, const NoisePlace& place);
+
+}  // namespace weft

@@ -1,0 +1,13 @@
+// trainer/display/png.h: pictures as PNG (ISO/IEC 15948): 8-bit RGB, no filter. zlib compresses and has the CRC.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// `rgb`: [height, width, 3], both at least 1.
+std::string to_png(int64_t width, int64_t height, const std::vector<uint8_t>& rgb);
+
+}  // namespace weft

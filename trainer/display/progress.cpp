@@ -1,0 +1,189 @@
+// trainer/display/progress.cpp: bars, lines and the terminal they go to.
+#include "trainer/display/progress.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "trainer/display/units.h"
+
+namespace weft {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kLineSeconds = 10;
+constexpr int kLinesInAll = 10;
+
+void write_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n <= 0) return;  // the reader is gone; the work continues
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int open_terminal_of(pid_t process) {  // its stderr; -1 if that is no terminal
+  const int fd = ::open(fmt::format("/proc/{}/fd/2", process).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || isatty(fd)) return fd;
+  ::close(fd);
+  return -1;
+}
+
+pid_t parent_of(pid_t process) {  // 0 if that is unknown
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("PPid:")) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
+  return 0;
+}
+
+bool runs_this_program(pid_t process) {
+  std::error_code failed;
+  return std::filesystem::equivalent(fmt::format("/proc/{}/exe", process), "/proc/self/exe", failed);
+}
+
+// mpirun pipes its ranks' stderr to its own, so a rank's terminal is that of its parent. `weft launch`, mpirun's
+// parent, pipes mpirun's to its own.
+int open_terminal_of_launcher() {
+  const pid_t mpirun = getppid();
+  if (const int fd = open_terminal_of(mpirun); fd >= 0) return fd;
+  const pid_t launch = parent_of(mpirun);
+  return launch > 0 && runs_this_program(launch) ? open_terminal_of(launch) : -1;
+}
+
+// File descriptor of the terminal that shows stderr; -1 if there is none.
+int terminal() {
+  if (isatty(STDERR_FILENO)) return STDERR_FILENO;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return -1;
+  static const int fd = open_terminal_of_launcher();
+  return fd;
+}
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(terminal(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+std::string bar(double fraction, int cells) {
+  const int full = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * cells));
+  return "[" + std::string(full, '#') + std::string(cells - full, '.') + "]";
+}
+
+constexpr int kPercentColumns = 7;  // "100%  ", and one that stays free
+
+// Puts `text` beside a bar that fills the rest of the row. If the row is too short for both, it has only the
+// text, cut.
+std::string bar_row(double fraction, std::string_view text, int width) {
+  const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
+  const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces
+  std::string row = room >= 5 ? fmt::format("{} {:3d}%  {}", bar(fraction, std::min(room, 30)), percent, text)
+                              : fmt::format("{:3d}%  {}", percent, text);
+  if (static_cast<int>(row.size()) >= width) row.resize(std::max(width - 1, 0));
+  return row;
+}
+
+constexpr std::string_view kEraseRow = "\r\033[K";
+
+}  // namespace
+
+bool can_redraw(int file) {
+  const char* term = std::getenv("TERM");
+  return isatty(file) != 0 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+ProgressOutput ProgressOutput::standard(bool quiet) {
+  return {.style = quiet                    ? ProgressStyle::quiet
+                   : can_redraw(terminal()) ? ProgressStyle::bar
+                                            : ProgressStyle::lines,
+          .write = write_stderr,
+          .seconds = steady_seconds,
+          .width = terminal_width};
+}
+
+ProgressBar::ProgressBar(std::string title, int64_t total, ProgressOutput out)
+    : title_(std::move(title)), total_(total), out_(std::move(out)), begin_(out_.seconds()), shown_at_(begin_) {}
+
+ProgressBar::~ProgressBar() {
+  if (out_.style == ProgressStyle::quiet) return;
+  if (shown_done_ != done_) show();
+  if (out_.style == ProgressStyle::bar) out_.write("\n");
+}
+
+void ProgressBar::update(int64_t done, std::string_view extra) {
+  if (out_.style == ProgressStyle::quiet) return;
+  done_ = done;
+  extra_ = extra;
+  const double waited = out_.seconds() - shown_at_;
+  if (out_.style == ProgressStyle::bar) {
+    if (shown_done_ < 0 || waited >= kRedrawSeconds) show();
+    return;
+  }
+  const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
+  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // quick work: only the end
+  if (next_tenth || waited >= kLineSeconds) show();
+}
+
+std::string ProgressBar::line(int width) const {
+  const double seconds = std::max(out_.seconds() - begin_, 1e-9);
+  const double rate = static_cast<double>(done_) / seconds;
+  std::string text = total_ > 0 ? fmt::format("{} {}/{}", title_, done_, total_) : fmt::format("{} {}", title_, done_);
+  if (seconds >= 0.5) text += fmt::format("  {}/s", format_count(rate));
+  if (total_ > done_ && rate > 0 && seconds >= 0.5)
+    text += fmt::format("  {} left", format_duration(static_cast<double>(total_ - done_) / rate));
+  else if (total_ > 0 && done_ >= total_)
+    text += fmt::format("  in {}", seconds < 10 ? fmt::format("{:.1f}s", seconds) : format_duration(seconds));
+  if (!extra_.empty()) text += "  " + extra_;
+  if (width > 0 && total_ > 0) return bar_row(static_cast<double>(done_) / static_cast<double>(total_), text, width);
+  if (width > 0 && static_cast<int>(text.size()) >= width) text.resize(std::max(width - 1, 0));
+  return text;
+}
+
+void ProgressBar::show() {
+  if (out_.style == ProgressStyle::bar)
+    out_.write(std::string(kEraseRow) + line(out_.width()));
+  else
+    out_.write(line(0) + "\n");
+  shown_done_ = done_;
+  shown_at_ = out_.seconds();
+}
+
+StatusRow::StatusRow(ProgressOutput out) : out_(std::move(out)) {}
+
+StatusRow::~StatusRow() {
+  if (!row_.empty()) out_.write("\n");
+}
+
+void StatusRow::show(double fraction, bool line_is_due, const std::function<std::string(size_t)>& text) {
+  if (out_.style == ProgressStyle::lines) {
+    if (line_is_due) out_.write(text(std::string::npos) + "\n");
+  } else if (out_.style == ProgressStyle::bar && (row_.empty() || out_.seconds() - shown_at_ >= kRedrawSeconds)) {
+    const int width = out_.width();
+    row_ = bar_row(fraction, text(static_cast<size_t>(std::max(0, width - kPercentColumns))), width);
+    shown_at_ = out_.seconds();
+    out_.write(std::string(kEraseRow) + row_);
+  }
+}
+
+void StatusRow::message(std::string_view text) {
+  if (out_.style == ProgressStyle::quiet) return;
+  if (row_.empty())
+    out_.write(fmt::format("{}\n", text));
+  else
+    out_.write(fmt::format("{}{}\n{}", kEraseRow, text, row_));
+}
+
+}  // namespace weft

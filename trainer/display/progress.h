@@ -1,0 +1,69 @@
+// trainer/display/progress.h: progress for people: a bar on a terminal, plain lines on a pipe.
+//
+// All output goes to stderr, so that stdout has only results. On a terminal one row is redrawn in place, at
+// most ten times a second and never wider than the terminal. On a pipe every line is permanent. A bar is used
+// by one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// Whether `file`, a descriptor, is a terminal that can move its cursor: TERM is set, and is not "dumb".
+bool can_redraw(int file);
+
+enum class ProgressStyle : uint8_t { quiet, lines, bar };
+
+struct ProgressOutput {  // where progress is written; tests replace it
+  ProgressStyle style = ProgressStyle::lines;
+  std::function<void(std::string_view)> write;
+  std::function<double()> seconds;  // a monotonic clock
+  std::function<int()> width;       // columns of the terminal, read at each redraw
+
+  static ProgressOutput standard(bool quiet = false);  // stderr: bar if it is a terminal, else lines
+};
+
+// For work of known or unknown length: packing, translating, hashing. Lines come every 10 % or 10 s.
+class ProgressBar {
+ public:
+  ProgressBar(std::string title, int64_t total, ProgressOutput out = ProgressOutput::standard());  // total 0: unknown
+  ~ProgressBar();  // leaves the last state on the screen
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(int64_t done, std::string_view extra = {});
+
+ private:
+  std::string line(int width) const;
+  void show();
+
+  std::string title_;
+  int64_t total_, done_ = 0;
+  std::string extra_;
+  ProgressOutput out_;
+  double begin_, shown_at_;
+  int64_t shown_done_ = -1;
+};
+
+// The state of long work in the caller's words: on a terminal a bar that is redrawn, on a pipe the lines that are due.
+class StatusRow {
+ public:
+  explicit StatusRow(ProgressOutput out = ProgressOutput::standard());
+  ~StatusRow();  // leaves the last state on the screen
+  StatusRow(const StatusRow&) = delete;
+  StatusRow& operator=(const StatusRow&) = delete;
+
+  // `fraction` of the work is done; text(n) describes it in at most n columns.
+  void show(double fraction, bool line_is_due, const std::function<std::string(size_t)>& text);
+  void message(std::string_view text);  // a permanent line above the bar
+
+ private:
+  ProgressOutput out_;
+  std::string row_;  // current content of the terminal's row
+  double shown_at_ = 0;
+};
+
+}  // namespace weft

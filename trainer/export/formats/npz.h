@@ -1,0 +1,34 @@
+// trainer/export/formats/npz.h: numpy's .npz: a zip archive of uncompressed .npy arrays, in the order of their names.
+//
+// Formats: PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A writer of a library
+// would bring compression and random access, which this needs not; zlib computes the checksums. Marian's reader knows
+// no archives beyond 4 GiB: a greater one is an Error of kind usage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/checkpoint/checked_file.h"
+
+namespace weft {
+
+class NpzWriter {
+ public:
+  explicit NpzWriter(const std::string& path) : file_(path) {}  // a new file
+
+  void add(const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& values);
+  void add_bytes(const std::string& name, std::string_view bytes);  // int8 [size]
+  void finish();
+
+ private:
+  void add_member(const std::string& name, const std::string& header, std::string_view data);
+
+  DigestWriter file_;
+  uint64_t offset_ = 0;
+  std::string directory_;  // the central directory so far
+  uint16_t members_ = 0;
+};
+
+}  // namespace weft
