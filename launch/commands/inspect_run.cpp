@@ -15,7 +15,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
-#include "trainer/validation/validation_sets.h"
+#include "trainer/validation/validation_metric.h"
 
 namespace weft {
 namespace {
@@ -66,8 +66,8 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
   for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
     for (const std::string& name : sets_of(*records[i])) {
       fmt::print("  step {:<8}", number_or_0(*records[i], "step"));
-      for (const char* shown : {"valid_loss", "valid_nll", "bleu", "chrf", "score"}) {
-        const std::string key = validation_key(name, shown);
+      for (const ValidationMetric& metric : kValidationMetrics) {
+        const std::string key = validation_key(name, metric.key);
         if (const auto value = number_at(*records[i], key)) fmt::print("  {} {:.6g}", printable(key), *value);
       }
       fmt::print("\n");

@@ -12,7 +12,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
-#include "trainer/validation/validation_sets.h"
+#include "trainer/validation/validation_metric.h"
 
 namespace weft {
 namespace {
@@ -117,8 +117,8 @@ Json validation_of(const nlohmann::json& record, const RunPlace& place) {
   std::vector<std::string> names = texts_at(record, "sets");
   names.emplace_back();  // the keys without a name
   for (const std::string& name : names)
-    for (const char* number : {"valid_loss", "valid_nll", "bleu", "chrf", "score"}) {
-      const std::string key = validation_key(name, number);
+    for (const ValidationMetric& metric : kValidationMetrics) {
+      const std::string key = validation_key(name, metric.key);
       validation[key] = number_of(record, key);
     }
   validation["samples"] = samples_of(record);
@@ -244,6 +244,19 @@ Json corpora_of(const Json& runs) {
   return corpora;
 }
 
+Json metrics_of_page() {
+  Json metrics = Json::array();
+  for (const ValidationMetric& metric : kValidationMetrics)
+    metrics.push_back({{"key", metric.key},
+                       {"word", metric.word},
+                       {"title", metric.title},
+                       {"unit", metric.unit},
+                       {"digits", metric.digits < 0 ? 4 : metric.digits},
+                       {"better", metric.better},
+                       {"judges", metric.judges}});
+  return metrics;
+}
+
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   size_t at = 0;
   while ((at = text.find(what, at)) != std::string::npos) text.replace(at, what.size(), by), at += by.size();
@@ -255,7 +268,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs) {
   Json all = Json::array();
   for (const PageRun& run : runs) all.push_back(run_of(run));
-  return {{"runs", all}, {"differences", differences_of(runs)}, {"corpora", corpora_of(all)}};
+  return {{"runs", all},
+          {"differences", differences_of(runs)},
+          {"corpora", corpora_of(all)},
+          {"metrics", metrics_of_page()}};
 }
 
 std::string run_page(const std::vector<PageRun>& runs) {

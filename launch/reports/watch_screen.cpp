@@ -12,6 +12,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
 #include "trainer/report/log_record.h"
+#include "trainer/validation/validation_metric.h"
 #include "trainer/validation/validation_sets.h"
 
 namespace weft {
@@ -108,12 +109,11 @@ std::string bar(double fraction, int width, bool utf8) {
 }
 
 std::string text_of_set(const nlohmann::json& v, const std::string& set) {
-  const auto number = [&](const char* key) { return number_or_nan(v, validation_key(set, key)); };
-  std::string text = fmt::format("{}{}loss {:.4f}", set, set.empty() ? "" : ": ", number("valid_loss"));
-  if (v.contains(validation_key(set, "bleu")))
-    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", number("bleu"), number("chrf"));
-  if (v.contains(validation_key(set, "score"))) text += fmt::format(", score {:.6g}", number("score"));
-  return text;
+  std::vector<std::string> words;
+  for (const ValidationMetric& metric : kValidationMetrics)
+    if (const std::string key = validation_key(set, metric.key); metric.judges && v.contains(key))
+      words.push_back(worded(metric, number_or_nan(v, key)));
+  return fmt::format("{}{}{}", set, set.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
 // By train.keep_best, or by the loss if the validations lack what it needs.

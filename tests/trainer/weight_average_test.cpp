@@ -262,7 +262,10 @@ TEST_P(WeightAverage, IsWhatIsValidated) {
     config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, test_rank(world));
     const auto validated = [&](Trainer& trainer) {
-      return Validation(config, open_sets(config), mesh, trainer).run(1, [] { return false; })->sets.at(0).loss;
+      return Validation(config, open_sets(config), mesh, trainer)
+          .run(1, [] { return false; })
+          ->sets.at(0)
+          .values.at("valid_loss");
     };
     SmallRun run(config, mesh);
     for (int i = 0; i < averaged_steps(); ++i) run.step();

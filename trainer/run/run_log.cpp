@@ -1,6 +1,5 @@
 // trainer/run/run_log.cpp: writes steps, epochs and validations as records and as lines.
 #include "trainer/run/run_log.h"
-#include "trainer/report/train_line.h"
 
 #include <fmt/ranges.h>
 
@@ -9,6 +8,7 @@
 #include <cmath>
 
 #include "data/atomic_file.h"
+#include "trainer/report/train_line.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -33,19 +33,17 @@ nlohmann::ordered_json to_json(const SampleAttention& a) {
 }
 
 void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordered_json& record) {
-  record[validation_key(name, "valid_loss")] = set.loss;
-  record[validation_key(name, "valid_nll")] = set.nll;
-  if (!set.translation) return;
-  record[validation_key(name, "bleu")] = set.translation->bleu.score;
-  record[validation_key(name, "chrf")] = set.translation->chrf.score;
+  for (const ValidationMetric& metric : kValidationMetrics)
+    if (const auto found = set.values.find(std::string(metric.key)); found != set.values.end())
+      record[validation_key(name, metric.key)] = found->second;
 }
 
 std::string words_of_set(const SetReport& set) {
-  std::string text =
-      fmt::format("{}{}loss {:.4f}, nll {:.4f}", set.name, set.name.empty() ? "" : ": ", set.loss, set.nll);
-  if (set.translation)
-    text += fmt::format(", BLEU {:.2f}, chrF2 {:.2f}", set.translation->bleu.score, set.translation->chrf.score);
-  return text;
+  std::vector<std::string> words;
+  for (const ValidationMetric& metric : kValidationMetrics)
+    if (const auto found = set.values.find(std::string(metric.key)); found != set.values.end())
+      words.push_back(worded(metric, found->second));
+  return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
 // NaN, in the log null, in a step without pairs of the corpus that weigh anything.

@@ -67,16 +67,9 @@ void Validation::read_noisy(const ValidationSet& set, Set& own) {
 
 std::map<std::string, double> ValidationReport::numbers() const {
   std::map<std::string, double> all;
-  const auto add = [&](const std::string& name, const SetReport& set) {
-    all[validation_key(name, "valid_loss")] = set.loss;
-    all[validation_key(name, "valid_nll")] = set.nll;
-    if (!set.translation) return;
-    all[validation_key(name, "bleu")] = set.translation->bleu.score;
-    all[validation_key(name, "chrf")] = set.translation->chrf.score;
-  };
-  add("", sets.front());
+  for (const auto& [key, value] : sets.front().values) all[key] = value;
   for (const SetReport& set : sets)
-    if (!set.name.empty()) add(set.name, set);
+    for (const auto& [key, value] : set.values) all[validation_key(set.name, key)] = value;
   return all;
 }
 
@@ -118,7 +111,7 @@ std::optional<ValidationReport> Validation::run(int64_t step, const std::functio
     if (!std::isfinite(sums.nll()))
       fail(ErrorKind::diverged, fmt::format("step {}: the model has diverged: its loss on {} is {}", step,
                                             set->name.empty() ? "the validation set" : set->name, sums.nll()));
-    report.sets.push_back({.name = set->name, .loss = sums.loss(), .nll = sums.nll(), .translation = {}});
+    report.sets.push_back({.name = set->name, .values = {{"valid_loss", sums.loss()}, {"valid_nll", sums.nll()}}});
     if (translator_ && !translate(*set, stop, report)) return std::nullopt;
   }
   done_ = step;
@@ -137,8 +130,9 @@ SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& tr
 bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
   const bool all = !config_.train.validate_command.empty();
   std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
-  report.sets.back().translation = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
-  if (!report.sets.back().translation) return false;
+  const auto scores = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
+  if (!scores) return false;
+  report.sets.back().values.insert({{"bleu", scores->bleu.score}, {"chrf", scores->chrf.score}});
   const bool is_first = report.sets.size() == 1;
   for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
     report.samples.push_back(std::move(text));

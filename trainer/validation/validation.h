@@ -22,9 +22,8 @@
 namespace weft {
 
 struct SetReport {
-  std::string name;                             // empty: the only set, which has none
-  double loss = 0, nll = 0;                     // a target token, in nats
-  std::optional<TranslationScore> translation;  // if train.validate_bleu is not 0
+  std::string name;                      // empty: the only set, which has none
+  std::map<std::string, double> values;  // of kValidationMetrics, by their keys: those that were measured
 };
 
 struct ValidationReport {

@@ -10,7 +10,7 @@
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/validation/validation_sets.h"
+#include "trainer/validation/validation_metric.h"
 
 namespace weft {
 namespace {

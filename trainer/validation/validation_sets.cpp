@@ -59,7 +59,22 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
   return set;
 }
 
-constexpr const char* kNumbers[] = {"loss", "bleu", "chrf", "score"};
+using Source = ValidationMetric::Source;
+
+const ValidationMetric* metric_named(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kValidationMetrics, [&](const ValidationMetric& metric) { return metric.judges && metric.name() == name; });
+  return found == std::end(kValidationMetrics) ? nullptr : found;
+}
+
+std::string judging_names() {  // loss, bleu, chrf or score
+  std::vector<std::string_view> names;
+  for (const ValidationMetric& metric : kValidationMetrics)
+    if (metric.judges) names.push_back(metric.name());
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
 
 [[noreturn]] void refuse_best(const std::string& option, const std::string& why) {
   fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
@@ -107,11 +122,6 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
   return sets;
 }
 
-std::string validation_key(const std::string& set, const std::string& number) {
-  if (set.empty()) return number;
-  return set + "." + (number.starts_with("valid_") ? number.substr(6) : number);
-}
-
 void BestRule::parse(const std::string& option) {
   const std::string sum = without_spaces(option);
   for (const std::string_view text : split(sum, '+')) {
@@ -121,14 +131,14 @@ void BestRule::parse(const std::string& option) {
     const std::string what = times == std::string::npos ? part : part.substr(times + 1);
     const size_t dot = what.rfind('.');
     if (dot != std::string::npos) term.set = what.substr(0, dot);
-    term.number = dot == std::string::npos ? what : what.substr(dot + 1);
-    if (std::ranges::find(kNumbers, term.number) == std::end(kNumbers) ||
-        (dot != std::string::npos && !is_set_name(term.set)))
+    term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
+    if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
       refuse_best(option,
-                  fmt::format("'{}' is no number of a validation: give loss, bleu, chrf or score, with a set's name "
-                              "as in dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
-                              printable(what)));
-    if (times != std::string::npos) term.factor = factor_of(part.substr(0, times), term.number == "score", option);
+                  fmt::format("'{}' is no number of a validation: give {}, with a set's name as in dev.bleu, or "
+                              "a sum as in 0.5*dev.bleu+0.5*news.bleu",
+                              printable(what), judging_names()));
+    if (times != std::string::npos)
+      term.factor = factor_of(part.substr(0, times), term.metric->source == Source::command, option);
     terms_.push_back(std::move(term));
   }
 }
@@ -136,7 +146,7 @@ void BestRule::parse(const std::string& option) {
 void BestRule::write_text() {
   for (const Term& t : terms_)
     text_ += fmt::format("{}{}{}{}{}", text_.empty() ? "" : "+", t.factor == 1 ? "" : fmt::format("{}*", t.factor),
-                         t.set, t.set.empty() ? "" : ".", t.number);
+                         t.set, t.set.empty() ? "" : ".", t.metric->name());
 }
 
 BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& sets) {
@@ -162,20 +172,19 @@ std::optional<BestRule> BestRule::read(const std::string& text) try {
 }
 
 bool BestRule::needs_translations() const {
-  return std::ranges::any_of(terms_, [](const Term& term) { return term.number != "loss"; });
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.metric->source != Source::pairs; });
 }
 
 bool BestRule::needs_score() const {
-  return std::ranges::any_of(terms_, [](const Term& term) { return term.number == "score"; });
+  return std::ranges::any_of(terms_, [](const Term& term) { return term.metric->source == Source::command; });
 }
 
 std::optional<double> BestRule::value(const Numbers& number_at) const {
   double sum = 0;
   for (const Term& term : terms_) {
-    const bool is_loss = term.number == "loss";
-    const auto number = number_at(validation_key(term.set, is_loss ? "valid_loss" : term.number));
+    const auto number = number_at(validation_key(term.set, term.metric->key));
     if (!number) return std::nullopt;
-    sum += term.factor * (is_loss ? -*number : *number);
+    sum += term.factor * (term.metric->better < 0 ? -*number : *number);
   }
   return sum;
 }

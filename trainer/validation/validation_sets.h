@@ -11,6 +11,7 @@
 
 #include "data/corpus.h"
 #include "data/noise/noise.h"
+#include "trainer/validation/validation_metric.h"
 
 namespace weft {
 
@@ -24,10 +25,6 @@ struct ValidationSet {
 // Of data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one: numbers
 // without a name are its own. What cannot be read is an Error of kind usage; no set is opened.
 std::vector<ValidationSet> parse_validation_sets(const std::string& option);
-
-// The key of a number of a set in log.jsonl: `number` itself of a set without a name; else NAME.loss for valid_loss,
-// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.score.
-std::string validation_key(const std::string& set, const std::string& number);
 
 // train.keep_best: a number of a set, or a weighted sum of several, for example 0.5*dev.bleu+0.5*news.bleu.
 class BestRule {
@@ -52,7 +49,8 @@ class BestRule {
  private:
   struct Term {
     double factor = 1;
-    std::string set, number;  // number: loss, bleu, chrf or score
+    std::string set;
+    const ValidationMetric* metric = nullptr;
   };
   void parse(const std::string& option);
   void write_text();

@@ -10,18 +10,15 @@ const axes = {  // title of the button, text of a tick and of a place
 const main_sets = new Set(runs.flatMap((run) => run.validations.map((v) => v.sets[0] ?? "")));
 const of_main_set = main_sets.size === 1 && [...main_sets][0] ? ` of ${[...main_sets][0]}` : "";
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
+const of_steps = metrics.filter(number_of_step), of_validations = metrics.filter((m) => !number_of_step(m));
+const panel_of = (m, set, words) => ({ title: `${m.title}${words}${m.unit}`, valid: key_of(m, set), falls: m.better < 0 });
 const panels = [
-  { title: "Loss, nats per target token", train: "loss", valid: "valid_loss", falls: true },
-  { title: "Negative log-likelihood, nats", train: "nll", valid: "valid_nll", falls: true },
+  ...of_steps.map((m) => ({ ...panel_of(m, "", ""), train: number_of_step(m) })),
   ...(several ? corpora.map((c) => ({ title: `Nll of corpus ${c.name}`, corpora: [c], falls: true }))
     : corpora.length ? [{ title: "Nll by corpus", corpora, falls: true }] : []),
-  { title: `BLEU${of_main_set}`, valid: "bleu" },
-  { title: `chrF${of_main_set}`, valid: "chrf" },
-  { title: `Score${of_main_set || " of train.validate_command"}`, valid: "score" },
-  ...set_names.flatMap((set) => [
-    { title: `BLEU of ${set}`, valid: `${set}.bleu` }, { title: `chrF of ${set}`, valid: `${set}.chrf` },
-    { title: `Score of ${set}`, valid: `${set}.score` },
-    { title: `Loss of ${set}, nats per target token`, valid: `${set}.loss` }]),
+  ...of_validations.map((m) => panel_of(m, "", of_main_set)),
+  ...set_names.flatMap((set) =>
+    [...of_validations, ...of_steps.filter((m) => m.judges)].map((m) => panel_of(m, set, ` of ${set}`))),
   { title: "Learning rate", train: "lr", exact: true },
   { title: "Gradient norm", train: "grad_norm" },
   { title: "Target tokens per second", train: "speed" },

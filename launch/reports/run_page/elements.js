@@ -2,8 +2,11 @@
 // and what all its parts use: elements, numbers, tables.
 "use strict";
 
-const { runs, differences, corpora } = JSON.parse(document.getElementById("data").textContent);
+const { runs, differences, corpora, metrics } = JSON.parse(document.getElementById("data").textContent);
 const several = runs.length > 1;
+// The number of a step that a metric of validations repeats; null: none. The key of a set's metric.
+const number_of_step = (metric) => metric.key.startsWith("valid_") ? metric.key.slice(6) : null;
+const key_of = (metric, set) => set ? `${set}.${number_of_step(metric) ?? metric.key}` : metric.key;
 const byId = (id) => document.getElementById(id);
 const colour = (i) => `--run: var(--run${i % 6})`;
 

@@ -33,16 +33,16 @@ function subtitle() {
 
 function validations() {
   const sets = runs.some((run) => run.validations.some((v) => v.sets.length));
-  const scores = runs.some((run) => run.validations.some((v) => v.score != null));
+  const sets_of = (v) => v.sets.length ? v.sets : [""];
+  const has = (v, m) => sets_of(v).some((set) => v[key_of(m, set)] != null);
+  const shown = metrics.filter((m) => runs.some((run) => run.validations.some((v) => has(v, m))));
   const rows = runs.flatMap((run, i) => {
-    const cell = (v, key, digits, sign) => ({ content: fixed(v[key], digits), style: best(run, key, sign) === v ? "best" : "" });
-    return run.validations.flatMap((v) => (v.sets.length ? v.sets : [""]).map((set) => {
-      const [loss, nll, dot] = set ? [`${set}.loss`, `${set}.nll`, `${set}.`] : ["valid_loss", "valid_nll", ""];
-      return [...(several ? [named(i)] : []), v.step.toLocaleString("en"), ...(sets ? [set] : []), short(v.tokens), hours(v.hours),
-        cell(v, loss, 4, -1), cell(v, nll, 4, -1), cell(v, `${dot}bleu`, 2, 1), cell(v, `${dot}chrf`, 2, 1), ...(scores ? [fixed(v[`${dot}score`], 4)] : [])];
-    }));
+    const cell = (v, key, m) => ({ content: fixed(v[key], m.digits), style: m.better && best(run, key, m.better) === v ? "best" : "" });
+    return run.validations.flatMap((v) => sets_of(v).map((set) =>
+      [...(several ? [named(i)] : []), v.step.toLocaleString("en"), ...(sets ? [set] : []), short(v.tokens), hours(v.hours),
+        ...shown.map((m) => cell(v, key_of(m, set), m))]));
   });
-  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ["loss", 1], ["nll", 1], ["BLEU", 1], ["chrF", 1], ...(scores ? [["score", 1]] : [])], rows, "scroll tall") : null;
+  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ...shown.map((m) => [m.word, 1])], rows, "scroll tall") : null;
 }
 
 function events() {

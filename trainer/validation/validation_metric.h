@@ -1,0 +1,48 @@
+// trainer/validation/validation_metric.h: the numbers of a validation. What is logged, worded, drawn, compared or put
+// into a table is taken from this list.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+struct ValidationMetric {
+  enum class Source : uint8_t { pairs, translations, command };  // train.validate_command
+
+  std::string_view key;          // in log.jsonl
+  std::string_view word;         // in the lines of a run and in tables
+  std::string_view title, unit;  // of its curve
+  int digits;                    // after the point; -1: six significant ones
+  int better;                    // 1: a higher value, -1: a lower one, 0: only the user knows
+  Source source;
+  bool judges = true;  // may stand in train.keep_best; `weft watch` shows it
+
+  std::string_view name() const { return key.starts_with("valid_") ? key.substr(6) : key; }  // in train.keep_best
+};
+
+inline constexpr ValidationMetric kValidationMetrics[] = {
+    {"valid_loss", "loss", "Loss", ", nats per target token", 4, -1, ValidationMetric::Source::pairs},
+    {"valid_nll", "nll", "Negative log-likelihood", ", nats", 4, -1, ValidationMetric::Source::pairs, false},
+    {"bleu", "BLEU", "BLEU", "", 2, 1, ValidationMetric::Source::translations},
+    {"chrf", "chrF2", "chrF", "", 2, 1, ValidationMetric::Source::translations},
+    {"score", "score", "Score", "", -1, 0, ValidationMetric::Source::command},
+};
+
+// The key of a number of a set in log.jsonl: `key` itself of a set without a name; else NAME.loss for valid_loss,
+// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.score.
+inline std::string validation_key(std::string_view set, std::string_view key) {
+  if (set.empty()) return std::string(key);
+  return fmt::format("{}.{}", set, key.starts_with("valid_") ? key.substr(6) : key);
+}
+
+inline std::string worded(const ValidationMetric& metric, double value) {  // "BLEU 31.20"
+  return metric.digits < 0 ? fmt::format("{} {:.6g}", metric.word, value)
+                           : fmt::format("{} {:.{}f}", metric.word, value, metric.digits);
+}
+
+}  // namespace weft
