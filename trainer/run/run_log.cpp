@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "data/atomic_file.h"
-#include "trainer/report/train_line.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -129,26 +128,34 @@ void RunLog::flush() {
 }
 
 void RunLog::step(const StepReport& r, const RunSoFar& run) {
-  const double fill = r.totals.fill(config_.batch);
   throughput_.add(r.seconds, r.totals.source_tokens, r.totals.target_tokens, r.totals.flops);
+  write(step_record(r, run));
+  const TrainStatus status = status_of(r, run);
+  const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
+  progress_.show(status.fraction, is_due, [&](size_t width) { return train_line(status, width); });
+  report_epochs(r, run);
+  report_skipped(r);
+  report_straggler(r);
+}
+
+// docs/log-format.md: a step.
+nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& run) const {
+  const StepTotals& t = r.totals;
   nlohmann::ordered_json record{{"step", r.step},
                                 {"epoch", r.epoch()},
                                 {"loss", r.loss()},
                                 {"nll", r.nll()},
                                 {"lr", r.lr},
                                 {"grad_norm", r.grad_norm},
-                                {"source_tokens", r.totals.source_tokens},
-                                {"target_tokens", r.totals.target_tokens},
+                                {"source_tokens", t.source_tokens},
+                                {"target_tokens", t.target_tokens},
                                 {"seconds", r.seconds},
-                                {"fill", fill}};
-  if (r.totals.target_weight != static_cast<double>(r.totals.target_tokens))
-    record["target_weight"] = r.totals.target_weight;
-  if (limits_.flops > 0) record["mfu"] = to_four_digits(r.totals.flops / r.seconds / limits_.flops);
+                                {"fill", t.fill(config_.batch)}};
+  if (t.target_weight != static_cast<double>(t.target_tokens)) record["target_weight"] = t.target_weight;
+  if (limits_.flops > 0) record["mfu"] = to_four_digits(t.flops / r.seconds / limits_.flops);
   if (limits_.seconds > 0) record["roofline"] = to_four_digits(limits_.seconds / r.seconds);
-  if (!r.totals.busy.empty()) {
-    record["slowest_rank"] = slowest_rank(r.totals.busy);
-    record["waiting"] = to_four_digits(waiting_share(r.totals.busy));
-  }
+  if (!t.busy.empty())
+    record["slowest_rank"] = slowest_rank(t.busy), record["waiting"] = to_four_digits(waiting_share(t.busy));
   if (config_.train.precision == Precision::f16) record["loss_scale"] = r.loss_scale;
   if (r.skipped()) record["skipped"] = true;
   const Stage& stage = stages_.at(r.stage);
@@ -157,34 +164,31 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   for (size_t i = 0; has_corpora_ && i < r.epochs.size(); ++i) {
     const std::string& folder = stage.corpora[i].folder;
     record["epochs"][folder] = r.epochs[i];
-    record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll() : mean_nll(r.totals.corpora[i]);
+    record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll() : mean_nll(t.corpora[i]);
   }
-  write(std::move(record));
+  return record;
+}
 
+TrainStatus RunLog::status_of(const StepReport& r, const RunSoFar& run) const {
   const double minutes = config_.train.minutes;
   const int64_t steps = config_.train.steps;
   const double by_steps = throughput_.seconds_for(std::min(run.stages_end.value_or(steps), steps) - r.step);
   const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
-  const TrainStatus status{.step = r.step,
-                           .total_steps = run.last_step,
-                           .data = describe_place(r),
-                           .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
-                           .loss = r.loss(),
-                           .nll = r.nll(),
-                           .lr = r.lr,
-                           .grad_norm = r.grad_norm,
-                           .source_tokens_per_second = throughput_.source_tokens_per_second(),
-                           .target_tokens_per_second = throughput_.target_tokens_per_second(),
-                           .fill = fill,
-                           .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
-                           .roofline = limits_.seconds / throughput_.seconds_for(1),
-                           .eta_seconds = left};
-  const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
-  progress_.show(status.fraction, is_due, [&](size_t width) { return train_line(status, width); });
-  report_epochs(r, run);
-  report_skipped(r);
-  report_straggler(r);
+  return {.step = r.step,
+          .total_steps = run.last_step,
+          .data = describe_place(r),
+          .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
+          .loss = r.loss(),
+          .nll = r.nll(),
+          .lr = r.lr,
+          .grad_norm = r.grad_norm,
+          .source_tokens_per_second = throughput_.source_tokens_per_second(),
+          .target_tokens_per_second = throughput_.target_tokens_per_second(),
+          .fill = r.totals.fill(config_.batch),
+          .mfu = limits_.flops > 0 ? throughput_.flops_per_second() / limits_.flops : 0,
+          .roofline = limits_.seconds / throughput_.seconds_for(1),
+          .eta_seconds = left};
 }
 
 void RunLog::report_straggler(const StepReport& r) {

@@ -15,6 +15,7 @@
 #include "trainer/report/event_log.h"
 #include "trainer/report/tensorboard.h"
 #include "trainer/report/throughput.h"
+#include "trainer/report/train_line.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/stages/stages.h"
 #include "trainer/stages/training_data.h"
@@ -53,6 +54,8 @@ class RunLog {
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
   void write(nlohmann::ordered_json record);
   void report_events(bool written);
+  nlohmann::ordered_json step_record(const StepReport& report, const RunSoFar& run) const;
+  TrainStatus status_of(const StepReport& report, const RunSoFar& run) const;
   std::string describe_place(const StepReport& report) const;
   std::vector<std::string> new_epochs(const StepReport& report);
   void report_epochs(const StepReport& report, const RunSoFar& run);
