@@ -147,6 +147,7 @@ nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& 
                                 {"nll", r.nll()},
                                 {"lr", r.lr},
                                 {"grad_norm", r.grad_norm},
+                                {"pairs", t.pairs},
                                 {"source_tokens", t.source_tokens},
                                 {"target_tokens", t.target_tokens},
                                 {"seconds", r.seconds},

@@ -19,6 +19,7 @@ namespace weft {
 
 struct StepTotals {                              // of one rank, before exchange_totals(); of all ranks after it
   double loss = 0, nll = 0;                      // sums over target tokens times weights, in nats: smoothed and plain
+  int64_t pairs = 0;                             // in its blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
   double target_weight = 0;                      // of these target tokens; their number without weights
   int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
@@ -47,6 +48,7 @@ template <typename Totals, typename V>
 void for_each_total(Totals& t, V&& v) {
   v.sum(t.loss, TotalOf::blocks);
   v.sum(t.nll, TotalOf::blocks);
+  v.sum(t.pairs, TotalOf::blocks);
   v.sum(t.source_tokens, TotalOf::blocks);
   v.sum(t.target_tokens, TotalOf::blocks);
   v.sum(t.target_weight, TotalOf::blocks);

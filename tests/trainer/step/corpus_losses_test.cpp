@@ -47,7 +47,10 @@ std::vector<StepReport> reports_on(const CorpusGrid& grid, int steps) {
 void expect_sum_of_corpora(const StepReport& report) {
   ASSERT_EQ(report.totals.corpora.size(), 3u);
   double nll = 0, weight = 0;
-  for (const CorpusTotals& corpus : report.totals.corpora) nll += corpus.nll, weight += corpus.target_weight;
+  int64_t passed = 0;
+  for (const CorpusTotals& corpus : report.totals.corpora)
+    nll += corpus.nll, weight += corpus.target_weight, passed += corpus.passed;
+  EXPECT_EQ(passed, report.totals.pairs + report.totals.dropped + report.totals.below_score);
   EXPECT_NEAR(weight, report.totals.target_weight, 1e-12 * weight);
   EXPECT_NEAR(nll, report.nll() * report.totals.target_weight, 2e-6 * nll);  // which is a sum in f32
 }
