@@ -18,7 +18,7 @@
 namespace weft {
 
 struct Backend {
-#define WEFT_BACKEND_OP(function, Arguments)                   \
+#define WEFT_BACKEND_OP(function, Arguments, ...)              \
   void (*function)(Context&, const ops::Arguments&) = nullptr; \
   void (*measure_##function)(Context&, const ops::Arguments&) = nullptr; /* the dry run: notes scratch memory */
   WEFT_OPS(WEFT_BACKEND_OP)

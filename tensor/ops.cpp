@@ -46,7 +46,7 @@ class OpRecord {
 
 }  // namespace
 
-#define WEFT_DEFINE_OP(function, Arguments)                                \
+#define WEFT_DEFINE_OP(function, Arguments, ...)                           \
   void function(Context& ctx, const Arguments& a) {                        \
     const TracedCall call(ctx.trace(), #function);                         \
     check(ctx, #function, a);                                              \

@@ -12,9 +12,9 @@
 #include <array>
 #include <cstdint>
 
-#include "tensor/activation.h"
 #include "tensor/context.h"
-#include "tensor/norm_kind.h"
+#include "tensor/op/activation.h"
+#include "tensor/op/norm_kind.h"
 #include "tensor/op/step_scalars.h"
 #include "tensor/op/weight.h"
 #include "tensor/random.h"
@@ -347,50 +347,51 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   Tensor columns;  // [R, k] out i32
 };
 
-#define WEFT_OPS(OP)                                     \
-  OP(fill, Fill)                                         \
-  OP(add, Add)                                           \
-  OP(cast, Cast)                                         \
-  OP(gemm, Gemm)                                         \
-  OP(pack_weight, PackWeight)                            \
-  OP(column_sum, ColumnSum)                              \
-  OP(activation_forward, ActivationForward)              \
-  OP(activation_backward, ActivationBackward)            \
-  OP(gated_activation_forward, GatedActivationForward)   \
-  OP(gated_activation_backward, GatedActivationBackward) \
-  OP(dropout_add_forward, DropoutAddForward)             \
-  OP(dropout_backward, DropoutBackward)                  \
-  OP(norm_forward, NormForward)                          \
-  OP(norm_backward, NormBackward)                        \
-  OP(residual_norm_forward, ResidualNormForward)         \
-  OP(residual_norm_backward, ResidualNormBackward)       \
-  OP(norm_sums, NormSums)                                \
-  OP(embedding_forward, EmbeddingForward)                \
-  OP(embedding_backward, EmbeddingBackward)              \
-  OP(add_positions, AddPositions)                        \
-  OP(rotary, Rotary)                                     \
-  OP(attention_forward, AttentionForward)                \
-  OP(attention_backward, AttentionBackward)              \
-  OP(attention_weights, AttentionWeights)                \
-  OP(softmax_stats, SoftmaxStats)                        \
-  OP(cross_entropy, CrossEntropy)                        \
-  OP(sum, Sum)                                           \
-  OP(sum_squares, SumSquares)                            \
-  OP(update, Update)                                     \
-  OP(muon_momentum, MuonMomentum)                        \
-  OP(scale_add, ScaleAdd)                                \
-  OP(init, Init)                                         \
-  OP(gather_rows, GatherRows)                            \
-  OP(scatter_rows, ScatterRows)                          \
-  OP(top_k, TopK)
+// Each op: its function, its arguments, and the part of a training step that its time belongs to.
+#define WEFT_OPS(OP)                                                  \
+  OP(fill, Fill, elementwise)                                         \
+  OP(add, Add, elementwise)                                           \
+  OP(cast, Cast, elementwise)                                         \
+  OP(gemm, Gemm, gemm)                                                \
+  OP(pack_weight, PackWeight, optimizer)                              \
+  OP(column_sum, ColumnSum, elementwise)                              \
+  OP(activation_forward, ActivationForward, elementwise)              \
+  OP(activation_backward, ActivationBackward, elementwise)            \
+  OP(gated_activation_forward, GatedActivationForward, elementwise)   \
+  OP(gated_activation_backward, GatedActivationBackward, elementwise) \
+  OP(dropout_add_forward, DropoutAddForward, elementwise)             \
+  OP(dropout_backward, DropoutBackward, elementwise)                  \
+  OP(norm_forward, NormForward, normalization)                        \
+  OP(norm_backward, NormBackward, normalization)                      \
+  OP(residual_norm_forward, ResidualNormForward, normalization)       \
+  OP(residual_norm_backward, ResidualNormBackward, normalization)     \
+  OP(norm_sums, NormSums, normalization)                              \
+  OP(embedding_forward, EmbeddingForward, embedding)                  \
+  OP(embedding_backward, EmbeddingBackward, embedding)                \
+  OP(add_positions, AddPositions, embedding)                          \
+  OP(rotary, Rotary, elementwise)                                     \
+  OP(attention_forward, AttentionForward, attention)                  \
+  OP(attention_backward, AttentionBackward, attention)                \
+  OP(attention_weights, AttentionWeights, other)                      \
+  OP(softmax_stats, SoftmaxStats, cross_entropy)                      \
+  OP(cross_entropy, CrossEntropy, cross_entropy)                      \
+  OP(sum, Sum, cross_entropy)                                         \
+  OP(sum_squares, SumSquares, optimizer)                              \
+  OP(update, Update, optimizer)                                       \
+  OP(muon_momentum, MuonMomentum, optimizer)                          \
+  OP(scale_add, ScaleAdd, optimizer)                                  \
+  OP(init, Init, other)                                               \
+  OP(gather_rows, GatherRows, other)                                  \
+  OP(scatter_rows, ScatterRows, other)                                \
+  OP(top_k, TopK, other)
 
-#define WEFT_DECLARE_OP(function, Arguments) void function(Context& ctx, const Arguments& a);
+#define WEFT_DECLARE_OP(function, Arguments, ...) void function(Context& ctx, const Arguments& a);
 WEFT_OPS(WEFT_DECLARE_OP)
 
 }  // namespace ops
 
 namespace cpu {  // the same list for tensor/cpu/*.cpp
-#define WEFT_DECLARE_CPU_OP(function, Arguments) void function(Context& ctx, const ops::Arguments& a);
+#define WEFT_DECLARE_CPU_OP(function, Arguments, ...) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CPU_OP)
 }  // namespace cpu
 

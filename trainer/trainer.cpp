@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "data/order/step_plan.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
-#include "tensor/op/op_trace.h"
 #include "tensor/profiler_range.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/health/not_finite.h"

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 #include "data/temporary_folder.h"
 #include "launch/start/output_relay.h"
 #include "launch/start/session.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
 #include "trainer/signals.h"
 
@@ -27,10 +27,6 @@ namespace {
 
 constexpr int kCannotExecute = 127;
 constexpr double kForEver = 1e6, kRepeatSeconds = 1;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -125,7 +121,7 @@ int Supervisor::run_training(const std::vector<std::string>& command, const std:
   while (!has_ended(child, status)) {
     const int signal = next_signal(stopped() ? kRepeatSeconds : kForEver);
     if (signal == SIGUSR1 && !can_save()) continue;
-    const double now = seconds_now();
+    const double now = monotonic_seconds();
     const int passed_on = signal != 0 ? relay_.relay(signal, now) : relay_.again(now);
     if (passed_on == SIGKILL) {
       kill_session(child);
@@ -164,7 +160,7 @@ void Supervisor::wait_for_rest(OutputRelay& output) {
   output.child_ended();
   while (!output.has_ended()) {
     const int signal = next_signal(kForEver);
-    if (signal != 0) relay_.relay(signal, seconds_now());
+    if (signal != 0) relay_.relay(signal, monotonic_seconds());
     if (signal != 0 && relay_.impatient()) output.end();
   }
 }
@@ -175,14 +171,14 @@ std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>
   for (size_t i = 0; i < commands.size(); ++i)
     running.push_back(start_process(commands[i], {.temporary_folder = folders[i].path()}));
   std::vector<bool> succeeded(commands.size(), false);
-  const double end = seconds_now() + seconds;
+  const double end = monotonic_seconds() + seconds;
   for (size_t left = commands.size(); left > 0;) {
     for (size_t i = 0; i < running.size(); ++i)
       if (int status = 0; running[i] != 0 && has_ended(running[i], status))
         succeeded[i] = status == 0, running[i] = 0, --left;
-    const double wait = end - seconds_now();
+    const double wait = end - monotonic_seconds();
     if (left == 0 || wait <= 0 || stopped()) break;
-    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, seconds_now());
+    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, monotonic_seconds());
   }
   for (const pid_t late : running)
     if (late != 0) kill(late, SIGKILL), waitpid(late, nullptr, 0);
@@ -190,9 +186,9 @@ std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>
 }
 
 void Supervisor::pause(double seconds) {
-  const double end = seconds_now() + seconds;
-  for (double wait = seconds; wait > 0 && !stopped(); wait = end - seconds_now())
-    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, seconds_now());
+  const double end = monotonic_seconds() + seconds;
+  for (double wait = seconds; wait > 0 && !stopped(); wait = end - monotonic_seconds())
+    if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, monotonic_seconds());
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// model/layers/normalization.h: the norms of tensor/norm_kind.h, alone or fused with the residual sum. All
+// model/layers/normalization.h: the norms of tensor/op/norm_kind.h, alone or fused with the residual sum. All
 // ranks of tp have the same parameters.
 #pragma once
 

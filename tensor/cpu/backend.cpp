@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-#define WEFT_CPU_OP(function, Arguments) .function = function, .measure_##function = measure,
+#define WEFT_CPU_OP(function, Arguments, ...) .function = function, .measure_##function = measure,
 
 const Backend kBackend{WEFT_OPS(WEFT_CPU_OP).packed_numel = packed_numel,
                        .inference_numel = inference_numel,

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tensor/clock.h"
 #include "tensor/cpu/gemm/amx.h"
-#include "tensor/op/op_trace.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -6,7 +6,7 @@
 namespace weft::cuda {
 namespace {
 
-#define WEFT_CUDA_OP(function, Arguments) .function = function, .measure_##function = measure,
+#define WEFT_CUDA_OP(function, Arguments, ...) .function = function, .measure_##function = measure,
 
 const Backend kBackend{WEFT_OPS(WEFT_CUDA_OP).packed_numel = [](DType, int64_t, int64_t) -> int64_t { return 0; },
                        .inference_numel = [](DType, int64_t, int64_t) -> int64_t { return 0; },

@@ -250,7 +250,7 @@ void check_more(const Checker& c, const TopK& a) {
 
 }  // namespace
 
-#define WEFT_DEFINE_CHECK(function, Arguments)                         \
+#define WEFT_DEFINE_CHECK(function, Arguments, ...)                    \
   void check(const Context& ctx, const char* op, const Arguments& a) { \
     Checker checker(ctx, op);                                          \
     operands(checker, a);                                              \

@@ -98,7 +98,7 @@ double flops_of(Context& ctx, const ops::AttentionWeights& a) {
 
 }  // namespace
 
-#define WEFT_DEFINE_COST(function, Arguments)                          \
+#define WEFT_DEFINE_COST(function, Arguments, ...)                     \
   OpCost cost_of(Context& ctx, const ops::Arguments& a) {              \
     Bytes bytes;                                                       \
     ops::operands(bytes, a);                                           \

@@ -10,7 +10,7 @@ namespace weft {
 // a dry run attention has operations only if its ranges are in the host's memory.
 //
 // Its tensors, for a cost model that needs their shapes.
-#define WEFT_DECLARE_COST(function, Arguments)           \
+#define WEFT_DECLARE_COST(function, Arguments, ...)      \
   OpCost cost_of(Context& ctx, const ops::Arguments& a); \
   std::vector<OpTrace::Operand> operands_of(const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_COST)

@@ -8,18 +8,14 @@
 // is counted until the first of them begins.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
 
+#include "tensor/clock.h"
 #include "tensor/tensor.h"
 
 namespace weft {
-
-inline double monotonic_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 class Context;
 

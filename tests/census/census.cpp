@@ -10,8 +10,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <set>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/options/run_options.h"
@@ -77,23 +78,15 @@ Census census_of_step(RunConfig config, int64_t blocks) {
   return result;
 }
 
+// A line for each row of census.txt: calls in a block and what a step adds, such as "2+1", and likewise for bytes.
 void print(const Census& block, const Census& step) {
-  std::set<std::string> names;
-  for (const Census* census : {&block, &step})
-    for (const auto& [name, count] : *census) names.insert(name);
-  const auto of = [](const Census& census, const std::string& name) {
-    return census.contains(name) ? census.at(name) : Count{};
-  };
-  int64_t in_block = 0, in_step = 0;
-  fmt::print("# block   step\n");
-  for (const std::string& name : names) {
-    const Count b = of(block, name), s = of(step, name);
-    if (name.starts_with("kernel") || name.starts_with("cublasLt")) in_block += b.calls, in_step += s.calls;
-    const std::string bytes =
-        b.bytes == 0 && s.bytes == 0 ? "" : fmt::format(": {} bytes a block, {} a step", b.bytes, s.bytes);
-    fmt::print("{:7} {:6}   {}{}\n", b.calls, s.calls, name, bytes);
+  std::map<std::string, std::pair<int64_t, int64_t>> rows;
+  for (const auto& [name, count] : block) rows[name].first = count.calls, rows[name + ", bytes"].first = count.bytes;
+  for (const auto& [name, count] : step) rows[name].second = count.calls, rows[name + ", bytes"].second = count.bytes;
+  for (const auto& [name, row] : rows) {
+    const auto& [b, s] = row;
+    if (b != 0 || s != 0) fmt::print("{:<9} {}\n", s == 0 ? fmt::to_string(b) : fmt::format("{}{:+}", b, s), name);
   }
-  fmt::print("{:7} {:6}   kernels and calls of cuBLASLt in all\n", in_block, in_step);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // tests/parity/formulas_test.cpp: the scalar formulas of tensor/math.h in double equal PyTorch's in f64.
 #include <gtest/gtest.h>
 
-#include "tensor/activation.h"
 #include "tensor/math.h"
+#include "tensor/op/activation.h"
 #include "tensor/op/update_rules.h"
 #include "tests/parity/reference_file.h"
 #include "tests/support/compare.h"

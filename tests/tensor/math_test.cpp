@@ -1,6 +1,6 @@
 // tests/tensor/math_test.cpp: the scalar formulas compared with double precision and with their definitions.
 #include "tensor/math.h"
-#include "tensor/activation.h"
+#include "tensor/op/activation.h"
 
 #include <gtest/gtest.h>
 

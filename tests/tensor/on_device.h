@@ -97,7 +97,7 @@ void run_on_device(Context& ctx, Arguments a, void (*op)(Context&, const Argumen
 
 namespace ops {  // hides the functions of weft::ops inside weft::testing, but not its types and constants
 using namespace weft::ops;
-#define WEFT_OP_ON_DEVICE(function, Arguments) \
+#define WEFT_OP_ON_DEVICE(function, Arguments, ...) \
   inline void function(Context& ctx, const weft::ops::Arguments& a) { run_on_device(ctx, a, &weft::ops::function); }
 WEFT_OPS(WEFT_OP_ON_DEVICE)
 #undef WEFT_OP_ON_DEVICE

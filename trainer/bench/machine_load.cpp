@@ -10,8 +10,8 @@
 #include <fstream>
 #include <limits>
 
+#include "tensor/clock.h"
 #include "tensor/context.h"
-#include "tensor/op/op_trace.h"
 
 namespace weft {
 namespace {

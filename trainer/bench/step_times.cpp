@@ -7,6 +7,7 @@
 
 #include "parallel/mesh.h"
 #include "parallel/traced_communicator.h"
+#include "tensor/ops.h"
 #include "trainer/bench/synthetic_step.h"
 #include "trainer/step/repeat.h"
 #include "trainer/trainer.h"
@@ -14,39 +15,8 @@
 namespace weft {
 namespace {
 
-constexpr std::pair<std::string_view, const char*> kParts[] = {
-    {"gemm", "gemm"},
-    {"attention_forward", "attention"},
-    {"attention_backward", "attention"},
-    {"norm_forward", "normalization"},
-    {"norm_backward", "normalization"},
-    {"residual_norm_forward", "normalization"},
-    {"residual_norm_backward", "normalization"},
-    {"norm_sums", "normalization"},
-    {"activation_forward", "elementwise"},
-    {"activation_backward", "elementwise"},
-    {"gated_activation_forward", "elementwise"},
-    {"gated_activation_backward", "elementwise"},
-    {"rotary", "elementwise"},
-    {"dropout_add_forward", "elementwise"},
-    {"dropout_backward", "elementwise"},
-    {"column_sum", "elementwise"},
-    {"add", "elementwise"},
-    {"cast", "elementwise"},
-    {"fill", "elementwise"},
-    {"embedding_forward", "embedding"},
-    {"embedding_backward", "embedding"},
-    {"add_positions", "embedding"},
-    {"softmax_stats", "cross_entropy"},
-    {"cross_entropy", "cross_entropy"},
-    {"sum", "cross_entropy"},
-    {"sum_squares", "optimizer"},
-    {"update", "optimizer"},
-    {"scale_add", "optimizer"},
-    {"muon_momentum", "optimizer"},
-    {"pack_weight", "optimizer"},
-    {kCollective, "communication"},
-};
+constexpr const char* kParts[] = {"gemm",      "attention",     "normalization", "elementwise",
+                                  "embedding", "cross_entropy", "optimizer",     "communication"};
 constexpr const char* kOther = "other";
 constexpr double kRate = 1e-4;  // of the steps: no time depends on it
 
@@ -77,15 +47,18 @@ std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& 
 }  // namespace
 
 const char* part_of(const char* call) {
-  for (const auto& [name, part] : kParts)
-    if (name == call) return part;
+  const std::string_view name = call;
+  if (name == kCollective) return "communication";
+#define WEFT_PART_OF_OP(function, Arguments, part) \
+  if (name == #function) return #part;
+  WEFT_OPS(WEFT_PART_OF_OP)
+#undef WEFT_PART_OF_OP
   return kOther;
 }
 
 NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   NamedSeconds parts;
-  for (const auto& [name, part] : kParts)
-    if (parts.empty() || parts.back().first != part) parts.emplace_back(part, 0);
+  for (const char* part : kParts) parts.emplace_back(part, 0);
   parts.emplace_back(kOther, seconds);
   for (const OpTrace::Call& call : trace.calls) {
     named(parts, part_of(call.name)) += call.seconds();

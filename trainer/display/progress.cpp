@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <string>
 #include <system_error>
 
+#include "tensor/clock.h"
 #include "trainer/display/units.h"
 
 namespace weft {
@@ -30,10 +30,6 @@ void write_stderr(std::string_view text) {
     if (n <= 0) return;  // the reader is gone; the work continues
     text.remove_prefix(static_cast<size_t>(n));
   }
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 int open_terminal_of(pid_t process) {  // its stderr; -1 if that is no terminal
@@ -110,7 +106,7 @@ ProgressOutput ProgressOutput::standard(bool quiet) {
                    : can_redraw(terminal()) ? ProgressStyle::bar
                                             : ProgressStyle::lines,
           .write = write_stderr,
-          .seconds = steady_seconds,
+          .seconds = monotonic_seconds,
           .width = terminal_width};
 }
 

@@ -3,7 +3,7 @@
 
 #include <cassert>
 
-#include "tensor/op/op_trace.h"
+#include "tensor/clock.h"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "parallel/communicator.h"
+#include "tensor/clock.h"
 #include "tensor/context.h"
-#include "tensor/op/op_trace.h"
 
 namespace weft {
 

@@ -92,7 +92,7 @@ void require_supported_device();                            // throws an Error i
 
 // What each .cu and .cpp of this folder defines, and the dry run of each op, which reserves scratch memory.
 // Most have none.
-#define WEFT_DECLARE_CUDA_OP(function, Arguments) void function(Context& ctx, const ops::Arguments& a);
+#define WEFT_DECLARE_CUDA_OP(function, Arguments, ...) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
 

@@ -70,7 +70,7 @@ TEST(Plan, WritesJsonWhosePartsAddUp) {
   EXPECT_EQ(json.at("constants").at("network.spread").at("origin"), "assumed");
 }
 
-// tests/census/base_tp2.txt: 64 ncclAllReduce and a ncclAllGather in a block.
+// tests/census/census.txt, base_tp2: 64 ncclAllReduce and a ncclAllGather in a block.
 TEST(Plan, HasTheSumsOfTheCensus) {
   const Json json = Json::parse(plan(cluster("base", "h200-400g", 2, {"--json", "--tp=2"})));
   const Json& grid = json.at("grids").front();

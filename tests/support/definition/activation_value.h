@@ -1,7 +1,7 @@
 // tests/support/definition/activation_value.h: an activation chosen at run time, and its derivative, in double.
 #pragma once
 
-#include "tensor/activation.h"
+#include "tensor/op/activation.h"
 
 namespace weft::testing {
 

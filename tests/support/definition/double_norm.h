@@ -1,9 +1,9 @@
-// tests/support/definition/double_norm.h: the norms of tensor/norm_kind.h in double.
+// tests/support/definition/double_norm.h: the norms of tensor/op/norm_kind.h in double.
 #pragma once
 
 #include <cmath>
 
-#include "tensor/norm_kind.h"
+#include "tensor/op/norm_kind.h"
 #include "tests/support/definition/gradient_check.h"
 
 namespace weft::testing {

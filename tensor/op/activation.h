@@ -1,4 +1,4 @@
-// tensor/activation.h: the activation functions, each with its formula, derivative, name and source.
+// tensor/op/activation.h: the activation functions, each with its formula, derivative, name and source.
 //
 // To add one: an enumerator, a name and an ActivationFunction here, and an option of model/config.h
 // (FeedForwardActivation). Backends and tests follow.

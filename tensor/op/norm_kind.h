@@ -1,4 +1,4 @@
-// tensor/norm_kind.h: the norms of a row x, each with its formula, name and source.
+// tensor/op/norm_kind.h: the norms of a row x, each with its formula, name and source.
 //   y = (x - m) rstd gamma + beta,  rstd = 1 / sqrt(mean((x - m)^2) + eps)
 //
 // To add one: an enumerator, a name, a help text, a NormFormula and a case here. A formula of another form also needs
