@@ -15,6 +15,28 @@ bool is_blank(std::string_view text) {
   return !begins_with_a_sign && trim(text).empty();
 }
 
+// In the order of Fault.
+struct Filter {
+  bool (*is_active)(const FilterOptions& o);
+  std::string (*description)(const FilterOptions& o);
+};
+using O = FilterOptions;
+const Filter kFilters[] = {
+    {[](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
+    {[](const O& o) { return o.drop_identical; }, [](const O&) { return std::string("both sides are equal"); }},
+    {[](const O& o) { return !o.source_script.empty(); },
+     [](const O& o) { return "source not in " + o.source_script; }},
+    {[](const O& o) { return !o.target_script.empty(); },
+     [](const O& o) { return "target not in " + o.target_script; }},
+    {[](const O& o) { return o.drop_duplicates; }, [](const O&) { return std::string("the same as an earlier one"); }},
+    {[](const O& o) { return o.min_length > 1; },
+     [](const O& o) { return fmt::format("shorter than {} tokens", o.min_length); }},
+    {[](const O&) { return true; }, [](const O& o) { return fmt::format("longer than {} tokens", o.max_length); }},
+    {[](const O& o) { return o.max_ratio > 0; },
+     [](const O& o) { return fmt::format("ratio of lengths above {}", o.max_ratio); }},
+};
+static_assert(std::size(kFilters) == kNumFaults);
+
 }  // namespace
 
 void check_filter_options(const FilterOptions& o) {
@@ -25,50 +47,13 @@ void check_filter_options(const FilterOptions& o) {
     fail(ErrorKind::usage, fmt::format("--max-ratio {}: give at least 1, or 0 for any", o.max_ratio));
   if (!(o.max_foreign >= 0 && o.max_foreign < 1))
     fail(ErrorKind::usage, fmt::format("--max-foreign {}: give a share from 0 to below 1", o.max_foreign));
-  PairFilter knows_its_scripts(o);
+  static_cast<void>(PairFilter(o));  // an Error if a script is not known
 }
 
-bool is_active(Fault fault, const FilterOptions& o) {
-  switch (fault) {
-    case Fault::identical:
-      return o.drop_identical;
-    case Fault::source_script:
-      return !o.source_script.empty();
-    case Fault::target_script:
-      return !o.target_script.empty();
-    case Fault::duplicate:
-      return o.drop_duplicates;
-    case Fault::too_short:
-      return o.min_length > 1;
-    case Fault::ratio:
-      return o.max_ratio > 0;
-    case Fault::empty:
-    case Fault::too_long:
-      break;
-  }
-  return true;
-}
+bool is_active(Fault fault, const FilterOptions& o) { return kFilters[static_cast<size_t>(fault)].is_active(o); }
 
 std::string description(Fault fault, const FilterOptions& o) {
-  switch (fault) {
-    case Fault::empty:
-      return "a side is empty";
-    case Fault::identical:
-      return "both sides are equal";
-    case Fault::source_script:
-      return "source not in " + o.source_script;
-    case Fault::target_script:
-      return "target not in " + o.target_script;
-    case Fault::duplicate:
-      return "the same as an earlier one";
-    case Fault::too_short:
-      return fmt::format("shorter than {} tokens", o.min_length);
-    case Fault::too_long:
-      return fmt::format("longer than {} tokens", o.max_length);
-    case Fault::ratio:
-      return fmt::format("ratio of lengths above {}", o.max_ratio);
-  }
-  return "";
+  return kFilters[static_cast<size_t>(fault)].description(o);
 }
 
 PairFilter::PairFilter(const FilterOptions& options) : options_(options) {

@@ -10,14 +10,16 @@
 #include "data/packing/pair_text.h"
 #include "data/shards/shard.h"
 #include "data/text/scripts.h"
+#include "tensor/enum_names.h"
 
 namespace weft {
 
 enum class OverLong : uint8_t { drop, cut };
+constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLong::drop}, {"cut", OverLong::cut}}}; }
 
 // A pair is counted under the first that applies, in this order.
 enum class Fault : uint8_t { empty, identical, source_script, target_script, duplicate, too_short, too_long, ratio };
-inline constexpr size_t kNumFaults = 8;
+inline constexpr size_t kNumFaults = static_cast<size_t>(Fault::ratio) + 1;
 
 struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
@@ -26,6 +28,21 @@ struct FilterOptions {
   double max_ratio = 0;                      // tokens of the longer side for one of the shorter; 0: any
   std::string source_script, target_script;  // as ScriptSet takes them; "": any
   double max_foreign = 0.5;                  // share of letters of other scripts
+
+  template <typename V>
+  void fields(V& v) {
+    v("max-length", max_length, "longest sentence that is kept whole, in tokens");
+    v("over-long", over_long, "longer sentences: drop the pair, or cut");
+    v("min-length", min_length, "shortest sentence that is kept, in tokens");
+    v("max-ratio", max_ratio,
+      "drop pairs whose longer side has more tokens than this for each of the shorter; 0 = any");
+    v("drop-identical", drop_identical, "drop pairs whose sides are equal");
+    v("drop-duplicates", drop_duplicates, "drop pairs that are the same as an earlier one");
+    v("source-script", source_script,
+      "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
+    v("target-script", target_script, "the same for the target");
+    v("max-foreign", max_foreign, "share of letters of other scripts up to which a pair is kept");
+  }
 };
 
 void check_filter_options(const FilterOptions& options);  // usage Errors

@@ -17,8 +17,6 @@
 
 namespace weft {
 
-constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLong::drop}, {"cut", OverLong::cut}}}; }
-
 namespace {
 
 constexpr const char* kExamples = R"(
@@ -36,20 +34,6 @@ struct PackRequest {
   PackOptions pack;
   bool no_shuffle = false, quiet = false, append = false, overwrite = false;
 };
-
-void add_filter_options(Options& options, FilterOptions& filter) {
-  options.add("max-length", filter.max_length, "longest sentence that is kept whole, in tokens");
-  options.add("over-long", filter.over_long, "longer sentences: drop the pair, or cut");
-  options.add("min-length", filter.min_length, "shortest sentence that is kept, in tokens");
-  options.add("max-ratio", filter.max_ratio,
-              "drop pairs whose longer side has more tokens than this for each of the shorter; 0 = any");
-  options.add("drop-identical", filter.drop_identical, "drop pairs whose sides are equal");
-  options.add("drop-duplicates", filter.drop_duplicates, "drop pairs that are the same as an earlier one");
-  options.add("source-script", filter.source_script,
-              "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
-  options.add("target-script", filter.target_script, "the same for the target");
-  options.add("max-foreign", filter.max_foreign, "share of letters of other scripts up to which a pair is kept");
-}
 
 void add_variant_options(Options& options, VariantOptions& variants) {
   options.add("variants", variants.count,
@@ -101,7 +85,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
               "lines sampled for training the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
               "share of the characters that get an entry; the rest are encoded as bytes");
-  add_filter_options(options, p.filter);
+  options.section("", p.filter);
   add_variant_options(options, p.variants);
   options.add("show-dropped", p.show_dropped, "print the first N dropped pairs of each reason");
   options.add("shard-pairs", p.shard_pairs,
