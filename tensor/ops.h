@@ -290,7 +290,7 @@ struct SumSquares {
 };
 
 // A step of an optimizer that treats all elements alike, by a rule (tensor/op/update_rules.h). All [n] f32.
-enum class UpdateRule : uint8_t { adam, schedule_free, descent };
+enum class UpdateRule : uint8_t { adam, lion, schedule_free, descent };
 struct Update {
   Tensor param, grad;
   Tensor first, second;  // [n]? what the rule keeps of earlier steps: num_moments(rule) of them

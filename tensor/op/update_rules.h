@@ -42,6 +42,20 @@ struct AdamRule {
   }
 };
 
+// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1): all elements move by the rate,
+// in the direction of the sign of a momentum that is a step ahead of the one that is kept.
+struct LionRule {
+  static constexpr int kMoments = 1;
+  template <typename T>
+  WEFT_HD static void apply(const UpdateFactors& f, T grad, T& param, T& m, T&) {
+    const T g = grad * T(f.grad_scale);
+    const T ahead = T(f.beta1) * m + (T(1) - T(f.beta1)) * g;
+    m = T(f.beta2) * m + (T(1) - T(f.beta2)) * g;
+    const T sign = ahead > T(0) ? T(1) : ahead < T(0) ? T(-1) : ahead;  // NaN stays
+    param -= T(f.lr) * (sign + T(f.weight_decay) * param);
+  }
+};
+
 // Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are taken at y, the parameters; z,
 // the first moment here, is the sequence of AdamW's steps, and x, the weighted mean of all z, the model that is
 // evaluated: y = (1 - beta1) z + beta1 x. With the mean's new weight c: d = g / (sqrt(v^) + eps) + weight_decay y;
@@ -73,6 +87,8 @@ constexpr auto for_rule(ops::UpdateRule rule, const Body& body) {
   switch (rule) {
     case ops::UpdateRule::adam:
       return body(AdamRule());
+    case ops::UpdateRule::lion:
+      return body(LionRule());
     case ops::UpdateRule::schedule_free:
       return body(ScheduleFreeRule());
     case ops::UpdateRule::descent:

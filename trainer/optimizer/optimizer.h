@@ -20,10 +20,12 @@
 
 namespace weft {
 
-enum class OptimizerKind : uint8_t { adam, muon, schedule_free };
-constexpr EnumNames<OptimizerKind, 3> enum_names(OptimizerKind) {
-  return {
-      {{"adam", OptimizerKind::adam}, {"muon", OptimizerKind::muon}, {"schedule_free", OptimizerKind::schedule_free}}};
+enum class OptimizerKind : uint8_t { adam, muon, schedule_free, lion };
+constexpr EnumNames<OptimizerKind, 4> enum_names(OptimizerKind) {
+  return {{{"adam", OptimizerKind::adam},
+           {"muon", OptimizerKind::muon},
+           {"schedule_free", OptimizerKind::schedule_free},
+           {"lion", OptimizerKind::lion}}};
 }
 
 struct OptimizerTraits {
@@ -36,6 +38,7 @@ constexpr OptimizerTraits traits_of(OptimizerKind kind) {
   using Rule = ops::UpdateRule;
   if (kind == OptimizerKind::schedule_free)
     return {Rule::schedule_free, "schedule_free.z.", "schedule_free.v.", /*trains_elsewhere=*/true};
+  if (kind == OptimizerKind::lion) return {Rule::lion, "lion.m.", nullptr};
   return {Rule::adam, "adam.m.", "adam.v."};
 }
 
@@ -49,10 +52,14 @@ struct OptimizerConfig {
   void fields(V& v) {
     v("kind", kind,
       "adam; muon: orthogonalised momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
-      "weighted mean is evaluated and saved, with schedule.kind = constant",
+      "weighted mean is evaluated and saved, with schedule.kind = constant; lion: the sign of a momentum, which needs "
+      "a "
+      "lower rate and more decay than Adam",
       OnResume::optimizer);
-    v("beta1", beta1, "Adam: decay of the first moment; schedule_free: share of the mean in y", OnResume::retrains);
-    v("beta2", beta2, "Adam: decay of the second moment", OnResume::retrains);
+    v("beta1", beta1,
+      "Adam: decay of the first moment; schedule_free: share of the mean in y; lion: of the momentum in a step",
+      OnResume::retrains);
+    v("beta2", beta2, "Adam: decay of the second moment; lion: of the momentum", OnResume::retrains);
     v("eps", eps, "Adam: added to the root of the second moment", OnResume::retrains);
     v("weight_decay", weight_decay,
       "decoupled decay of matrices, times the learning rate; biases and norms never decay", OnResume::retrains);

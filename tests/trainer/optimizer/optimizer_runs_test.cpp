@@ -22,6 +22,7 @@ struct WayToUpdate {
 };
 constexpr WayToUpdate kWays[] = {{"muon", OptimizerKind::muon},
                                  {"schedule_free", OptimizerKind::schedule_free},
+                                 {"lion", OptimizerKind::lion},
                                  {"adam_with_wsd", OptimizerKind::adam, true}};
 
 class OptimizerRuns : public ::testing::TestWithParam<WayToUpdate> {
