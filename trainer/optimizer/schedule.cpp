@@ -26,7 +26,7 @@ double stable_until(const ScheduleConfig& s, int64_t total_steps) {
 
 double learning_rate(const ScheduleConfig& s, int64_t step, int64_t total_steps) {
   const double n = static_cast<double>(step + 1), warmup = static_cast<double>(std::max<int64_t>(s.warmup, 1));
-  if (n < warmup) return s.lr * n / warmup;
+  if (n < warmup) return s.warmup_lr + (s.lr - s.warmup_lr) * n / warmup;
   const double end = end_of(s, total_steps), done = progress(n, warmup, end);
   switch (s.kind) {
     case ScheduleKind::inverse_sqrt:

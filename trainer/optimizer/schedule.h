@@ -28,6 +28,7 @@ struct ScheduleConfig {
   ScheduleKind kind = ScheduleKind::inverse_sqrt;
   double lr = 7e-4;
   int64_t warmup = 4000;
+  double warmup_lr = 0;
   int64_t decay_steps = 0;
   double min_lr = 0;
   double decay_share = 0.2;
@@ -42,7 +43,8 @@ struct ScheduleConfig {
       OnResume::retrains);
     v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
       OnResume::retrains);
-    v("warmup", warmup, "steps over which the rate rises linearly from 0", OnResume::retrains);
+    v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr", OnResume::retrains);
+    v("warmup_lr", warmup_lr, "where the rate begins to rise", OnResume::retrains);
     v("decay_steps", decay_steps,
       "step at which linear, cosine and wsd reach min_lr; 0 = the last one: of the stage, or train.steps",
       OnResume::retrains);
@@ -56,7 +58,7 @@ struct ScheduleConfig {
 // The step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
 double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 
-// The rate of step 0, 1, ...; warm-up gives lr * (step + 1) / warmup.
+// The rate of step 0, 1, ...; warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);
 
 }  // namespace weft

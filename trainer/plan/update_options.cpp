@@ -81,12 +81,14 @@ std::string describe_optimizer(const RunConfig& c) {
 
 void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps, const std::string& section) {
   require_not_negative(s.lr, section, "lr");
-  require_not_negative(s.min_lr, section, "min_lr");
   require_not_negative(s.warmup, section, "warmup");
   require_not_negative(s.decay_steps, section, "decay_steps");
-  if (s.min_lr > s.lr)
-    fail(ErrorKind::usage, fmt::format("{}.min_lr = {} is above {}.lr = {}, the highest rate: lower it", section,
-                                       s.min_lr, section, s.lr));
+  for (const auto& [option, rate] : {std::pair{"min_lr", s.min_lr}, {"warmup_lr", s.warmup_lr}}) {
+    require_not_negative(rate, section, option);
+    if (rate > s.lr)
+      fail(ErrorKind::usage, fmt::format("{}.{} = {} is above {}.lr = {}, the highest rate: lower it", section, option,
+                                         rate, section, s.lr));
+  }
   if (!(s.decay_share > 0 && s.decay_share <= 1))
     fail(ErrorKind::usage, fmt::format("{}.decay_share = {} must be in (0, 1]", section, s.decay_share));
   // Warm-up, constant and decaying steps must fit in this order.

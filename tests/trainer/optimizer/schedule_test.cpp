@@ -19,6 +19,13 @@ TEST(Schedule, EachKindRisesLinearlyToItsHighestRate) {
   }
 }
 
+TEST(Schedule, WarmUpBeginsAtItsOwnRate) {
+  ScheduleConfig s = schedule(ScheduleKind::constant);
+  s.warmup_lr = 2e-4;
+  EXPECT_DOUBLE_EQ(learning_rate(s, 49, 1000), 5e-4);
+  EXPECT_DOUBLE_EQ(learning_rate(s, 99, 1000), 8e-4);
+}
+
 TEST(Schedule, InverseSquareRootHalvesWhenTheStepsQuadruple) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule(ScheduleKind::inverse_sqrt), 399, 1000), 4e-4);
 }

@@ -25,9 +25,11 @@ TEST(CheckSchedule, RefusesAShareThatIsNone) {
               fmt::format("schedule.decay_share = {} must be in (0, 1]", share));
 }
 
-TEST(CheckSchedule, RefusesALowestRateAboveTheHighest) {
+TEST(CheckSchedule, RefusesARateAboveTheHighest) {
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule({.lr = 1e-3, .min_lr = 2e-3}, 100); }),
             "schedule.min_lr = 0.002 is above schedule.lr = 0.001, the highest rate: lower it");
+  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule({.lr = 1e-3, .warmup_lr = 2e-3}, 100); }),
+            "schedule.warmup_lr = 0.002 is above schedule.lr = 0.001, the highest rate: lower it");
 }
 
 RunConfig run_in_stages(std::vector<StageConfig> stages) {
