@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "data/batch.h"
+#include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
@@ -49,9 +50,8 @@ void for_each_part(const std::vector<int32_t>& ids, const Tokenizer& tokenizer, 
 std::vector<std::string> tag_names(const std::string& list, const char* option) {
   std::vector<std::string> names;
   if (list.empty()) return names;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string name = list.substr(begin, end - begin);
+  for (const std::string_view part : split(list, ',')) {
+    const std::string name(part);
     if (!can_be_tag(name))
       fail(ErrorKind::usage,
            fmt::format("{}: '{}' cannot be a tag: give it letters and a mark, such as <2de>, without spaces, and with "
@@ -60,7 +60,6 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
     if (std::ranges::find(names, name) != names.end())
       fail(ErrorKind::usage, fmt::format("{}: '{}' is there twice", option, name));
     names.push_back(name);
-    begin = end + 1;
   }
   return names;
 }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 
+#include "data/text/split.h"
 #include "data/text/text_reader.h"
 #include "parallel/placement/placement.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -92,12 +93,8 @@ std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
   text = world.broadcast_string(text, 0);
-  std::vector<std::string> received;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = text.find('\n', begin);
-    received.push_back(text.substr(begin, end - begin));
-  }
-  return received;
+  const std::vector<std::string_view> received = split_lines(text);
+  return {received.begin(), received.end()};
 }
 
 std::vector<std::string> read_text_file(const std::string& path) {

@@ -35,7 +35,7 @@ void set_min_scores(const std::string& option, const std::string& text, std::vec
     return;
   }
   for (const std::string& part : split_at_commas(text)) {
-    const size_t colon = part.rfind(':');
+    const size_t colon = find_colon_after_folder(part);
     const std::string folder = part.substr(0, colon);
     const std::optional<float> score = colon == std::string::npos ? std::nullopt : score_of(part.substr(colon + 1));
     if (!score || folder.empty()) refuse(option, text, mix.front().folder);

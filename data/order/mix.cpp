@@ -38,9 +38,9 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
   std::vector<MixCorpus> mix;
   std::set<std::string> seen;
   for (const std::string& part : split_at_commas(text)) {
-    const size_t colon = part.rfind(':');
-    const bool weighted = colon != std::string::npos && part.find('/', colon) == std::string::npos;
-    const std::string folder = weighted ? part.substr(0, colon) : part;
+    const size_t colon = find_colon_after_folder(part);
+    const bool weighted = colon != std::string::npos;
+    const std::string folder = part.substr(0, colon);
     if (folder.empty())
       fail(ErrorKind::usage, fmt::format("{} = '{}' lacks a folder: give FOLDER, or FOLDER:WEIGHT,FOLDER:WEIGHT",
                                          option, printable(text)));

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "data/shards/manifest.h"
+#include "data/text/split.h"
 #include "launch/commands.h"
 #include "launch/commands/inspect.h"
 #include "launch/options/options.h"
@@ -24,15 +26,6 @@ namespace {
 
 constexpr int64_t kMostRanks = 64;
 
-std::vector<std::string> parts_of(const std::string& name) {  // splits "encoder.0.self.qkv.weight" at the dots
-  std::vector<std::string> parts;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = name.find('.', begin);
-    parts.push_back(name.substr(begin, end - begin));
-  }
-  return parts;
-}
-
 // Numbers of parameters below each prefix of a name: "encoder" -> ..., "encoder.0" -> ... .
 int64_t count_below(const ParamStore& params, const std::string& prefix) {
   int64_t count = 0;
@@ -41,10 +34,10 @@ int64_t count_below(const ParamStore& params, const std::string& prefix) {
   return count;
 }
 
-void print_line(size_t depth, const std::string& name, const std::string& shape, const std::string& shard,
+void print_line(size_t depth, std::string_view name, const std::string& shape, const std::string& shard,
                 int64_t count) {
-  fmt::print("{:<44} {:<24} {:<{}} {:>14}\n", std::string(2 * depth, ' ') + name, shape, shard, shard.empty() ? 0 : 24,
-             with_commas(count));
+  fmt::print("{:<44} {:<24} {:<{}} {:>14}\n", std::string(2 * depth, ' ').append(name), shape, shard,
+             shard.empty() ? 0 : 24, with_commas(count));
 }
 
 // Has a column for a rank's slices if the model is split.
@@ -54,15 +47,15 @@ void print_tree(const ParamStore& params) {
   if (is_split)
     fmt::print("{:<44} {:<24} {:<24} {:>14}\n", "", "whole", fmt::format("each of {} ranks", params.tp_size()),
                "parameters");
-  std::vector<std::string> above;
+  std::vector<std::string_view> above;
   for (const Param& p : params.params()) {
-    const std::vector<std::string> parts = parts_of(p.spec.name);
+    const std::vector<std::string_view> parts = split(p.spec.name, '.');  // "encoder.0.self.qkv.weight"
     size_t common = 0;
     while (common < above.size() && common + 1 < parts.size() && above[common] == parts[common]) ++common;
     above.resize(common);
     std::string prefix;
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
-      prefix += (i ? "." : "") + parts[i];
+      prefix.append(i ? "." : "").append(parts[i]);
       if (i < common) continue;
       print_line(i, parts[i], "", shard(" "), count_below(params, prefix));
       above.push_back(parts[i]);

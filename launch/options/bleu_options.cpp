@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/text/split.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
 #include "trainer/config/nearest.h"
@@ -55,9 +56,8 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
   std::vector<std::string> metrics;
   for (const std::string& list : lists)
-    for (size_t begin = 0, end; begin <= list.size(); begin = end + 1) {
-      end = std::min(list.find(',', begin), list.size());
-      const std::string name = list.substr(begin, end - begin), nearest = nearest_name(name, kMetrics);
+    for (const std::string_view part : split(list, ',')) {
+      const std::string name(part), nearest = nearest_name(name, kMetrics);
       if (!has(kMetrics, name))
         fail(ErrorKind::usage, fmt::format("metrics = '{}': there is no metric '{}'; {}", list, name,
                                            nearest.empty() ? "give bleu, chrf or ter, with commas between them"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "data/text/compression.h"
+#include "data/text/split.h"
 #include "data/text/text_line.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
@@ -40,9 +41,7 @@ std::vector<std::string> read_scored_file(const std::string& path) {
   const std::string text = text_of(path, name);
   if (text.empty()) fail(ErrorKind::data, fmt::format("{}: is empty", name));
   std::vector<std::string> lines;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+  for (const std::string_view line : split_lines(text)) {
     require_text(line, name, std::ssize(lines) + 1);
     lines.emplace_back(trim_right(line));
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/text/split.h"
 #include "tensor/error.h"
 #include "trainer/display/units.h"
 #include "trainer/report/event_log.h"
@@ -171,11 +172,6 @@ std::string cut(const std::string& line, int columns) {
   return line;
 }
 
-void add_lines(std::vector<std::string>& lines, const std::string& text) {
-  for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    lines.push_back(text.substr(begin, end - begin));
-}
-
 std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size, bool utf8) {
   const std::string quiet = silence(run);
   std::vector<std::string> lines{"run " + run.name + (quiet.empty() ? "" : ": " + quiet)};
@@ -195,8 +191,9 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
   const int height = size.rows - kLinesBesideChart - more;
   if (height >= 4) {
     lines.emplace_back();
-    add_lines(lines,
-              draw_chart({run.log.loss, run.log.bleu}, {.width = size.columns - 2, .height = height, .utf8 = utf8}));
+    const std::string chart =
+        draw_chart({run.log.loss, run.log.bleu}, {.width = size.columns - 2, .height = height, .utf8 = utf8});
+    for (const std::string_view line : split_lines(chart)) lines.emplace_back(line);
   }
   lines.insert(lines.end(), corpora.begin(), corpora.end());
   lines.insert(lines.end(), validated.begin(), validated.end());

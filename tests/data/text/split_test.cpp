@@ -14,6 +14,19 @@ TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("", '\t'), Parts{""});
 }
 
+TEST(Split, TakesALastLineWithAndWithoutItsEnd) {
+  EXPECT_EQ(split_lines("a\n\nb\n"), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split_lines("a\nb"), (Parts{"a", "b"}));
+  EXPECT_EQ(split_lines("\n"), Parts{""});
+  EXPECT_EQ(split_lines(""), Parts{});
+}
+
+TEST(Split, FindsTheColonAfterAFolderButNotWithinIt) {
+  EXPECT_EQ(find_colon_after_folder("a:b/c:2"), 5u);
+  for (const char* folder : {"", "a/b", "a:b/", "/a:1/b"})
+    EXPECT_EQ(find_colon_after_folder(folder), std::string_view::npos) << folder;
+}
+
 TEST(Split, LeavesOutWhiteSpaceAroundThePartsOfAList) {
   EXPECT_EQ(split_at_commas(" a , b c,,\td "), (Strings{"a", "b c", "", "d"}));
 }
