@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/strict_json.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -130,11 +131,7 @@ std::string state_to_text(const TrainState& state) {
   return text;
 }
 TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size) {
-  std::vector<std::string_view> lines;
-  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find('\n', begin);
-    lines.push_back(std::string_view(text).substr(begin, end - begin));
-  }
+  const std::vector<std::string_view> lines = split(text, '\n');
   TrainState state = TrainState::from_json(json::parse(lines[0]), "");
   StepCursor& cursor = state.cursor;
   cursor.num_streams = static_cast<int64_t>(lines.size()) - 1;

@@ -19,11 +19,6 @@ bool is_set_name(const std::string& text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && std::ranges::all_of(text, is_part);
 }
 
-std::string without_spaces(std::string text) {
-  std::erase(text, ' ');
-  return text;
-}
-
 [[noreturn]] void refuse_valid(const std::string& option, const std::string& why) {
   fail(ErrorKind::usage, fmt::format("data.valid = {}: {}", printable(option), why));
 }
@@ -36,13 +31,6 @@ TextNoise noise_of(const std::string& text, const ValidationSet& set, const std:
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
 
-// After the last colon of a folder, unless a slash follows: then it is the folder's.
-std::optional<size_t> begin_of_noise(const std::string& folder) {
-  const size_t colon = folder.rfind(':');
-  const bool has_noise = colon != std::string::npos && folder.find('/', colon) == std::string::npos;
-  return has_noise ? std::optional(colon) : std::nullopt;
-}
-
 ValidationSet set_of(const std::string& part, const std::string& option) {
   const size_t equals = part.find('=');
   const std::string name = part.substr(0, equals);
@@ -51,9 +39,9 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
                                      "and _ (write ./ before a folder whose name has a =)",
                                      printable(part)));
   ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
-  if (const std::optional<size_t> colon = begin_of_noise(set.folder)) {
-    set.noise = noise_of(set.folder.substr(*colon + 1), set, option);
-    set.folder.resize(*colon);
+  if (const size_t colon = find_colon_after_folder(set.folder); colon != std::string::npos) {
+    set.noise = noise_of(set.folder.substr(colon + 1), set, option);
+    set.folder.resize(colon);
   }
   if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
   return set;
@@ -104,9 +92,9 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
   if (option.empty()) return {};
   const size_t equals = option.find('=');
   if (equals == std::string::npos || !is_set_name(option.substr(0, equals))) {
-    const std::optional<size_t> colon = begin_of_noise(option);
+    const size_t colon = find_colon_after_folder(option);
     for (const auto& [name, noise] : enum_names(TextNoise{}))
-      if (colon && option.substr(*colon + 1) == name)
+      if (colon != std::string::npos && option.substr(colon + 1) == name)
         refuse_valid(option, fmt::format("only a set with a name has noise: give NAME={} (write / after a folder whose "
                                          "name has a :)",
                                          printable(option)));
@@ -123,7 +111,8 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
 }
 
 void BestRule::parse(const std::string& option) {
-  const std::string sum = without_spaces(option);
+  std::string sum = option;
+  std::erase(sum, ' ');
   for (const std::string_view text : split(sum, '+')) {
     const std::string part(text);
     const size_t times = part.find('*');
