@@ -23,6 +23,9 @@
 namespace weft {
 namespace {
 
+// Now, rather than after all text was read.
+void require_readable(const std::string& model) { static_cast<void>(Tokenizer(model)); }
+
 void check_options(const PackOptions& o) {
   if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
     fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
@@ -55,7 +58,7 @@ void check_options(const PackOptions& o) {
       (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
     fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
-    if (!model->empty()) Tokenizer fails_now_rather_than_after_reading_all_text(*model);
+    if (!model->empty()) require_readable(*model);
   if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
   if (!o.source_tokenizer.empty()) check_variant_models(o.variants, o.source_tokenizer, o.target_tokenizer);
   const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();

@@ -37,6 +37,8 @@ const Filter kFilters[] = {
 };
 static_assert(std::size(kFilters) == kNumFaults);
 
+void require_known_scripts(const FilterOptions& o) { static_cast<void>(PairFilter(o)); }
+
 }  // namespace
 
 void check_filter_options(const FilterOptions& o) {
@@ -47,7 +49,7 @@ void check_filter_options(const FilterOptions& o) {
     fail(ErrorKind::usage, fmt::format("--max-ratio {}: give at least 1, or 0 for any", o.max_ratio));
   if (!(o.max_foreign >= 0 && o.max_foreign < 1))
     fail(ErrorKind::usage, fmt::format("--max-foreign {}: give a share from 0 to below 1", o.max_foreign));
-  static_cast<void>(PairFilter(o));  // an Error if a script is not known
+  require_known_scripts(o);
 }
 
 bool is_active(Fault fault, const FilterOptions& o) { return kFilters[static_cast<size_t>(fault)].is_active(o); }

@@ -58,20 +58,15 @@ std::vector<std::pair<const std::string*, std::vector<PairText::Column>>> PairTe
   else
     inputs = {{&files.tsv, parse_columns(files.columns)}};
   const std::vector<Column> columns = inputs[0].second;
-  const auto add = [&](const std::string& file, Column column, const char* option) {
-    if (file.empty()) return;
-    if (std::find(columns.begin(), columns.end(), column) != columns.end())
+  const auto is_given = [&](const std::string& value, Column column, const char* option) {
+    if (!value.empty() && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("{}: --columns names a column of the same: leave one out", option));
-    inputs.push_back({&file, {column}});
+    return !value.empty();
   };
-  add(files.weights, Column::weight, "--weights");
-  add(files.scores, Column::score, "--scores");
-  const auto refuse_both = [&](const std::string& tag, Column column, const char* option) {
-    if (!tag.empty() && std::find(columns.begin(), columns.end(), column) != columns.end())
-      fail(ErrorKind::usage, fmt::format("{}: --columns names a column of the same: leave one out", option));
-  };
-  refuse_both(files.tag, Column::tag, "--tag");
-  refuse_both(files.target_tag, Column::target_tag, "--target-tag");
+  if (is_given(files.weights, Column::weight, "--weights")) inputs.push_back({&files.weights, {Column::weight}});
+  if (is_given(files.scores, Column::score, "--scores")) inputs.push_back({&files.scores, {Column::score}});
+  is_given(files.tag, Column::tag, "--tag");
+  is_given(files.target_tag, Column::target_tag, "--target-tag");
   return inputs;
 }
 

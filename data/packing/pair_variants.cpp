@@ -24,20 +24,24 @@ void check_probability(const char* option, double value) {
     fail(ErrorKind::usage, fmt::format("{} {}: give a probability from 0 to below 1", option, value));
 }
 
-double made_number(const Variants& variants, const char* option) {
-  const auto found = variants.made_by.find(option);
-  double value = 0;
-  if (found != variants.made_by.end())
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  return value;
-}
-
 std::string made_text(const Variants& variants, const char* option) {
   const auto found = variants.made_by.find(option);
   return found == variants.made_by.end() ? "" : found->second;
 }
 
+double made_number(const Variants& variants, const char* option) {
+  const std::string text = made_text(variants, option);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 }  // namespace
+
+PairNoise::PairNoise(const VariantOptions& options)
+    : rates(parse_noise_rates("--noise", options.noise)),
+      target_cases(parse_letter_cases("--noise-target", options.noise_target, rates)),
+      marks(parse_mark_rates("--insert", options.insert)) {}
 
 void check_variant_options(const VariantOptions& o) {
   if (o.count < 0 || o.count > kMostVariants)
@@ -46,12 +50,10 @@ void check_variant_options(const VariantOptions& o) {
   check_probability("--concatenate", o.concatenate);
   if (!(o.unigram_alpha >= 0 && o.unigram_alpha <= 100))
     fail(ErrorKind::usage, fmt::format("--unigram-alpha {}: give more than 0, and at most 100", o.unigram_alpha));
-  const NoiseRates rates = parse_noise_rates("--noise", o.noise);
-  parse_letter_cases("--noise-target", o.noise_target, rates);
-  const MarkRates marks = parse_mark_rates("--insert", o.insert);
+  const PairNoise noise(o);
   if (o.subword_sides != SubwordSides::both && !samples(o))
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
-  const bool varies = samples(o) || rates.any() || marks.any() || o.concatenate > 0;
+  const bool varies = samples(o) || noise.rates.any() || noise.marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
     fail(ErrorKind::usage,
          fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, --noise, --insert or "
@@ -133,10 +135,8 @@ PairVariants::PairVariants(const VariantOptions& options, uint64_t seed, const T
                            const std::string& source_model, const Tokenizer& target, const std::string& target_model)
     : count_(options.count),
       seed_(seed),
-      rates_(parse_noise_rates("--noise", options.noise)),
-      target_cases_(parse_letter_cases("--noise-target", options.noise_target, rates_)),
+      noise_(options),
       concatenate_(options.concatenate),
-      marks_(parse_mark_rates("--insert", options.insert)),
       source_(source, source_model, samples_source(options), options),
       target_(target, target_model, samples_target(options), options) {}
 
@@ -158,10 +158,10 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
     source = before->source + " " + source;
     target = before->target + " " + target;
   }
-  const ChosenNoise chosen = choose_noise(rates_, place);
+  const ChosenNoise chosen = choose_noise(noise_.rates, place);
   source = with_noise(chosen, source, place);
-  if (target_cases_.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
-  insert_marks(marks_, place, source, target);  // last: noise must not change what is to be copied
+  if (noise_.target_cases.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
+  insert_marks(noise_.marks, place, source, target);  // last: noise must not change what is to be copied
 
   PairIds ids = plain.ids;  // with weight and score
   const TextPair& text = plain.text;
@@ -175,19 +175,16 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   return ids;
 }
 
-LetterCases::LetterCases(const VariantOptions& options, uint64_t seed)
-    : seed_(seed),
-      rates_(parse_noise_rates("--noise", options.noise)),
-      target_(parse_letter_cases("--noise-target", options.noise_target, rates_)) {
+LetterCases::LetterCases(const VariantOptions& options, uint64_t seed) : seed_(seed), noise_(options) {
   for (const TextNoise other : {TextNoise::typos, TextNoise::punctuation, TextNoise::words})
-    rates_.of[static_cast<size_t>(other)] = 0;
+    noise_.rates.of[static_cast<size_t>(other)] = 0;
 }
 
 TextPair LetterCases::of(TextPair pair, int64_t number) const {
   const NoisePlace place{.seed = seed_, .pair = static_cast<uint64_t>(number), .visit = 0};
-  const TextNoise letter_case = choose_noise(rates_, place).letter_case;
+  const TextNoise letter_case = choose_noise(noise_.rates, place).letter_case;
   pair.source = with_noise(letter_case, pair.source, place);
-  if (target_.contains(letter_case)) pair.target = with_noise(letter_case, pair.target, place);
+  if (noise_.target_cases.contains(letter_case)) pair.target = with_noise(letter_case, pair.target, place);
   return pair;
 }
 

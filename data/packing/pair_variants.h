@@ -37,6 +37,13 @@ struct VariantOptions {
   bool operator==(const VariantOptions&) const = default;
 };
 
+struct PairNoise {  // what the options' texts say; throws usage Errors
+  explicit PairNoise(const VariantOptions& options);
+  NoiseRates rates;
+  std::set<TextNoise> target_cases;  // that change the target, too
+  MarkRates marks;
+};
+
 // Usage Errors. Of the models: options for another kind of model than those have.
 void check_variant_options(const VariantOptions& options);
 void check_variant_models(const VariantOptions& options, const std::string& source_model,
@@ -77,10 +84,8 @@ class PairVariants {  // its functions may be called by several threads
 
   int64_t count_;
   uint64_t seed_;
-  NoiseRates rates_;
-  std::set<TextNoise> target_cases_;
+  PairNoise noise_;
   double concatenate_;
-  MarkRates marks_;
   Side source_, target_;
 };
 
@@ -90,12 +95,11 @@ class LetterCases {
  public:
   LetterCases(const VariantOptions& options, uint64_t seed);
   TextPair of(TextPair pair, int64_t number) const;
-  bool any() const { return rates_.any(); }
+  bool any() const { return noise_.rates.any(); }
 
  private:
   uint64_t seed_;
-  NoiseRates rates_;  // of letter cases only
-  std::set<TextNoise> target_;
+  PairNoise noise_;  // with rates of letter cases only
 };
 
 }  // namespace weft
