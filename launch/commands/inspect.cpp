@@ -30,7 +30,7 @@ struct InspectRequest {
   RunView run;
 };
 
-constexpr const char* kOptionsOfRuns[] = {"chart", "svg", "curve", "over", "tensorboard", "html"};
+constexpr const char* kOptionsOfRuns[] = {"chart", "curve", "over", "tensorboard", "html"};
 
 // A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
 // that shows it.
@@ -47,11 +47,10 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("vocabulary", r.vocabulary,
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
   options.add("chart", r.run.chart, "run: draw loss and BLEU over its steps");
-  options.add("svg", r.run.svg, "runs: write the same drawing, of all of them together, to this SVG file");
-  options.add("curve", r.run.curves.names,
-              "runs: draw this number of the log instead, or several with commas, such as lr, grad_norm, fill, chrf, "
+  options.add("curve", r.run.curve,
+              "run: draw this number of the log instead, or two with a comma, such as lr, grad_norm, fill, chrf, "
               "news.bleu, target_tokens_per_second or corpus_nll.FOLDER; a wrong one lists them");
-  options.add("over", r.run.curves.axis, "runs: draw over the steps, target tokens or hours");
+  options.add("over", r.run.over, "run: draw over the steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
               "runs: write the log as an event file for TensorBoard in this folder, of several runs in folders of "
               "their names");
@@ -62,12 +61,11 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
   if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
-  for (const auto& [option, name] :
-       {std::pair{"svg", &r.run.svg}, {"html", &r.run.html}, {"tensorboard", &r.run.tensorboard}})
+  for (const auto& [option, name] : {std::pair{"html", &r.run.html}, {"tensorboard", &r.run.tensorboard}})
     if (options.given(option) && name->empty()) fail(ErrorKind::usage, fmt::format("--{} needs a name", option));
   for (const char* option : {"curve", "over"})
-    if (options.given(option) && !r.run.chart && r.run.svg.empty())
-      fail(ErrorKind::usage, fmt::format("--{} says what --chart or --svg FILE draws: give one of them", option));
+    if (options.given(option) && !r.run.chart)
+      fail(ErrorKind::usage, fmt::format("--{} says what --chart draws: give both", option));
   return true;
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/reports/run_curves.h"
 #include "trainer/config/run_config.h"
+#include "trainer/report/log_curves.h"
 
 namespace weft {
 
@@ -17,8 +17,9 @@ void inspect_checkpoint(const std::string& folder);                 // step, fil
 
 struct RunView {
   bool chart = false;
-  CurveChoice curves;                  // that --chart and --svg draw
-  std::string svg, html, tensorboard;  // two files and a folder to write; empty: none
+  std::string curve;  // that the chart draws: of drawable_numbers(), one or two with a comma; empty: loss and BLEU
+  CurveAxis over = CurveAxis::step;
+  std::string html, tensorboard;  // a file and a folder to write; empty: none
 };
 void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together

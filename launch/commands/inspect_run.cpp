@@ -1,16 +1,19 @@
 // launch/commands/inspect_run.cpp: shows a verified checkpoint, or a run's log and checkpoints.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "data/text/split.h"
 #include "launch/commands/inspect.h"
-#include "launch/reports/run_curves.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/display/chart.h"
 #include "trainer/display/units.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/log_curves.h"
@@ -75,6 +78,32 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
   }
 }
 
+// Loss and BLEU, or the curves that are chosen.
+std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view) {
+  std::vector<ChartSeries> series;
+  const auto add = [&](const std::string& key, const std::string& label) {
+    series.push_back(curve_of(log, key, view.over));
+    series.back().name = label;
+  };
+  if (view.curve.empty()) {
+    add("loss", "loss");
+    add("bleu", "BLEU");
+  } else {
+    std::set<std::string> known;
+    for (const std::string& name : drawable_names(log)) known.insert(printable(name));
+    for (const std::string& name : split_at_commas(view.curve)) {
+      if (!known.contains(printable(name)))
+        fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(name), fmt::join(known, ", ")));
+      add(name, name);
+    }
+  }
+  if (series.size() > 2) fail(ErrorKind::usage, "--chart draws one or two curves: give fewer");
+  const char* const axis = view.over == CurveAxis::tokens  ? "target tokens"
+                           : view.over == CurveAxis::hours ? "hours of steps"
+                                                           : "step";
+  return draw_chart(series, {.utf8 = locale_is_utf8(), .axis = axis});
+}
+
 }  // namespace
 
 void inspect_checkpoint(const std::string& folder) {
@@ -116,7 +145,7 @@ void inspect_run(const std::string& folder, const RunView& view) {
   print_stages_and_corpora(log);
   fmt::print("\nlast validations\n");
   print_last_validations(log);
-  if (view.chart) fmt::print("\n{}", draw_run({.name = folder, .log = log}, view.curves));
+  if (view.chart) fmt::print("\n{}", chart_of(log, view));
 }
 
 }  // namespace weft

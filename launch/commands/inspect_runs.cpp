@@ -1,5 +1,4 @@
-// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --svg, --html and --tensorboard: files about all of the
-// runs.
+// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --html and --tensorboard: files about all of the runs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -51,20 +50,6 @@ std::vector<std::string> folders_of_events(const std::vector<std::string>& runs,
   return folders;
 }
 
-void require_two_files(const RunView& view) {
-  std::error_code none;
-  if (!view.svg.empty() && fs::weakly_canonical(view.svg, none) == fs::weakly_canonical(view.html, none))
-    fail(ErrorKind::usage, fmt::format("--svg and --html are both {}: give two names", view.svg));
-}
-
-std::string drawing_of(const std::vector<PageRun>& runs, const CurveChoice& choice) {
-  std::vector<RunCurves> curves;
-  for (const PageRun& run : runs) curves.push_back({.name = run.name, .log = with_scores(run.log)});
-  const std::string drawing = runs_to_svg(curves, choice);
-  if (drawing.empty()) fail(ErrorKind::usage, "the runs have no step yet: there is nothing to draw");
-  return drawing;
-}
-
 }  // namespace
 
 void require_replaceable(const std::string& option, const std::string& path, std::string_view kind) {
@@ -83,14 +68,11 @@ void require_replaceable(const std::string& option, const std::string& path, std
 }
 
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view) {
-  if (view.svg.empty() && view.html.empty() && view.tensorboard.empty()) return;
-  if (!view.svg.empty()) require_replaceable("svg", view.svg, kSvgTag);
+  if (view.html.empty() && view.tensorboard.empty()) return;
   if (!view.html.empty()) require_replaceable("html", view.html, kHtmlTag);
-  require_two_files(view);
   const std::vector<std::string> folders_to_write = folders_of_events(folders, view.tensorboard);
   for (const std::string& folder : folders_to_write) require_no_folder_of_a_run(folder);
   const std::vector<PageRun> runs = read_runs(folders);
-  if (!view.svg.empty()) write_file_atomically(view.svg, drawing_of(runs, view.curves));
   if (!view.html.empty()) write_file_atomically(view.html, run_page(runs));
   for (size_t i = 0; i < folders_to_write.size(); ++i) {
     TensorBoardLog events(folders_to_write[i], runs[i].config);

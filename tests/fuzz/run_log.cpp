@@ -8,11 +8,8 @@ namespace {
 void read_input(std::string_view bytes) {
   const std::string log = weft::fuzz::file("log.jsonl", bytes);
   const auto& folder = weft::fuzz::folder();
-  const weft::RunView view{.chart = true,
-                           .curves = {},
-                           .svg = folder / "chart.svg",
-                           .html = folder / "page.html",
-                           .tensorboard = folder / "tensorboard"};
+  const weft::RunView view{
+      .chart = true, .curve = "", .html = folder / "page.html", .tensorboard = folder / "tensorboard"};
   weft::inspect_run(folder.path(), view);
   weft::write_views_of_runs({folder.path()}, view);
   const weft::EventLog resumed(log, /*last_step=*/3);
