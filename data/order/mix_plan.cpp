@@ -66,7 +66,10 @@ struct Source {
   static PairOrder order_of(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed,
                             bool shuffle, Stream stream) {
     const int64_t page = share_of_stream(num_pairs, config.page, stream.count);
-    return {num_pairs, std::move(lengths), page, config.window * config.page / page, seed, shuffle, stream};
+    return {num_pairs,
+            std::move(lengths),
+            {.page = page, .window = config.window * config.page / page, .seed = seed, .enabled = shuffle},
+            stream};
   }
 
   void stand_at(int64_t new_epoch, int64_t new_position);

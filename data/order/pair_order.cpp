@@ -16,14 +16,12 @@ PairRows rows_of(int64_t pair, const PairLength& length) {
 }  // namespace
 
 // A page or window larger than the corpus becomes the corpus, so that their product cannot overflow.
-PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle,
-                     Stream stream)
+PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, const PairShuffle& shuffle, Stream stream)
     : num_pairs_(num_pairs),
-      page_(std::min(page, num_pairs)),
+      page_(std::min(shuffle.page, num_pairs)),
       num_pages_((num_pairs + page_ - 1) / page_),
-      window_((std::min(window, num_pages_) + stream.count - 1) / stream.count),
+      window_((std::min(shuffle.window, num_pages_) + stream.count - 1) / stream.count),
       lengths_(std::move(lengths)),
-      seed_(seed),
       shuffle_(shuffle),
       stream_(stream),
       sentences_(Permutation::identity(0)) {}
@@ -44,8 +42,8 @@ PairRows PairOrder::lookup(int64_t pair, int64_t epoch) {
 }
 
 Permutation PairOrder::permutation(int64_t size, int64_t epoch, int64_t index, uint32_t purpose) const {
-  if (!shuffle_) return Permutation::identity(size);
-  const PhiloxBits bits = philox(seed_, static_cast<uint64_t>(epoch), static_cast<uint32_t>(index), purpose);
+  if (!shuffle_.enabled) return Permutation::identity(size);
+  const PhiloxBits bits = philox(shuffle_.seed, static_cast<uint64_t>(epoch), static_cast<uint32_t>(index), purpose);
   return Permutation(size, (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0]);
 }
 

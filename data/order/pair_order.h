@@ -33,11 +33,15 @@ struct Stream {
   int64_t index = 0, count = 1;
 };
 
+struct PairShuffle {
+  int64_t page = 1, window = 1;  // pairs of a page, pages of a window; at least 1
+  uint64_t seed = 0;
+  bool enabled = true;  // else: corpus order
+};
+
 class PairOrder {
  public:
-  // Requires at least one pair, `page` and `window` at least 1. Without shuffle: corpus order.
-  PairOrder(int64_t num_pairs, LengthSource lengths, int64_t page, int64_t window, uint64_t seed, bool shuffle,
-            Stream stream = {});
+  PairOrder(int64_t num_pairs, LengthSource lengths, const PairShuffle& shuffle, Stream stream = {});  // num_pairs > 0
 
   int64_t size(int64_t epoch);                   // pairs of the stream's part of an epoch; may be 0
   PairRows at(int64_t epoch, int64_t position);  // position 0 .. size(epoch) - 1; cheap within a window
@@ -58,8 +62,7 @@ class PairOrder {
 
   int64_t num_pairs_, page_, num_pages_, window_;
   LengthSource lengths_;
-  uint64_t seed_;
-  bool shuffle_;
+  PairShuffle shuffle_;
   Stream stream_;
   Part part_;  // of the epoch that was asked for last
 

@@ -75,26 +75,27 @@ struct Record {  // location of a pair in its bucket
 
 constexpr size_t kNumbers = 2 * sizeof(float);  // weight and score
 
-std::vector<Record> index_records(const std::string& bytes, uint64_t seed, size_t id_bytes, bool with_numbers) {
+std::vector<Record> index_records(const std::string& bytes, uint64_t seed, const DiskShuffle::Format& format) {
   std::vector<Record> records;
   for (const char *next = bytes.data(), *end = next + bytes.size(); next < end;) {
     const int64_t number = take<int64_t>(next);
     records.push_back({.key = DiskShuffle::key(seed, number), .number = number, .rest = next});
-    if (with_numbers) next += kNumbers;
+    if (format.with_numbers) next += kNumbers;
     const size_t source = take<uint32_t>(next), target = take<uint32_t>(next);
-    next += (source + target) * id_bytes;
+    next += (source + target) * static_cast<size_t>(format.id_bytes);
   }
   return records;
 }
 
-void read_pair(const char* next, size_t id_bytes, bool with_numbers, PairIds& pair) {
-  if (with_numbers) {
+void read_pair(const char* next, const DiskShuffle::Format& format, PairIds& pair) {
+  if (format.with_numbers) {
     pair.weight = take<float>(next);
     pair.score = take<float>(next);
   }
   pair.source.resize(take<uint32_t>(next));
   pair.target.resize(take<uint32_t>(next));
-  for (std::vector<int32_t>* side : {&pair.source, &pair.target}) take_ids(next, *side, id_bytes);
+  for (std::vector<int32_t>* side : {&pair.source, &pair.target})
+    take_ids(next, *side, static_cast<size_t>(format.id_bytes));
 }
 
 }  // namespace
@@ -104,14 +105,9 @@ uint64_t DiskShuffle::key(uint64_t seed, int64_t number) {
   return uint64_t{bits.v[0]} << 32 | bits.v[1];
 }
 
-DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
-                         bool with_numbers, int64_t max_buckets)
-    : folder_(std::move(folder)),
-      seed_(seed),
-      bucket_pairs_(bucket_pairs),
-      max_buckets_(max_buckets),
-      id_bytes_(id_bytes),
-      with_numbers_(with_numbers) {
+DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, Format format,
+                         int64_t max_buckets)
+    : folder_(std::move(folder)), seed_(seed), bucket_pairs_(bucket_pairs), max_buckets_(max_buckets), format_(format) {
   const int64_t num_buckets = std::clamp<int64_t>((expected_pairs - 1) / bucket_pairs + 1, 1, max_buckets);
   for (int64_t i = 0; i < num_buckets; ++i) {
     Bucket bucket{.path = (std::filesystem::path(folder_) / fmt::format("bucket-{:03d}", i)).string(),
@@ -134,14 +130,14 @@ void DiskShuffle::add(int64_t number, const PairIds& pair) {
   Bucket& bucket = buckets_[bucket_of(key(seed_, number))];
   ++bucket.num_pairs;
   append(bucket.buffer, number);
-  if (with_numbers_) {
+  if (format_.with_numbers) {
     append(bucket.buffer, pair.weight);
     append(bucket.buffer, pair.score);
   }
   append(bucket.buffer, static_cast<uint32_t>(pair.source.size()));
   append(bucket.buffer, static_cast<uint32_t>(pair.target.size()));
   for (const std::vector<int32_t>* side : {&pair.source, &pair.target})
-    append_ids(bucket.buffer, *side, static_cast<size_t>(id_bytes_));
+    append_ids(bucket.buffer, *side, static_cast<size_t>(format_.id_bytes));
   if (bucket.buffer.size() >= kBufferBytes) flush(bucket);
 }
 
@@ -163,14 +159,13 @@ void DiskShuffle::drain(const std::function<void(const PairIds&)>& sink) {
 }
 
 void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
-  const size_t id_bytes = static_cast<size_t>(id_bytes_);
   const std::string bytes = read_file(bucket.path);
   std::filesystem::remove(bucket.path);
-  std::vector<Record> records = index_records(bytes, seed_, id_bytes, with_numbers_);
+  std::vector<Record> records = index_records(bytes, seed_, format_);
   std::sort(records.begin(), records.end());
   PairIds pair;
   for (const Record& record : records) {
-    read_pair(record.rest, id_bytes, with_numbers_, pair);
+    read_pair(record.rest, format_, pair);
     sink(pair);
   }
 }
@@ -178,25 +173,25 @@ void DiskShuffle::drain_in_memory(const Bucket& bucket, const std::function<void
 void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(const PairIds&)>& sink) const {
   const std::string folder = bucket.path + ".divided";
   std::filesystem::create_directory(folder);
-  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, id_bytes_, with_numbers_, max_buckets_);
+  DiskShuffle next(folder, seed_, bucket.num_pairs, bucket_pairs_, format_, max_buckets_);
   next.upper_levels_ = upper_levels_;
   next.upper_levels_.push_back(buckets_.size());
   std::ifstream file(bucket.path, std::ios::binary);
   std::string record;
-  const size_t lengths = sizeof(int64_t) + (with_numbers_ ? kNumbers : 0);  // where they are in a record
+  const size_t lengths = sizeof(int64_t) + (format_.with_numbers ? kNumbers : 0);  // where they are in a record
   for (int64_t i = 0; i < bucket.num_pairs; ++i) {
     record.resize(lengths + 2 * sizeof(uint32_t));
     file.read(record.data(), static_cast<std::streamsize>(record.size()));
     const char *head = record.data(), *sides = record.data() + lengths;
     const int64_t number = take<int64_t>(head);
     const size_t source = take<uint32_t>(sides), target = take<uint32_t>(sides);
-    const size_t ids = (source + target) * static_cast<size_t>(id_bytes_);
+    const size_t ids = (source + target) * static_cast<size_t>(format_.id_bytes);
     const size_t before = record.size();
     record.resize(before + ids);
     file.read(record.data() + before, static_cast<std::streamsize>(ids));
     if (!file) fail(ErrorKind::io, fmt::format("cannot read {} back", bucket.path));
     PairIds pair;
-    read_pair(record.data() + sizeof(int64_t), static_cast<size_t>(id_bytes_), with_numbers_, pair);
+    read_pair(record.data() + sizeof(int64_t), format_, pair);
     next.add(number, pair);
   }
   std::filesystem::remove(bucket.path);

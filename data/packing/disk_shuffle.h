@@ -18,12 +18,16 @@ namespace weft {
 
 class DiskShuffle {
  public:
+  struct Format {               // of a pair in a file
+    int id_bytes;               // of each id
+    bool with_numbers = false;  // weight and score are kept, too
+  };
+
   // Files are written to `folder`, which exists. At most `expected_pairs` are added, and about `bucket_pairs`
-  // are sorted in memory at once. Ids take `id_bytes` bytes each; `with_numbers`: pairs keep weight and score. At most
-  // `max_buckets` files per level are open at once. Each variant of a pair is a pair here; `bucket_pairs` of them hold
-  // all variants of one.
-  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, int id_bytes,
-              bool with_numbers = false, int64_t max_buckets = 512);
+  // are sorted in memory at once. At most `max_buckets` files per level are open at once. Each variant of a pair is a
+  // pair here; `bucket_pairs` of them hold all variants of one.
+  DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, Format format,
+              int64_t max_buckets = 512);
 
   // Those of one `number` are added one after the other.
   void add(int64_t number, const PairIds& pair);
@@ -47,8 +51,7 @@ class DiskShuffle {
   std::string folder_;
   uint64_t seed_;
   int64_t bucket_pairs_, max_buckets_;
-  int id_bytes_;
-  bool with_numbers_;
+  Format format_;
   std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above
   std::vector<Bucket> buckets_;
 };

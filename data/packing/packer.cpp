@@ -26,6 +26,24 @@ namespace {
 // Now, rather than after all text was read.
 void require_readable(const std::string& model) { static_cast<void>(Tokenizer(model)); }
 
+void check_tokenizers(const PackOptions& o) {
+  check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
+  if (!o.tokenizer.empty() && o.separate_vocabularies)
+    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
+  if (o.existing == ExistingCorpus::extend &&
+      (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
+    fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
+  for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
+    if (!model->empty()) require_readable(*model);
+  if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
+  if (!o.source_tokenizer.empty()) check_variant_models(o.variants, o.source_tokenizer, o.target_tokenizer);
+  const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
+  if (trains && o.variants.unigram_alpha > 0)
+    fail(ErrorKind::usage,
+         "--unigram-alpha: the tokenizer that is trained here is a BPE model; give --bpe-dropout instead, or the "
+         "--tokenizer of a unigram model");
+}
+
 void check_options(const PackOptions& o) {
   if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
     fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
@@ -51,21 +69,7 @@ void check_options(const PackOptions& o) {
     fail(ErrorKind::usage,
          "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
   check_variant_options(o.variants);
-  check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
-  if (!o.tokenizer.empty() && o.separate_vocabularies)
-    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
-  if (o.existing == ExistingCorpus::extend &&
-      (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
-    fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
-  for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
-    if (!model->empty()) require_readable(*model);
-  if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
-  if (!o.source_tokenizer.empty()) check_variant_models(o.variants, o.source_tokenizer, o.target_tokenizer);
-  const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
-  if (trains && o.variants.unigram_alpha > 0)
-    fail(ErrorKind::usage,
-         "--unigram-alpha: the tokenizer that is trained here is a BPE model; give --bpe-dropout instead, or the "
-         "--tokenizer of a unigram model");
+  check_tokenizers(o);
 }
 
 std::vector<std::string> reserved_tags(const PackOptions& o) {
@@ -79,18 +83,23 @@ void check_separator(const PackOptions& o) {  // of given tokenizers
     if (o.documents > 0 && !model->empty()) check_tags(kSeparator, Tokenizer(*model), "--documents");
 }
 
+struct SampledLines {  // of each side, for training the tokenizer
+  LineSampler source, target;
+  int64_t size() const { return static_cast<int64_t>(source.lines().size() + target.lines().size()); }
+};
+
 // One or two SentencePiece models in the working folder, given or trained.
 class Tokenizers {
  public:
-  Tokenizers(const PackOptions& options, const PackFolder& folder, const LineSampler& source,
-             const LineSampler& target) {
+  Tokenizers(const PackOptions& options, const PackFolder& folder, const SampledLines& sample) {
+    const std::vector<std::string>&source = sample.source.lines(), &target = sample.target.lines();
     if (is_joint(options)) {
-      std::vector<std::string> lines = source.lines();
-      lines.insert(lines.end(), target.lines().begin(), target.lines().end());
+      std::vector<std::string> lines = source;
+      lines.insert(lines.end(), target.begin(), target.end());
       source_.emplace(make(options, folder, "tokenizer.model", options.tokenizer, lines));
     } else {
-      source_.emplace(make(options, folder, "source.model", options.source_tokenizer, source.lines()));
-      target_.emplace(make(options, folder, "target.model", options.target_tokenizer, target.lines()));
+      source_.emplace(make(options, folder, "source.model", options.source_tokenizer, source));
+      target_.emplace(make(options, folder, "target.model", options.target_tokenizer, target));
     }
   }
 
@@ -145,6 +154,44 @@ PairTags known_tags(const PackOptions& o) {
   const bool joint = Tokenizers::is_joint(o);
   return PairTags(o.text, tags_of(Tokenizer(joint ? o.tokenizer : o.source_tokenizer)),
                   tags_of(Tokenizer(joint ? o.tokenizer : o.target_tokenizer)));
+}
+
+// What the first reading of the text finds.
+struct ScannedText {
+  int64_t num_lines = 0;
+  std::vector<bool> duplicates;  // [lines], or empty
+  SampledLines sample;
+};
+
+ScannedText scan_text(const PackOptions& options, const PackFolder& folder, const PackProgress& progress) {
+  const bool train = Tokenizers::needs_training(options);
+  const LineSampler half(options.training_lines / 2, options.seed);
+  ScannedText found{.sample = {.source = half, .target = half}};
+  const PairFilter filter(options.filter);
+  std::optional<DuplicateFinder> finder;
+  if (options.filter.drop_duplicates) finder.emplace(folder.working());
+  check_separator(options);
+  if (options.documents > 0 && options.variants.count > 0)
+    fail(ErrorKind::usage, "--documents joins pairs, and --variants gives each of them several texts: leave one out");
+  PairTags tags = known_tags(options);
+  const LetterCases cases(options.variants, options.seed);
+  const auto sample = [&](const TextPair& pair) {
+    found.sample.source.add(pair.source);
+    found.sample.target.add(pair.target);
+  };
+  const auto look_at = [&, number = int64_t{-1}](const TextPair& pair) mutable {
+    ++number;
+    tags.check(pair);
+    if (finder) finder->add(pair);
+    if (!train) return;
+    const std::optional<Fault> fault = filter.of_text(pair);
+    if (fault && *fault != Fault::empty) return;  // an empty line is no example anyway; the other side is one
+    cases.any() ? sample(cases.of(pair, number)) : sample(pair);
+  };
+  found.num_lines =
+      scan_pairs(options.text, look_at, [&](int64_t done, int64_t total) { progress("checking", done, total); });
+  if (finder) found.duplicates = finder->finish();
+  return found;
 }
 
 // Writes pairs, in order, to shards of `shard_pairs` each. A full shard is written on its own thread, so that
@@ -210,17 +257,16 @@ class ShardSequence {
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
-                              int64_t num_lines, std::vector<bool> duplicates, ShardSequence& shards,
-                              const PackProgress& progress) {
+                              ScannedText text, ShardSequence& shards, const PackProgress& progress) {
   const std::unique_ptr<PairVariants> variants = tokenizers.variants(options, folder);
   const EncodeOptions encode{.text = options.text,
                              .filter = options.filter,
-                             .duplicates = std::move(duplicates),
+                             .duplicates = std::move(text.duplicates),
                              .variants = variants.get(),
                              .show_dropped = options.show_dropped,
                              .documents = options.documents,
                              .threads = options.threads};
-  const auto encoded = [&](int64_t lines) { progress("encoding", lines, num_lines); };
+  const auto encoded = [&](int64_t lines) { progress("encoding", lines, text.num_lines); };
   if (!options.shuffle)
     return encode_pairs(
         encode, tokenizers.source(), tokenizers.target(), [&](int64_t, const PairIds& pair) { shards.add(pair); },
@@ -228,8 +274,8 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
 
   const int64_t texts = std::max<int64_t>(1, options.variants.count);
   const int64_t larger = std::max(tokenizers.source().size(), tokenizers.target().size());
-  DiskShuffle shuffle(folder.working(), options.seed, num_lines * texts, options.shard_pairs * texts,
-                      narrow_bytes(larger), columns_of(options.text).any());
+  DiskShuffle shuffle(folder.working(), options.seed, text.num_lines * texts, options.shard_pairs * texts,
+                      {.id_bytes = narrow_bytes(larger), .with_numbers = columns_of(options.text).any()});
   const EncodeCounts counts = encode_pairs(
       encode, tokenizers.source(), tokenizers.target(),
       [&](int64_t number, const PairIds& pair) { shuffle.add(number, pair); }, encoded);
@@ -270,6 +316,16 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
           .dropped = dropped_by_filters(counts.dropped, options.filter)};
 }
 
+Manifest corpus_to_extend(const PackOptions& options) {
+  Manifest corpus = read_manifest(options.output);
+  if (columns_of(options.text) != corpus.columns)
+    fail(ErrorKind::usage,
+         fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give the "
+                     "same (--columns, --weights, --scores)",
+                     options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
+  return corpus;
+}
+
 PackOptions as_in(const Manifest& corpus, PackOptions options) {  // tokenizers and variants
   options.variants = variant_options_of(corpus.variants, options.output);
   read_tokenizers(options.output, corpus);  // refuses damaged ones
@@ -289,55 +345,22 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   check_options(given);
   PackFolder folder(given.output, given.existing);
   const bool append = given.existing == ExistingCorpus::extend;
-  const Manifest before = append ? read_manifest(given.output) : Manifest();
-  if (append && columns_of(given.text) != before.columns)
-    fail(ErrorKind::usage,
-         fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give the "
-                     "same (--columns, --weights, --scores)",
-                     given.output, names_of(before.columns), names_of(columns_of(given.text))));
+  const Manifest before = append ? corpus_to_extend(given) : Manifest();
   const PackOptions options = append ? as_in(before, given) : given;
 
+  ScannedText text = scan_text(options, folder, progress);
   const bool train = Tokenizers::needs_training(options);
-  LineSampler source_lines(options.training_lines / 2, options.seed),
-      target_lines(options.training_lines / 2, options.seed);
-  const PairFilter filter(options.filter);
-  std::optional<DuplicateFinder> finder;
-  if (options.filter.drop_duplicates) finder.emplace(folder.working());
-  check_separator(options);
-  if (options.documents > 0 && options.variants.count > 0)
-    fail(ErrorKind::usage, "--documents joins pairs, and --variants gives each of them several texts: leave one out");
-  PairTags tags = known_tags(options);
-  const LetterCases cases(options.variants, options.seed);
-  const auto sample = [&](const TextPair& pair) {
-    source_lines.add(pair.source);
-    target_lines.add(pair.target);
-  };
-  const auto look_at = [&, number = int64_t{-1}](const TextPair& pair) mutable {
-    ++number;
-    tags.check(pair);
-    if (finder) finder->add(pair);
-    if (!train) return;
-    const std::optional<Fault> fault = filter.of_text(pair);
-    if (fault && *fault != Fault::empty) return;  // an empty line is no example anyway; the other side is one
-    cases.any() ? sample(cases.of(pair, number)) : sample(pair);
-  };
-  const int64_t num_lines =
-      scan_pairs(options.text, look_at, [&](int64_t done, int64_t total) { progress("checking", done, total); });
-  std::vector<bool> duplicates = finder ? finder->finish() : std::vector<bool>();
-  finder.reset();  // frees its memory
-
-  const int64_t num_sampled = static_cast<int64_t>(source_lines.lines().size() + target_lines.lines().size());
+  const int64_t num_sampled = text.sample.size();
   if (train) progress("training the tokenizer", 0, num_sampled);
-  const Tokenizers tokenizers(options, folder, source_lines, target_lines);
+  const Tokenizers tokenizers(options, folder, text.sample);
   if (train) progress("training the tokenizer", num_sampled, num_sampled);
-  source_lines = target_lines = LineSampler(0, 0);  // frees their memory
+  text.sample = {.source = LineSampler(0, 0), .target = LineSampler(0, 0)};  // frees their memory
 
   Manifest start = append ? before : tokenizers.manifest();
   start.columns = columns_of(options.text);
   start.variants = variants_of(options.variants);
   ShardSequence shards(folder, start, options.shard_pairs);
-  const EncodeCounts counts =
-      encode_to_shards(options, folder, tokenizers, num_lines, std::move(duplicates), shards, progress);
+  const EncodeCounts counts = encode_to_shards(options, folder, tokenizers, std::move(text), shards, progress);
   if (counts.kept == 0)
     fail(ErrorKind::data,
          fmt::format("no pair is left of {}: {}", counts.read, list_of(counts.dropped, options.filter)));

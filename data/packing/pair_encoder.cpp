@@ -167,6 +167,47 @@ void add_side(SideCounts& sum, const SideCounts& part) {
   sum.bytes += part.bytes;
 }
 
+// Takes encoded chunks, in order, and hands over their pairs, or what these are joined to.
+class ChunkSink {
+ public:
+  ChunkSink(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
+            const std::function<void(int64_t, const PairIds&)>& sink)
+      : sink_(sink) {
+    counts_.dropped = Drops(options.show_dropped);
+    if (options.documents > 0)
+      joiner_.emplace(options.documents, source, target,
+                      [this](int64_t number, const PairIds& pair) { hand_over(number, pair); });
+  }
+  ChunkSink(const ChunkSink&) = delete;
+  ChunkSink& operator=(const ChunkSink&) = delete;
+
+  void take(EncodedChunk chunk) {
+    for (const EncodedPair& pair : chunk.pairs) {
+      if (joiner_)
+        joiner_->add(pair.number, pair.begins_document, pair.ids);
+      else
+        hand_over(pair.number, pair.ids);
+    }
+    counts_.add(std::move(chunk.counts));
+  }
+
+  const EncodeCounts& counts() const { return counts_; }
+  EncodeCounts finish() {
+    if (joiner_) joiner_->finish();
+    return std::move(counts_);
+  }
+
+ private:
+  void hand_over(int64_t number, const PairIds& pair) {
+    ++counts_.packed;
+    sink_(number, pair);
+  }
+
+  const std::function<void(int64_t, const PairIds&)>& sink_;
+  EncodeCounts counts_;
+  std::optional<DocumentJoiner> joiner_;
+};
+
 }  // namespace
 
 void EncodeCounts::add(EncodeCounts&& later) {
@@ -186,26 +227,13 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
                           const std::function<void(int64_t)>& done) {
   PairText text(options.text);
   const ChunkEncoder encoder(options, source, target);
-  EncodeCounts counts;
-  counts.dropped = Drops(options.show_dropped);
-  const auto hand_over = [&](int64_t number, const PairIds& pair) {
-    ++counts.packed;
-    sink(number, pair);
-  };
-  std::optional<DocumentJoiner> joiner;
-  if (options.documents > 0) joiner.emplace(options.documents, source, target, hand_over);
+  ChunkSink encoded(options, source, target, sink);
   std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
   const auto take_oldest = [&] {
     EncodedChunk chunk = in_flight.front().get();
     in_flight.pop_front();
-    for (const EncodedPair& pair : chunk.pairs) {
-      if (joiner)
-        joiner->add(pair.number, pair.begins_document, pair.ids);
-      else
-        hand_over(pair.number, pair.ids);
-    }
-    counts.add(std::move(chunk.counts));
-    done(counts.read);
+    encoded.take(std::move(chunk));
+    done(encoded.counts().read);
   };
   // One more task than threads keeps the cores busy while this thread reads and hands over.
   const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
@@ -219,8 +247,7 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
         std::async(std::launch::async, [&encoder, chunk = std::move(chunk)] { return encoder.encode(chunk); }));
   }
   while (!in_flight.empty()) take_oldest();
-  if (joiner) joiner->finish();
-  return counts;
+  return encoded.finish();
 }
 
 }  // namespace weft

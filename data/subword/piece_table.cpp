@@ -115,26 +115,7 @@ uint64_t hash_of(std::string_view text) {
 }  // namespace
 
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
-  bool is_broken = false;
-  uint64_t kind = unigram;
-  ProtoReader fields(model);
-  while (const auto field = fields.next()) {
-    ProtoReader inner(field->bytes);
-    if (field->number == kTrainer) {
-      while (const auto setting = inner.next())
-        if (setting->number == kModelType) kind = setting->value;
-    } else if (field->number == kPieces) {
-      Piece& piece = pieces_.emplace_back();
-      while (const auto part = inner.next()) {
-        if (part->number == kText) piece.text = part->bytes;
-        if (part->number == kScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(part->value));
-        if (part->number == kType) piece.type = static_cast<Piece::Type>(part->value);
-      }
-    }
-    is_broken = is_broken || inner.is_broken();
-  }
-  if (is_broken || fields.is_broken() || pieces_.empty())
-    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+  const uint64_t kind = read(model, name);
   if (kind != unigram && kind != bpe)
     fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation of a sentence: "
                                       "subword sampling needs one of type bpe or unigram",
@@ -155,6 +136,31 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
     if (piece.type != Piece::normal) continue;
     lowest_score_ = std::min(lowest_score_, piece.score), highest_score_ = std::max(highest_score_, piece.score);
   }
+}
+
+// Fills pieces_, and returns the model's kind, which may be none of ours.
+uint64_t PieceTable::read(std::string_view model, const std::string& name) {
+  bool is_broken = false;
+  uint64_t kind = unigram;
+  ProtoReader fields(model);
+  while (const auto field = fields.next()) {
+    ProtoReader inner(field->bytes);
+    if (field->number == kTrainer) {
+      while (const auto setting = inner.next())
+        if (setting->number == kModelType) kind = setting->value;
+    } else if (field->number == kPieces) {
+      Piece& piece = pieces_.emplace_back();
+      while (const auto part = inner.next()) {
+        if (part->number == kText) piece.text = part->bytes;
+        if (part->number == kScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(part->value));
+        if (part->number == kType) piece.type = static_cast<Piece::Type>(part->value);
+      }
+    }
+    is_broken = is_broken || inner.is_broken();
+  }
+  if (is_broken || fields.is_broken() || pieces_.empty())
+    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+  return kind;
 }
 
 // Where it is, or the empty slot where it belongs.

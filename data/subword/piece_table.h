@@ -42,6 +42,7 @@ class PieceTable {
   float highest_score() const { return highest_score_; }
 
  private:
+  uint64_t read(std::string_view model, const std::string& name);
   size_t slot_of(std::string_view text) const;
   void add_to_index(int32_t id);
 

@@ -150,7 +150,8 @@ TEST(StepPlan, GivesEachPairOnceAnEpoch) {
     constexpr int64_t kEpochs = 5;
     std::map<int64_t, std::set<int64_t>> seen;  // by epoch
     for (int64_t stream = 0; stream < blocks; ++stream) {
-      PairOrder order(num_pairs, source_of(lengths), config.page, config.window, kOrderSeed, true, {stream, blocks});
+      PairOrder order(num_pairs, source_of(lengths), {.page = config.page, .window = config.window, .seed = kOrderSeed},
+                      {stream, blocks});
       for (int64_t epoch = 0; epoch < kEpochs; ++epoch)
         for (int64_t i = 0; i < order.size(epoch); ++i)
           EXPECT_TRUE(seen[epoch].insert(order.at(epoch, i).pair).second) << "twice";

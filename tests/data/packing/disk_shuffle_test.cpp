@@ -17,7 +17,7 @@ PairIds numbered(int64_t number) {  // a pair that contains its number, with sid
 
 std::vector<int64_t> shuffled(int64_t count, int64_t bucket_pairs, int id_bytes, uint64_t seed = 1) {
   const testing::TemporaryFolder folder;
-  DiskShuffle shuffle(folder.path(), seed, count, bucket_pairs, id_bytes);
+  DiskShuffle shuffle(folder.path(), seed, count, bucket_pairs, {.id_bytes = id_bytes});
   for (int64_t i = 0; i < count; ++i) shuffle.add(i, numbered(i));
   std::vector<int64_t> order;
   shuffle.drain([&](const PairIds& pair) {
@@ -45,7 +45,7 @@ TEST(DiskShuffle, ScattersABucketThatIsTooLargeAgain) {  // needs 5,000 buckets,
 TEST(DiskShuffle, KeepsWeightsAndScores) {
   for (const int64_t bucket_pairs : {5000, 1}) {
     const testing::TemporaryFolder folder;
-    DiskShuffle shuffle(folder.path(), 1, 1000, bucket_pairs, 2, /*with_numbers=*/true, /*max_buckets=*/8);
+    DiskShuffle shuffle(folder.path(), 1, 1000, bucket_pairs, {.id_bytes = 2, .with_numbers = true}, /*max_buckets=*/8);
     for (int64_t i = 0; i < 1000; ++i) {
       PairIds pair = numbered(i);
       pair.weight = static_cast<float>(i) / 4;
