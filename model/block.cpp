@@ -55,27 +55,27 @@ DecoderBlock::DecoderBlock(ParamStore& params, const std::string& name, const Mo
       end_offset_(params.matrix_numel()),
       norm_position_(c.norm) {}
 
-void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target,
-                           const Sequences& source, const Tensor& y, Saved* saved) const {
+void DecoderBlock::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sides& sides, const Tensor& y,
+                           Saved* saved) const {
   const ProfilerRange range(p.ctx, name_);
   ResidualStream stream(p, residuals(), x, y, part_of(saved, &Saved::residual));
-  stream.add(
-      p, self_attention_.forward(p, stream.input(), target, stream.output(), part_of(saved, &Saved::self_attention)));
-  stream.add(p, cross_attention_.forward(p, stream.input(), encoder_output, target.rows, source.rows, stream.output(),
-                                         part_of(saved, &Saved::cross_attention)));
+  stream.add(p, self_attention_.forward(p, stream.input(), sides.target, stream.output(),
+                                        part_of(saved, &Saved::self_attention)));
+  stream.add(p, cross_attention_.forward(p, stream.input(), encoder_output, {sides.target.rows, sides.source.rows},
+                                         stream.output(), part_of(saved, &Saved::cross_attention)));
   stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), part_of(saved, &Saved::feed_forward)));
   if (saved) saved->x = x;
 }
 
-void DecoderBlock::backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& s,
+void DecoderBlock::backward(Pass& p, const Tensor& d, const Sides& sides, const Saved& s,
                             const Tensor& d_encoder_output) const {
   const ProfilerRange range(p.ctx, name_ + " backward");
   const ArenaScope scope(p.arena);
   ResidualGradient gradient(p, residuals(), d, s.residual);
   feed_forward_.backward(p, gradient.of_output(p), s.feed_forward, gradient.of_input());
-  cross_attention_.backward(p, gradient.of_output(p), target.rows, source.rows, s.cross_attention, gradient.of_input(),
-                            d_encoder_output);
-  self_attention_.backward(p, gradient.of_output(p), target, s.self_attention, gradient.of_input());
+  cross_attention_.backward(p, gradient.of_output(p), {sides.target.rows, sides.source.rows}, s.cross_attention,
+                            gradient.of_input(), d_encoder_output);
+  self_attention_.backward(p, gradient.of_output(p), sides.target, s.self_attention, gradient.of_input());
   gradient.finish(p);
 }
 
@@ -86,9 +86,10 @@ void DecoderBlock::fill_cross_cache(Pass& p, const Tensor& encoder_output, const
 void DecoderBlock::step(Pass& p, const Tensor& x, const Cache& cache, const StepRows& rows, const Tensor& y) const {
   ArenaScope scope(p.arena);
   ResidualStream stream(p, residuals(), x, y, nullptr);
-  stream.add(p, self_attention_.step(p, stream.input(), cache.self, rows.cache_rows, rows.positions, rows.queries,
-                                     rows.self_keys, stream.output()));
-  stream.add(p, cross_attention_.step(p, stream.input(), cache.cross, rows.queries, rows.cross_keys, stream.output()));
+  stream.add(p, self_attention_.step(p, stream.input(), cache.self, {rows.cache_rows, rows.positions},
+                                     {rows.queries, rows.self_keys}, stream.output()));
+  stream.add(p,
+             cross_attention_.step(p, stream.input(), cache.cross, {rows.queries, rows.cross_keys}, stream.output()));
   stream.add(p, feed_forward_.forward(p, stream.input(), stream.output(), nullptr));
 }
 

@@ -51,6 +51,9 @@ class DecoderBlock {
     CrossAttention::Saved cross_attention;
     FeedForward::Saved feed_forward;
   };
+  struct Sides {
+    const Sequences &target, &source;
+  };
   struct Cache {  // for decoding
     KeyValueCache self, cross;
   };
@@ -63,11 +66,10 @@ class DecoderBlock {
   DecoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
                const RotaryPositions* rotary = nullptr);
 
-  void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sequences& target, const Sequences& source,
-               const Tensor& y, Saved* saved) const;
+  void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sides& sides, const Tensor& y,
+               Saved* saved) const;
   // d_encoder_output, f32: this rank's part is added to it.
-  void backward(Pass& p, const Tensor& d, const Sequences& target, const Sequences& source, const Saved& saved,
-                const Tensor& d_encoder_output) const;
+  void backward(Pass& p, const Tensor& d, const Sides& sides, const Saved& saved, const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }
   int64_t end_offset() const { return end_offset_; }
   const CrossAttention& cross_attention() const { return cross_attention_; }

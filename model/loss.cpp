@@ -13,15 +13,15 @@ Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& log
   return all;
 }
 
-RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
-                      double smoothing, bool backward, const Tensor& weights) {
+RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
+                      double smoothing, bool backward) {
   const VocabularyRange range = output.range(p.tp);
   const bool whole = p.tp.size() == 1;  // this rank has the whole vocabulary
   const RowLoss rows{.loss = p.arena.tensor({logits.rows()}), .nll = p.arena.tensor({logits.rows()})};
   ops::cross_entropy(p.ctx, {.logits = logits,
-                             .targets = labels,
-                             .weights = weights,
-                             .stats = whole ? Tensor{} : gathered_stats(p, output, logits, labels),
+                             .targets = targets.labels,
+                             .weights = targets.weights,
+                             .stats = whole ? Tensor{} : gathered_stats(p, output, logits, targets.labels),
                              .first_id = range.first,
                              .valid = range.valid,
                              .vocabulary = output.vocabulary(),

@@ -36,10 +36,14 @@ class LossTotal {
   DeviceSums sums_;
 };
 
-// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars). The losses
-// of a row are multiplied by its weight, if there are any ([R] f32).
-RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels,
-                      double smoothing, bool backward, const Tensor& weights = {});
+struct LossTargets {
+  Tensor labels;        // [R] i32
+  Tensor weights = {};  // ? [R] f32: factors of the losses of each row
+};
+
+// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars).
+RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
+                      double smoothing, bool backward);
 
 // Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks:
 // [tp, R, 4].

@@ -77,14 +77,14 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_p
 RowLoss Transformer::loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const {
   Saved saved;
   const Tensor logits = forward(p, batch, &saved);
-  const RowLoss rows = cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/true, batch.weights);
+  const RowLoss rows = cross_entropy(p, output_, logits, {batch.labels, batch.weights}, smoothing, /*backward=*/true);
   backward(p, batch, saved, /*d_logits=*/logits, sync);
   return rows;
 }
 
 RowLoss Transformer::loss(Pass& p, const DeviceBatch& batch, double smoothing) const {
   const Tensor logits = forward(p, batch, nullptr);
-  return cross_entropy(p, output_, logits, batch.labels, smoothing, /*backward=*/false, batch.weights);
+  return cross_entropy(p, output_, logits, {batch.labels, batch.weights}, smoothing, /*backward=*/false);
 }
 
 Tensor Transformer::forward(Pass& p, const DeviceBatch& batch, Saved* saved) const {
@@ -123,7 +123,7 @@ Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& enco
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
     need_weights(p, decoder_[i].end_offset());
-    decoder_[i].forward(p, x, encoder_output, target, batch.source, y, saved ? &saved->decoder[i] : nullptr);
+    decoder_[i].forward(p, x, encoder_output, {target, batch.source}, y, saved ? &saved->decoder[i] : nullptr);
     x = y;
   }
   const Tensor y = normed(p, decoder_norm_, x, saved ? &saved->decoder_norm : nullptr);
@@ -153,8 +153,8 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     const ArenaScope scope(p.arena);
     DecoderBlock::Saved block = s.decoder[i];
     if (p.recompute)
-      decoder_[i].forward(p, s.decoder[i].x, s.encoder_output, batch.target, batch.source, p.arena.like(d), &block);
-    decoder_[i].backward(p, d, batch.target, batch.source, block, encoder_sum.part());
+      decoder_[i].forward(p, s.decoder[i].x, s.encoder_output, {batch.target, batch.source}, p.arena.like(d), &block);
+    decoder_[i].backward(p, d, {batch.target, batch.source}, block, encoder_sum.part());
     complete_from(sync, decoder_[i].first_offset());
   }
   target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), d);
@@ -186,8 +186,8 @@ void Transformer::cross_attention(Pass& p, const DeviceBatch& batch, const Atten
   const int64_t first = std::max<int64_t>(choice.layer, 0), last = choice.layer < 0 ? num_layers - 1 : choice.layer;
   const double factor = 1.0 / static_cast<double>((last - first + 1) * (choice.head < 0 ? config_.heads : 1));
   for (int64_t i = first; i <= last; ++i)
-    decoder_[i].cross_attention().add_weights(p, saved.decoder[i].cross_attention, batch.target.rows, batch.source.rows,
-                                              choice.head, factor, y);
+    decoder_[i].cross_attention().add_weights(p, saved.decoder[i].cross_attention,
+                                              {batch.target.rows, batch.source.rows}, choice.head, factor, y);
   p.tp.all_reduce(p.ctx, y);
 }
 

@@ -13,6 +13,14 @@ namespace {
 Tensor first_half(const Tensor& kv) { return kv.slice_cols(0, kv.cols() / 2); }
 Tensor second_half(const Tensor& kv) { return kv.slice_cols(kv.cols() / 2, kv.cols() / 2); }
 
+OutputFeatures queries_of(const ModelConfig& c) {
+  return {.shape = {c.heads, c.head_size()}, .split = 0, .fan_out = c.width};
+}
+OutputFeatures keys_and_values_of(const ModelConfig& c) {
+  const int64_t heads = c.num_kv_heads();
+  return {.shape = {2, heads, c.head_size()}, .split = 1, .fan_out = heads * c.head_size()};
+}
+
 }  // namespace
 
 AttentionCore::AttentionCore(const std::string& name, const ModelConfig& c, bool causal)
@@ -30,13 +38,12 @@ Dropout AttentionCore::dropout(const Pass& p, int64_t queries, int64_t keys) con
   return d;
 }
 
-void AttentionCore::forward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries,
-                            const SequenceRanges& keys) const {
+void AttentionCore::forward(Pass& p, const AttentionSaved& s, const AttentionRows& rows) const {
   ops::attention_forward(p.ctx, {.q = s.q,
                                  .k = s.k,
                                  .v = s.v,
-                                 .q_rows = queries,
-                                 .k_rows = keys,
+                                 .q_rows = rows.queries,
+                                 .k_rows = rows.keys,
                                  .y = s.context,
                                  .lse = s.lse,
                                  .heads = heads(p.tp),
@@ -46,20 +53,19 @@ void AttentionCore::forward(Pass& p, const AttentionSaved& s, const SequenceRang
                                  .dropout = dropout(p, s.q.rows(), s.k.rows())});
 }
 
-void AttentionCore::backward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries,
-                             const SequenceRanges& keys, const Tensor& d_context, const Tensor& d_q, const Tensor& d_k,
-                             const Tensor& d_v) const {
+void AttentionCore::backward(Pass& p, const AttentionSaved& s, const AttentionRows& rows, const Tensor& d_context,
+                             const AttentionGradients& d) const {
   ops::attention_backward(p.ctx, {.q = s.q,
                                   .k = s.k,
                                   .v = s.v,
-                                  .q_rows = queries,
-                                  .k_rows = keys,
+                                  .q_rows = rows.queries,
+                                  .k_rows = rows.keys,
                                   .y = s.context,
                                   .lse = s.lse,
                                   .d_y = d_context,
-                                  .d_q = d_q,
-                                  .d_k = d_k,
-                                  .d_v = d_v,
+                                  .d_q = d.q,
+                                  .d_k = d.k,
+                                  .d_v = d.v,
                                   .heads = heads(p.tp),
                                   .kv_heads = kv_heads(p.tp),
                                   .causal = causal_,
@@ -67,27 +73,27 @@ void AttentionCore::backward(Pass& p, const AttentionSaved& s, const SequenceRan
                                   .dropout = dropout(p, s.q.rows(), s.k.rows())});
 }
 
-void AttentionCore::attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const SequenceRanges& queries,
-                           const SequenceRanges& keys, const Tensor& context) const {
+void AttentionCore::attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const AttentionRows& rows,
+                           const Tensor& context) const {
   ops::attention_forward(p.ctx, {.q = q,
                                  .k = cache.k,
                                  .v = cache.v,
-                                 .q_rows = queries,
-                                 .k_rows = keys,
+                                 .q_rows = rows.queries,
+                                 .k_rows = rows.keys,
                                  .y = context,
                                  .heads = heads(p.tp),
                                  .kv_heads = kv_heads(p.tp),
                                  .scale = 1.0f / std::sqrt(static_cast<float>(head_size_))});
 }
 
-void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const SequenceRanges& queries,
-                                const SequenceRanges& keys, int64_t head, double factor, const Tensor& y) const {
+void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const AttentionRows& rows, int64_t head,
+                                double factor, const Tensor& y) const {
   const int64_t here = heads(p.tp), local = head - p.tp.rank() * here;
   const bool all = head < 0, mine = local >= 0 && local < here;
   ops::attention_weights(p.ctx, {.q = s.q,
                                  .k = s.k,
-                                 .q_rows = queries,
-                                 .k_rows = keys,
+                                 .q_rows = rows.queries,
+                                 .k_rows = rows.keys,
                                  .lse = s.lse,
                                  .heads = here,
                                  .kv_heads = kv_heads(p.tp),
@@ -103,16 +109,15 @@ void AttentionCore::add_weights(Pass& p, const AttentionSaved& s, const Sequence
 SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& c, bool causal,
                              const RotaryPositions* rotary)
     : core_(name, c, causal), rotary_(rotary) {
-  const Shape heads{c.heads, c.head_size()};
   if (c.num_kv_heads() == c.heads) {
-    qkv_.emplace(params, name + ".qkv", Shape{3, c.heads, c.head_size()}, /*split=*/1, c.width, c.width,
+    qkv_.emplace(params, name + ".qkv",
+                 OutputFeatures{.shape = {3, c.heads, c.head_size()}, .split = 1, .fan_out = c.width}, c.width,
                  c.bias_attention);
   } else {
-    q_.emplace(params, name + ".q", heads, /*split=*/0, c.width, c.width, c.bias_attention);
-    kv_.emplace(params, name + ".kv", Shape{2, c.num_kv_heads(), c.head_size()}, /*split=*/1, c.width,
-                c.num_kv_heads() * c.head_size(), c.bias_attention);
+    q_.emplace(params, name + ".q", queries_of(c), c.width, c.bias_attention);
+    kv_.emplace(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention);
   }
-  out_.emplace(params, name + ".out", heads, c.width);
+  out_.emplace(params, name + ".out", Shape{c.heads, c.head_size()}, c.width);
 }
 
 SelfAttention::Projected SelfAttention::allocate(Pass& p, const Tensor& x) const {
@@ -155,7 +160,7 @@ PartialSum SelfAttention::forward(Pass& p, const Tensor& x, const Sequences& sen
                 .v = projected.v,
                 .context = p.arena.tensor({projected.q.rows(), core_.columns(p.tp)}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), projected.q.rows()})};
-  core_.forward(p, s, sentences.rows, sentences.rows);
+  core_.forward(p, s, {sentences.rows, sentences.rows});
   if (saved) *saved = s;
   return out_->forward(p, s.context, y);
 }
@@ -167,7 +172,7 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   const Tensor d_context = p.arena.like(s.context);
   out_->backward(p, AllRows(p, d_y), s.context, d_context);
   const Projected d = allocate(p, s.x);
-  core_.backward(p, s, sentences.rows, sentences.rows, d_context, d.q, d.k, d.v);
+  core_.backward(p, s, {sentences.rows, sentences.rows}, d_context, {d.q, d.k, d.v});
   rotate(p, d, sentences.positions, /*inverse=*/true);
   const AllRows x(p, s.x);
   if (qkv_) return qkv_->backward(p, d.qkv, x, d_x);
@@ -178,27 +183,24 @@ void SelfAttention::backward(Pass& p, const Tensor& d_y, const Sequences& senten
   sum.finish(p);
 }
 
-PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
-                               const Tensor& positions, const SequenceRanges& queries, const SequenceRanges& keys,
-                               const Tensor& y) const {
-  const Projected projected = project(p, x, positions);
-  ops::scatter_rows(p.ctx, {.x = projected.k, .rows = cache_rows, .y = cache.k});
-  ops::scatter_rows(p.ctx, {.x = projected.v, .rows = cache_rows, .y = cache.v});
+PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const NewRows& added,
+                               const AttentionRows& rows, const Tensor& y) const {
+  const Projected projected = project(p, x, added.positions);
+  ops::scatter_rows(p.ctx, {.x = projected.k, .rows = added.cache_rows, .y = cache.k});
+  ops::scatter_rows(p.ctx, {.x = projected.v, .rows = added.cache_rows, .y = cache.v});
   const Tensor context = p.arena.tensor({x.rows(), core_.columns(p.tp)}, x.dtype);
-  core_.attend(p, projected.q, cache, queries, keys, context);
+  core_.attend(p, projected.q, cache, rows, context);
   return out_->forward(p, context, y);
 }
 
 CrossAttention::CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : q_(params, name + ".q", {c.heads, c.head_size()}, /*split=*/0, c.width, c.width, c.bias_attention),
-      kv_(params, name + ".kv", {2, c.num_kv_heads(), c.head_size()}, /*split=*/1, c.width,
-          c.num_kv_heads() * c.head_size(), c.bias_attention),
+    : q_(params, name + ".q", queries_of(c), c.width, c.bias_attention),
+      kv_(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention),
       core_(name, c, /*causal=*/false),
       out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
 
-PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encoder_output,
-                                   const SequenceRanges& queries, const SequenceRanges& keys, const Tensor& y,
-                                   Saved* saved) const {
+PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows,
+                                   const Tensor& y, Saved* saved) const {
   const ProfilerRange range(p.ctx, "cross_attention");
   const Tensor q = p.arena.tensor({p.all_rows(x.rows()), q_.out()}, x.dtype);
   const Tensor kv = p.arena.tensor({encoder_output.rows(), kv_.out()}, encoder_output.dtype);
@@ -211,20 +213,20 @@ PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encod
                 .v = second_half(kv),
                 .context = p.arena.tensor({q.rows(), core_.columns(p.tp)}, x.dtype),
                 .lse = p.arena.tensor({core_.heads(p.tp), q.rows()})};
-  core_.forward(p, s, queries, keys);
+  core_.forward(p, s, rows);
   if (saved) *saved = s;
   return out_.forward(p, s.context, y);
 }
 
-void CrossAttention::backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
-                              const Saved& s, const InputGradient& d_x, const Tensor& d_encoder_output) const {
+void CrossAttention::backward(Pass& p, const Tensor& d_y, const AttentionRows& rows, const Saved& s,
+                              const InputGradient& d_x, const Tensor& d_encoder_output) const {
   const ProfilerRange range(p.ctx, "cross_attention backward");
   ArenaScope scope(p.arena);
   const Tensor d_context = p.arena.like(s.context);
   out_.backward(p, AllRows(p, d_y), s.context, d_context);
   const Tensor d_q = p.arena.like(s.q);
   const Tensor d_kv = p.arena.tensor({s.source.rows(), kv_.out()}, s.source.dtype);
-  core_.backward(p, s, queries, keys, d_context, d_q, first_half(d_kv), second_half(d_kv));
+  core_.backward(p, s, rows, d_context, {d_q, first_half(d_kv), second_half(d_kv)});
   kv_.backward_part(p, d_kv, s.source, d_encoder_output, /*accumulate=*/true);
   q_.backward(p, d_q, AllRows(p, s.x), d_x);
 }
@@ -237,12 +239,12 @@ void CrossAttention::fill_cache(Pass& p, const Tensor& encoder_output, const Key
   ops::cast(p.ctx, {.x = second_half(kv), .y = cache.v});
 }
 
-PartialSum CrossAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
-                                const SequenceRanges& keys, const Tensor& y) const {
+PartialSum CrossAttention::step(Pass& p, const Tensor& x, const KeyValueCache& cache, const AttentionRows& rows,
+                                const Tensor& y) const {
   const Tensor q = p.arena.tensor({x.rows(), q_.out()}, x.dtype);
   q_.forward(p, x, q);
   const Tensor context = p.arena.like(q);
-  core_.attend(p, q, cache, queries, keys, context);
+  core_.attend(p, q, cache, rows, context);
   return out_.forward(p, context, y);
 }
 

@@ -30,6 +30,14 @@ struct KeyValueCache {
   Tensor k, v;
 };
 
+struct AttentionRows {  // of each sentence, on both sides of attention
+  const SequenceRanges &queries, &keys;
+};
+
+struct AttentionGradients {
+  Tensor q, k, v;
+};
+
 class AttentionCore {  // scores, softmax, dropout and values of this rank's heads
  public:
   AttentionCore(const std::string& name, const ModelConfig& config, bool causal);
@@ -37,17 +45,17 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }  // of queries
   int64_t kv_heads(const TensorParallel& tp) const { return kv_heads_ / tp.size(); }
   int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // of keys, and of values
-  void forward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys) const;
-  void backward(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
-                const Tensor& d_context, const Tensor& d_q, const Tensor& d_k, const Tensor& d_v) const;
+  void forward(Pass& p, const AttentionSaved& s, const AttentionRows& rows) const;
+  void backward(Pass& p, const AttentionSaved& s, const AttentionRows& rows, const Tensor& d_context,
+                const AttentionGradients& d) const;
   // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its
   // range.
-  void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const SequenceRanges& queries,
-              const SequenceRanges& keys, const Tensor& context) const;
+  void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const AttentionRows& rows,
+              const Tensor& context) const;
   // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1. It adds only this rank's
   // heads; the caller all-reduces over tp.
-  void add_weights(Pass& p, const AttentionSaved& s, const SequenceRanges& queries, const SequenceRanges& keys,
-                   int64_t head, double factor, const Tensor& y) const;
+  void add_weights(Pass& p, const AttentionSaved& s, const AttentionRows& rows, int64_t head, double factor,
+                   const Tensor& y) const;
 
  private:
   Dropout dropout(const Pass& p, int64_t queries, int64_t keys) const;
@@ -67,10 +75,12 @@ class SelfAttention {
   PartialSum forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
                 const InputGradient& d_x) const;  // d_x may be d_y
-  // Adds one row to each of `slots` hypotheses, at `positions` of their sentences: writes its key and value
-  // to `cache_rows`, then attends to `keys`.
-  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const Tensor& cache_rows,
-                  const Tensor& positions, const SequenceRanges& queries, const SequenceRanges& keys,
+  struct NewRows {                                // one of each hypothesis
+    Tensor cache_rows;                            // [slots] i32: where its key and value go
+    Tensor positions;                             // [slots] i32: its position in its sentence
+  };
+  // Adds one row to each of `slots` hypotheses: writes its key and value to the cache, then attends to rows.keys.
+  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const NewRows& added, const AttentionRows& rows,
                   const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.kv_columns(tp); }
 
@@ -94,18 +104,18 @@ class CrossAttention {
   using Saved = AttentionSaved;
   CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const SequenceRanges& queries,
-                     const SequenceRanges& keys, const Tensor& y, Saved* saved) const;
+  PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows, const Tensor& y,
+                     Saved* saved) const;
   // d_x may be d_y. This rank's part is added to d_encoder_output, f32, which its owner all-reduces over tp.
-  void backward(Pass& p, const Tensor& d_y, const SequenceRanges& queries, const SequenceRanges& keys,
-                const Saved& saved, const InputGradient& d_x, const Tensor& d_encoder_output) const;
+  void backward(Pass& p, const Tensor& d_y, const AttentionRows& rows, const Saved& saved, const InputGradient& d_x,
+                const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;
-  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const SequenceRanges& queries,
-                  const SequenceRanges& keys, const Tensor& y) const;
+  PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const AttentionRows& rows,
+                  const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.kv_columns(tp); }
-  void add_weights(Pass& p, const Saved& saved, const SequenceRanges& queries, const SequenceRanges& keys, int64_t head,
-                   double factor, const Tensor& y) const {
-    core_.add_weights(p, saved, queries, keys, head, factor, y);
+  void add_weights(Pass& p, const Saved& saved, const AttentionRows& rows, int64_t head, double factor,
+                   const Tensor& y) const {
+    core_.add_weights(p, saved, rows, head, factor, y);
   }
 
  private:

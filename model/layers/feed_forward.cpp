@@ -22,7 +22,8 @@ Tensor value(const Tensor& up) { return up.slice_cols(up.cols() / 2, up.cols() /
 }  // namespace
 
 FeedForward::FeedForward(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : up_(params, name + ".up", up_shape(c), /*split=*/is_gated(c.activation) ? 1 : 0, c.width, c.feed_forward,
+    : up_(params, name + ".up",
+          {.shape = up_shape(c), .split = is_gated(c.activation) ? 1 : 0, .fan_out = c.feed_forward}, c.width,
           c.bias_feed_forward),
       down_(params, name + ".down", {c.feed_forward}, c.width),
       activation_(function_of(c.activation)),

@@ -17,18 +17,18 @@ Tensor flat(const Tensor& t) { return t.with_shape({t.numel()}); }
 
 }  // namespace
 
-ColumnParallelLinear::ColumnParallelLinear(ParamStore& params, const std::string& name, Shape out, int split,
-                                           int64_t in, int64_t fan_out, bool bias)
+ColumnParallelLinear::ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out,
+                                           int64_t in, bool bias)
     : in_(in) {
   weight_ = params.declare({.name = name + ".weight",
-                            .shape = joined(out, {in}),
-                            .tp_dim = split,
-                            .init = InitSpec::xavier(in, fan_out),
-                            .fused = split > 0 ? out[0] : 1,
+                            .shape = joined(out.shape, {in}),
+                            .tp_dim = out.split,
+                            .init = InitSpec::xavier(in, out.fan_out),
+                            .fused = out.split > 0 ? out.shape[0] : 1,
                             .decay = true,
                             .matrix = true});
   params.use_as_matrix(weight_, this->out());
-  if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out, .tp_dim = split});
+  if (bias) bias_ = params.declare({.name = name + ".bias", .shape = out.shape, .tp_dim = out.split});
 }
 
 void ColumnParallelLinear::forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue) const {

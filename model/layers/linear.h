@@ -16,13 +16,16 @@
 
 namespace weft {
 
+struct OutputFeatures {  // of a column-parallel layer
+  Shape shape;           // in full, for instance {3, heads, head_size}
+  int split = 0;         // the dimension that is split over tp
+  int64_t fan_out = 0;   // for the initial values
+};
+
 class ColumnParallelLinear {
  public:
-  // Declares name.weight and, if `bias`, name.bias. `out` is the full shape of the output features, for
-  // instance {3, heads, head_size}; its dimension `split` is split over tp. `fan_out` is for the initial
-  // values.
-  ColumnParallelLinear(ParamStore& params, const std::string& name, Shape out, int split, int64_t in, int64_t fan_out,
-                       bool bias);
+  // Declares name.weight and, if `bias`, name.bias.
+  ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out, int64_t in, bool bias);
 
   int64_t out() const { return weight_->numel() / in_; }  // features of this rank
   // x [R, in], y [R, out()]; the epilogue is applied to y.

@@ -93,9 +93,11 @@ TEST(LayerGradients, OfCrossAttention) {
     CrossAttention::Saved saved;
     through_sublayer(
         bench.pass(), connection, x, y, d,
-        [&](const Tensor& out) { return attention.forward(bench.pass(), x, encoded, queries, keys, out, &saved); },
+        [&](const Tensor& out) {
+          return attention.forward(bench.pass(), x, encoded, {queries, keys}, out, &saved);
+        },
         [&](const Tensor& d_out, const InputGradient& d_x) {
-          attention.backward(bench.pass(), d_out, queries, keys, saved, d_x, d_encoded);
+          attention.backward(bench.pass(), d_out, {queries, keys}, saved, d_x, d_encoded);
         });
     bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_encoded", encoded, d_encoded, /*accumulates=*/true}},
                            block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
@@ -146,8 +148,8 @@ TEST(LayerGradients, OfDecoderBlockInBothNormPositions) {
       const Tensor y = bench.space(target.rows, width), d_y = target.random_d_y(bench, width), d = bench.copy(d_y);
       const Tensor d_encoded = bench.there(source.rows, width);
       DecoderBlock::Saved saved;
-      block.forward(bench.pass(), x, encoded, target_rows, source_rows, y, &saved);
-      block.backward(bench.pass(), d, target_rows, source_rows, saved, d_encoded);
+      block.forward(bench.pass(), x, encoded, {target_rows, source_rows}, y, &saved);
+      block.backward(bench.pass(), d, {target_rows, source_rows}, saved, d_encoded);
       bench.expect_gradients(y, d_y, {{"d_x", x, d}, {"d_encoded", encoded, d_encoded, /*accumulates=*/true}},
                              block_tolerance(config, layout), [&](const DoubleModel& m, const std::vector<Matrix>& v) {
                                return target.assemble(width, [&](size_t i) {

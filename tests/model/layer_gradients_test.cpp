@@ -37,7 +37,8 @@ TEST(LayerGradients, OfColumnParallelLinear) {
     for (bool bias : {true, false}) {
       LayerBench bench(b.config);
       const int64_t width = b.config.width, out = 2 * width;
-      const ColumnParallelLinear linear(bench.params, "linear", {2, width}, 1, width, out, bias);
+      const ColumnParallelLinear linear(bench.params, "linear", {.shape = {2, width}, .split = 1, .fan_out = out},
+                                        width, bias);
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, out), d_y = bench.random(rows, out);
       const Tensor d_x = bench.there(rows, width);
@@ -221,7 +222,7 @@ TEST(LayerGradients, OfOutputProjectionAndSmoothedLoss) {
       for (int32_t target : targets) scales.push_back(target < 0 ? 0 : LayerBench::kLossScale);
       const Tensor d_x = bench.space(rows, config.width), d_losses = bench.floats(rows, 1, scales);
       output.forward(bench.pass(), x, logits);
-      const RowLoss losses = cross_entropy(bench.pass(), output, logits, bench.ints(targets), smoothing, true);
+      const RowLoss losses = cross_entropy(bench.pass(), output, logits, {bench.ints(targets)}, smoothing, true);
       output.backward(bench.pass(), /*d_logits=*/logits, x, d_x);
       bench.expect_gradients(losses.loss, d_losses, {{"d_x", x, d_x}}, tolerance(config.width + vocabulary + rows),
                              [&](const DoubleModel& m, const std::vector<Matrix>& v) {

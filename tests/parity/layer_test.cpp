@@ -79,10 +79,10 @@ TEST_P(PytorchLayer, DecoderLayerIsTheSame) {
   const Sequences source = sequences("source_lengths", "source_lengths");
   const Sequences target = sequences("target_lengths", "source_lengths");
   DecoderBlock::Saved saved;
-  block.forward(pass_, x, memory, target, source, y, &saved);
+  block.forward(pass_, x, memory, {target, source}, y, &saved);
   expect_same(y, "decoder/y");
   ops::fill(ctx_, {.x = d_memory});
-  block.backward(pass_, d, target, source, saved, d_memory);
+  block.backward(pass_, d, {target, source}, saved, d_memory);
   expect_same(d, "decoder/d_x");
   expect_same(d_memory, "decoder/d_memory");
   expect_same_gradients("decoder.layers.0.");
