@@ -75,28 +75,33 @@ void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
   with_norm(a.kind, [&](auto kind) { normalise_row_as<kind, T>(a, of, r); });
 }
 
+template <typename T>
+struct SumRow {  // h = residual + dropout(x + bias)
+  const T *residual, *x;
+  const float* bias;  // nullptr: none
+  T* h;
+};
+
 template <bool kBiased, bool kDropped, typename T>
-void add_piece(const T* residual, const T* x, const float* bias, const float* scales, T* h, int64_t begin,
-               int64_t end) {
+void add_piece(SumRow<T> row, const float* scales, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t c = begin; c < end; ++c) {
-    float value = to_float(x[c]);
-    if (kBiased) value += bias[c];
+    float value = to_float(row.x[c]);
+    if (kBiased) value += row.bias[c];
     if (kDropped) value *= scales[c - begin];
-    h[c] = from_float<T>(to_float(residual[c]) + value);
+    row.h[c] = from_float<T>(to_float(row.residual[c]) + value);
   }
 }
 
-// h = residual + dropout(x + bias) of row r.
 template <typename T>
 void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int64_t r) {
-  const T* residual = row_of<T>(a.residual, r);
-  const T* x = row_of<T>(a.x, r);
-  const float* bias = a.bias.empty() ? nullptr : a.bias.ptr<float>();
-  T* h = row_of<T>(a.h, r);
+  const SumRow<T> row{.residual = row_of<T>(a.residual, r),
+                      .x = row_of<T>(a.x, r),
+                      .bias = a.bias.empty() ? nullptr : a.bias.ptr<float>(),
+                      .h = row_of<T>(a.h, r)};
   for_each_dropout_piece(dropout, r, a.x.cols(), [&](int64_t begin, int64_t end, const float* scales) {
-    with_flags([&](auto biased, auto dropped) { add_piece<biased, dropped>(residual, x, bias, scales, h, begin, end); },
-               bias != nullptr, scales != nullptr);
+    with_flags([&](auto biased, auto dropped) { add_piece<biased, dropped>(row, scales, begin, end); },
+               row.bias != nullptr, scales != nullptr);
   });
 }
 
@@ -108,18 +113,25 @@ struct RowStatistics {
   float normalised(float h) const { return (h - mean) * rstd; }
 };
 
+template <typename T>
+struct GradientRow {
+  const T *h, *d_y, *d_residual;  // d_residual and d_bias may be nullptr
+  const float* gamma;
+  T *d_h, *d_x;
+  float *d_gamma, *d_beta, *d_bias;  // sums over rows
+};
+
 // Completes the statistics and adds the row's contribution to d_gamma and d_beta.
 template <typename T>
-RowStatistics sum_row(RowStatistics s, const T* h, const T* d_y, const float* gamma, float* d_gamma, float* d_beta,
-                      int64_t cols) {
+RowStatistics sum_row(RowStatistics s, GradientRow<T> row, int64_t cols) {
   float sum_g = 0, sum_gh = 0;
 #pragma omp simd reduction(+ : sum_g, sum_gh)
   for (int64_t c = 0; c < cols; ++c) {
-    const float normalised = s.normalised(to_float(h[c])), d = to_float(d_y[c]), g = d * gamma[c];
+    const float normalised = s.normalised(to_float(row.h[c])), d = to_float(row.d_y[c]), g = d * row.gamma[c];
     sum_g += g;
     sum_gh += g * normalised;
-    d_gamma[c] += d * normalised;
-    d_beta[c] += d;
+    row.d_gamma[c] += d * normalised;
+    row.d_beta[c] += d;
   }
   s.mean_g = sum_g / static_cast<float>(cols);
   s.mean_gh = sum_gh / static_cast<float>(cols);
@@ -127,16 +139,15 @@ RowStatistics sum_row(RowStatistics s, const T* h, const T* d_y, const float* ga
 }
 
 template <bool kBypassed, bool kDropped, bool kBiased, typename T>
-void differentiate_piece(RowStatistics s, const T* h, const T* d_y, const float* gamma, const T* d_residual,
-                         const float* scales, T* d_h, T* d_x, float* d_bias, int64_t begin, int64_t end) {
+void differentiate_piece(RowStatistics s, GradientRow<T> row, const float* scales, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t c = begin; c < end; ++c) {
-    float d = (to_float(d_y[c]) * gamma[c] - s.mean_g - s.normalised(to_float(h[c])) * s.mean_gh) * s.rstd;
-    if (kBypassed) d += to_float(d_residual[c]);
-    d_h[c] = from_float<T>(d);
+    float d = (to_float(row.d_y[c]) * row.gamma[c] - s.mean_g - s.normalised(to_float(row.h[c])) * s.mean_gh) * s.rstd;
+    if (kBypassed) d += to_float(row.d_residual[c]);
+    row.d_h[c] = from_float<T>(d);
     if (kDropped) d *= scales[c - begin];
-    d_x[c] = from_float<T>(d);
-    if (kBiased) d_bias[c] += d;
+    row.d_x[c] = from_float<T>(d);
+    if (kBiased) row.d_bias[c] += d;
   }
 }
 
@@ -144,21 +155,22 @@ void differentiate_piece(RowStatistics s, const T* h, const T* d_y, const float*
 template <typename T>
 void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout, int64_t r, float* sums) {
   const int64_t cols = a.h.cols();
-  const T *h = row_of<T>(a.h, r), *d_y = row_of<T>(a.d_y, r), *d_residual = row_of<T>(a.d_residual, r);
-  const float* gamma = a.gamma.ptr<float>();
-  T *d_h = row_of<T>(a.d_h, r), *d_x = row_of<T>(a.d_x, r);
-  float *d_gamma = sums, *d_beta = sums + cols, *d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols;
+  const GradientRow<T> row{.h = row_of<T>(a.h, r),
+                           .d_y = row_of<T>(a.d_y, r),
+                           .d_residual = row_of<T>(a.d_residual, r),
+                           .gamma = a.gamma.ptr<float>(),
+                           .d_h = row_of<T>(a.d_h, r),
+                           .d_x = row_of<T>(a.d_x, r),
+                           .d_gamma = sums,
+                           .d_beta = sums + cols,
+                           .d_bias = a.d_bias.empty() ? nullptr : sums + 2 * cols};
   const bool centred = formula_of(a.kind).centred;
-  RowStatistics s =
-      sum_row({centred ? a.mean.ptr<float>()[r] : 0.0f, a.rstd.ptr<float>()[r]}, h, d_y, gamma, d_gamma, d_beta, cols);
+  RowStatistics s = sum_row({centred ? a.mean.ptr<float>()[r] : 0.0f, a.rstd.ptr<float>()[r]}, row, cols);
   if (!centred) s.mean_g = 0;
   for_each_dropout_piece(dropout, r, cols, [&](int64_t begin, int64_t end, const float* scales) {
-    with_flags(
-        [&](auto bypassed, auto dropped, auto biased) {
-          differentiate_piece<bypassed, dropped, biased>(s, h, d_y, gamma, d_residual, scales, d_h, d_x, d_bias, begin,
-                                                         end);
-        },
-        d_residual != nullptr, scales != nullptr, d_bias != nullptr);
+    with_flags([&](auto bypassed, auto dropped,
+                   auto biased) { differentiate_piece<bypassed, dropped, biased>(s, row, scales, begin, end); },
+               row.d_residual != nullptr, scales != nullptr, row.d_bias != nullptr);
   });
 }
 

@@ -7,11 +7,15 @@ namespace weft::cpu {
 
 namespace {
 
-// Rotates one head: the partners of a pair are `step` columns apart, pairs are `stride` apart.
+struct Pairs {  // of columns of a head: `stride` apart, and their partners `step` apart
+  int64_t count, stride, step;
+};
+
 template <typename T>
-void rotate_head(const T* x, const float* angles, float direction, int64_t pairs, int64_t stride, int64_t step, T* y) {
+void rotate_head(const T* x, const float* angles, float direction, Pairs pairs, T* y) {
+  const auto [count, stride, step] = pairs;
 #pragma omp simd
-  for (int64_t i = 0; i < pairs; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const float sine = direction * angles[2 * i], cosine = angles[2 * i + 1];
     const float first = to_float(x[i * stride]), second = to_float(x[i * stride + step]);
     y[i * stride] = from_float<T>(first * cosine - second * sine);
@@ -22,7 +26,8 @@ void rotate_head(const T* x, const float* angles, float direction, int64_t pairs
 }  // namespace
 
 void rotary(Context&, const ops::Rotary& a) {
-  const int64_t rows = a.x.rows(), size = a.table.cols(), pairs = size / 2;
+  const int64_t rows = a.x.rows(), size = a.table.cols();
+  const Pairs pairs{size / 2, a.halves ? 1 : 2, a.halves ? size / 2 : 1};
   const int32_t* positions = a.positions.ptr<int32_t>();
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -32,8 +37,7 @@ void rotary(Context&, const ops::Rotary& a) {
       const T* x = a.x.ptr<T>() + r * a.x.row_stride;
       T* y = a.y.ptr<T>() + r * a.y.row_stride;
       for (int64_t head = 0; head < a.heads; ++head)
-        rotate_head(x + head * size, angles, a.inverse ? -1.0f : 1.0f, pairs, a.halves ? 1 : 2, a.halves ? pairs : 1,
-                    y + head * size);
+        rotate_head(x + head * size, angles, a.inverse ? -1.0f : 1.0f, pairs, y + head * size);
     }
   });
 }

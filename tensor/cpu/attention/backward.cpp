@@ -44,8 +44,8 @@ void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Ro
     const Scores p{s.scores, ld, rows, keys, padded}, d_s{s.d_p, ld, rows, keys, padded};
     const auto queries = Products::both(Block<T>(a.q, tile.rows(), col, size), s.q, s.right_q);
     const auto d_y = Products::both(Block<T>(a.d_y, tile.rows(), col, size), s.d_y, s.right_d_y);
-    Products::multiply(rows, round_up_to_lanes(keys), size, queries.left, k_transposed, p.data, ld);
-    Products::multiply(rows, round_up_to_lanes(keys), size, d_y.left, v_transposed, d_s.data, ld);
+    Products::multiply(rows, round_up_to_lanes(keys), size, queries.left, k_transposed, {p.data, ld});
+    Products::multiply(rows, round_up_to_lanes(keys), size, d_y.left, v_transposed, {d_s.data, ld});
     score_gradients(a, tile, p, d_s, s.factors);
     // A causal sentence's first tile sees only the first keys; later tiles and other heads accumulate.
     const bool add = tile.begin > 0 || tile.head > heads.first;
@@ -54,10 +54,10 @@ void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Ro
     const auto p_transposed = Products::left_transposed(p, s.p_transposed);
     const auto d_s_transposed = Products::left_transposed(d_s, s.d_s_transposed);
     const auto d_s_rows = Products::left(d_s, s.d_s);
-    Products::multiply(keys, size, rows, p_transposed, d_y.right, d_v.data, d_v.ld, add);
-    Products::multiply(keys, size, rows, d_s_transposed, queries.right, d_k.data, d_k.ld, add);
+    Products::multiply(keys, size, rows, p_transposed, d_y.right, {d_v.data, d_v.ld, add});
+    Products::multiply(keys, size, rows, d_s_transposed, queries.right, {d_k.data, d_k.ld, add});
     const Result<Products> d_q(Block<T>(a.d_q, tile.rows(), col, size), s.d_q);
-    Products::multiply(rows, size, keys, d_s_rows, all_keys, d_q.data, d_q.ld);
+    Products::multiply(rows, size, keys, d_s_rows, all_keys, {d_q.data, d_q.ld});
     d_q.finish();
   });
   for (const auto* d : {&d_k, &d_v}) d->finish();

@@ -51,10 +51,10 @@ void forward_group(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows
     const int64_t rows = tile.count, keys = tile.keys(), col = tile.head * size;
     const Scores scores{s.scores, ld, rows, keys, Products::round_up_cols(keys)};
     const auto queries = Products::left(Block<T>(a.q, tile.rows(), col, size), s.q);
-    Products::multiply(rows, round_up_to_lanes(keys), size, queries, k_transposed, scores.data, ld);
+    Products::multiply(rows, round_up_to_lanes(keys), size, queries, k_transposed, {scores.data, ld});
     softmax(a, tile, scores, s.factors);
     const Result<Products> y(Block<T>(a.y, tile.rows(), col, size), s.y);
-    Products::multiply(rows, size, keys, Products::left(scores, s.p), v, y.data, y.ld);
+    Products::multiply(rows, size, keys, Products::left(scores, s.p), v, {y.data, y.ld});
     y.finish();
   });
 }

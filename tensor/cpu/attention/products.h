@@ -54,9 +54,8 @@ struct VectorProducts {
   static SmallA<true> left_transposed(Scores s, float*) { return {s.data, s.ld}; }
 
   template <bool kTransposed>
-  static void multiply(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, Right b, float* c, int64_t ldc,
-                       bool accumulate = false) {
-    small_gemm(m, n, k, a, b, c, ldc, accumulate);
+  static void multiply(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, Right b, SmallC c) {
+    small_gemm(m, n, k, a, b, c);
   }
   static void round(const float* from, int64_t ld, Block<T> to) {
     for (int64_t r = 0; r < to.rows; ++r) {
@@ -113,10 +112,7 @@ struct TileProducts {
     return {space, kQueryTile};
   }
 
-  static void multiply(int64_t m, int64_t n, int64_t k, Left a, Right b, float* c, int64_t ldc,
-                       bool accumulate = false) {
-    tile_product(m, n, k, a, b, c, ldc, accumulate);
-  }
+  static void multiply(int64_t m, int64_t n, int64_t k, Left a, Right b, SmallC c) { tile_product(m, n, k, a, b, c); }
   static void round(const float* from, int64_t ld, Block<BFloat16> to) {
     round_rows(from, ld, to.rows, to.cols, to.data, to.stride);
   }

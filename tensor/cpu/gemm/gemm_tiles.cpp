@@ -138,7 +138,14 @@ struct Task {  // rows and panels of c
   int64_t first_row, last_row, first_panel, last_panel;
 };
 
-// `packed`: the task's rows if l.packs_left, else its last rows if they do not fill a panel.
+// The task's rows if l.packs_left, else its last rows if they do not fill a panel.
+void pack_left(const ops::Gemm& a, const Layout& l, const Task& t, BFloat16* packed) {
+  if (l.packs_left)
+    pack_left(a, l, t.first_row, t.last_row, packed);
+  else if (t.last_row == l.m && l.m % kPanel != 0)
+    pack_left(a, l, l.m / kPanel * kPanel, l.m, packed);
+}
+
 LeftRows left_rows(const ops::Gemm& a, const Layout& l, const Task& t, int64_t row, const BFloat16* packed) {
   if (l.packs_left) return {packed + (row - t.first_row) * l.depth, kPanelBlock, kTileSize, kTileBytes};
   if (row + kPanel > l.m) return {packed, kPanelBlock, kTileSize, kTileBytes};
@@ -148,10 +155,7 @@ LeftRows left_rows(const ops::Gemm& a, const Layout& l, const Task& t, int64_t r
 
 void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, const Task& t, BFloat16* packed,
                    float* sums) {
-  if (l.packs_left)
-    pack_left(a, l, t.first_row, t.last_row, packed);
-  else if (t.last_row == l.m && l.m % kPanel != 0)
-    pack_left(a, l, l.m / kPanel * kPanel, l.m, packed);
+  pack_left(a, l, t, packed);
   BlockOutput output(a);
   float* const finished = sums;  // the last block's sums, written while the next block is multiplied
   float* const partial = sums + kBlockSums;

@@ -57,7 +57,7 @@ void pack(const Tensor& w, T* to) {
 // sums[kRows][kVecs] = a [kRows, k] times a panel.
 template <int kRows, int kVecs>
 inline void multiply_panel(int64_t k, const float* a, int64_t stride, const float* panel, float* sums) {
-  small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, sums, kVecs * kLanes, kLanes, false);
+  small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, {sums, kVecs * kLanes}, kLanes);
 }
 
 #if defined(__AVX512BW__)
@@ -83,23 +83,39 @@ __attribute__((target("avx512bf16"))) inline void multiply_panel(int64_t k, cons
 }
 #endif
 
+template <typename T>
+struct RowsOfA {  // [count, k]
+  const T* data;
+  int64_t stride, count, k;
+};
+
 template <int kVecs, typename T, int kRows = kRowsAtOnce>
-void multiply_rows(int64_t rows, int64_t k, const T* a, int64_t stride, const T* panel, float* sums) {
+void multiply_rows(const RowsOfA<T>& a, const T* panel, float* sums) {
   if constexpr (kRows > 1)
-    if (rows < kRows) return multiply_rows<kVecs, T, kRows - 1>(rows, k, a, stride, panel, sums);
-  multiply_panel<kRows, kVecs>(k, a, stride, panel, sums);
+    if (a.count < kRows) return multiply_rows<kVecs, T, kRows - 1>(a, panel, sums);
+  multiply_panel<kRows, kVecs>(a.k, a.data, a.stride, panel, sums);
 }
 
 template <typename T>
-void multiply_rows(int64_t width, int64_t rows, int64_t k, const T* a, int64_t stride, const T* panel, float* sums) {
-  if (width == 3 * kLanes) return multiply_rows<3>(rows, k, a, stride, panel, sums);
-  if (width == 2 * kLanes) return multiply_rows<2>(rows, k, a, stride, panel, sums);
-  multiply_rows<1>(rows, k, a, stride, panel, sums);
+void multiply_rows(int64_t width, const RowsOfA<T>& a, const T* panel, float* sums) {
+  if (width == 3 * kLanes) return multiply_rows<3>(a, panel, sums);
+  if (width == 2 * kLanes) return multiply_rows<2>(a, panel, sums);
+  multiply_rows<1>(a, panel, sums);
 }
 
 template <typename C>
-void write(const float* sums, int64_t width, int64_t rows, int64_t cols, const float* bias, C* c, int64_t stride) {
-  for (int64_t i = 0; i < rows; ++i, sums += width, c += stride) {
+struct BlockOfC {
+  C* data;
+  int64_t stride, rows, cols;
+  const float* bias;  // of its columns; nullptr: none
+};
+
+template <typename C>
+void write(const float* sums, int64_t width, const BlockOfC<C>& block) {
+  C* c = block.data;
+  const float* const bias = block.bias;
+  const int64_t cols = block.cols;
+  for (int64_t i = 0; i < block.rows; ++i, sums += width, c += block.stride) {
     if (bias != nullptr) {
 #pragma omp simd
       for (int64_t j = 0; j < cols; ++j) c[j] = from_float<C>(sums[j] + bias[j]);
@@ -124,9 +140,14 @@ void multiply(const ops::Gemm& a) {
       for (int64_t row = task * kRowsOfTask; row < end; row += kRowsAtOnce) {
         alignas(64) float sums[kRowsAtOnce * kPanelCols];
         const int64_t rows = std::min(kRowsAtOnce, end - row);
-        multiply_rows(width, rows, k, a.a.ptr<T>() + row * a.a.row_stride, a.a.row_stride, weight + col * k, sums);
-        write(sums, width, rows, std::min(kPanelCols, n - col), bias ? bias + col : nullptr,
-              a.c.ptr<C>() + row * a.c.row_stride + col, a.c.row_stride);
+        multiply_rows(width, RowsOfA<T>{a.a.ptr<T>() + row * a.a.row_stride, a.a.row_stride, rows, k}, weight + col * k,
+                      sums);
+        write(sums, width,
+              BlockOfC<C>{.data = a.c.ptr<C>() + row * a.c.row_stride + col,
+                          .stride = a.c.row_stride,
+                          .rows = rows,
+                          .cols = std::min(kPanelCols, n - col),
+                          .bias = bias ? bias + col : nullptr});
       }
     }
   }

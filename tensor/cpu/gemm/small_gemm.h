@@ -70,10 +70,15 @@ struct SmallB {  // rows readable up to a multiple of kLanes columns
   int64_t ld;
 };
 
+struct SmallC {  // where a product goes; `accumulate`: it is added
+  float* data;
+  int64_t ld;
+  bool accumulate = false;
+};
+
 // One block of kRows rows and kVecs vectors of c, the last vector `tail` columns wide in c.
 template <int kRows, int kVecs, bool kTransposed>
-inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc, int64_t tail,
-                             bool accumulate) {
+inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c, int64_t tail) {
   Vec sums[kRows][kVecs] = {};
   for (int64_t j = 0; j < k; ++j) {
     Vec row[kVecs];
@@ -85,52 +90,50 @@ inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, float* 
   }
   for (int i = 0; i < kRows; ++i) {
     for (int v = 0; v < kVecs; ++v) {
-      float* target = c + i * ldc + v * kLanes;
+      float* target = c.data + i * c.ld + v * kLanes;
       const int64_t count = v + 1 < kVecs ? kLanes : tail;
-      if (accumulate) sums[i][v] += load(target, count);
+      if (c.accumulate) sums[i][v] += load(target, count);
       store(sums[i][v], target, count);
     }
   }
 }
 
 template <int kVecs, bool kTransposed>
-inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc,
-                            int64_t tail, bool accumulate) {
+inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c, int64_t tail) {
   switch (rows) {
     case 8:
-      return small_gemm_block<8, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<8, kVecs>(k, a, b, c, tail);
     case 7:
-      return small_gemm_block<7, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<7, kVecs>(k, a, b, c, tail);
     case 6:
-      return small_gemm_block<6, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<6, kVecs>(k, a, b, c, tail);
     case 5:
-      return small_gemm_block<5, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<5, kVecs>(k, a, b, c, tail);
     case 4:
-      return small_gemm_block<4, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<4, kVecs>(k, a, b, c, tail);
     case 3:
-      return small_gemm_block<3, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<3, kVecs>(k, a, b, c, tail);
     case 2:
-      return small_gemm_block<2, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<2, kVecs>(k, a, b, c, tail);
     default:
-      return small_gemm_block<1, kVecs>(k, a, b, c, ldc, tail, accumulate);
+      return small_gemm_block<1, kVecs>(k, a, b, c, tail);
   }
 }
 
-// c[m, n] = a[m, k] b[k, n], or += if `accumulate`.
+// c[m, n] = a[m, k] b[k, n], or +=.
 template <bool kTransposed>
-inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, SmallB b, float* c, int64_t ldc,
-                       bool accumulate = false) {
+inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
     const int64_t width = std::min(n - col, 2 * kLanes);
     const SmallB b_cols{b.data + col, b.ld};
     for (int64_t i = 0; i < m; i += kBlockRows) {
       const int64_t rows = std::min(m - i, kBlockRows);
       const SmallA<kTransposed> a_rows{&a(i, 0), a.ld};
-      float* target = c + i * ldc + col;
+      const SmallC target{c.data + i * c.ld + col, c.ld, c.accumulate};
       if (width > kLanes) {
-        small_gemm_rows<2>(rows, k, a_rows, b_cols, target, ldc, width - kLanes, accumulate);
+        small_gemm_rows<2>(rows, k, a_rows, b_cols, target, width - kLanes);
       } else {
-        small_gemm_rows<1>(rows, k, a_rows, b_cols, target, ldc, width, accumulate);
+        small_gemm_rows<1>(rows, k, a_rows, b_cols, target, width);
       }
     }
   }

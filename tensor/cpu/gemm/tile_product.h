@@ -62,12 +62,12 @@ struct TileB {
 
 // Computes kRows x kCols tiles of c.
 template <int kRows, int kCols>
-inline void tile_product_block(int64_t k, TileA a, TileB b, float* c, int64_t ldc, bool accumulate) {
+inline void tile_product_block(int64_t k, TileA a, TileB b, SmallC c) {
   constexpr bool kTwoRows = kRows > 1, kTwoCols = kCols > 1;
-  const int64_t c_bytes = ldc * static_cast<int64_t>(sizeof(float)), a_bytes = a.ld * 2;
-  float *below = c + kTileRows * ldc, *right = c + kTileFloats, *last = below + kTileFloats;
-  if (accumulate) {
-    tile_load<0>(c, c_bytes);
+  const int64_t c_bytes = c.ld * static_cast<int64_t>(sizeof(float)), a_bytes = a.ld * 2;
+  float *below = c.data + kTileRows * c.ld, *right = c.data + kTileFloats, *last = below + kTileFloats;
+  if (c.accumulate) {
+    tile_load<0>(c.data, c_bytes);
     if constexpr (kTwoCols) tile_load<1>(right, c_bytes);
     if constexpr (kTwoRows) tile_load<2>(below, c_bytes);
     if constexpr (kTwoRows && kTwoCols) tile_load<3>(last, c_bytes);
@@ -91,25 +91,24 @@ inline void tile_product_block(int64_t k, TileA a, TileB b, float* c, int64_t ld
     }
     if constexpr (kTwoRows && kTwoCols) tile_multiply_add<3, 5, 7>();
   }
-  tile_store<0>(c, c_bytes);
+  tile_store<0>(c.data, c_bytes);
   if constexpr (kTwoCols) tile_store<1>(right, c_bytes);
   if constexpr (kTwoRows) tile_store<2>(below, c_bytes);
   if constexpr (kTwoRows && kTwoCols) tile_store<3>(last, c_bytes);
 }
 
-// c[m, n] = a[m, k] b[k, n], or += if `accumulate`; m and n rounded up to 16, k to 32. Requires a TileConfig.
-inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, float* c, int64_t ldc,
-                         bool accumulate = false) {
+// c[m, n] = a[m, k] b[k, n], or +=; m and n rounded up to 16, k to 32. Requires a TileConfig.
+inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kTileFloats)
     for (int64_t row = 0; row < m; row += 2 * kTileRows) {
       const TileA a_rows{a.data + row * a.ld, a.ld};
       const TileB b_cols{b.data + col * b.rows, b.rows};
-      float* target = c + row * ldc + col;
+      const SmallC target{c.data + row * c.ld + col, c.ld, c.accumulate};
       const bool two_rows = m - row > kTileRows, two_cols = n - col > kTileFloats;
       const auto block = two_rows   ? (two_cols ? tile_product_block<2, 2> : tile_product_block<2, 1>)
                          : two_cols ? tile_product_block<1, 2>
                                     : tile_product_block<1, 1>;
-      block(k, a_rows, b_cols, target, ldc, accumulate);
+      block(k, a_rows, b_cols, target);
     }
 }
 
