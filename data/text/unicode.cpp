@@ -82,6 +82,10 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
+int64_t num_characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });  // bytes that begin one
+}
+
 size_t find_invalid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     uint64_t eight;

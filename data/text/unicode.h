@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct CodePoint {
 };
 CodePoint code_point_at(std::string_view text, size_t position);
 void append_utf8(std::string& text, char32_t code_point);
+int64_t num_characters(std::string_view text);    // code points of valid UTF-8
 size_t find_invalid_utf8(std::string_view text);  // position of the first bad byte, or npos
 
 bool is_white_space(char32_t code_point);

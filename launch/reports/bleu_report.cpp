@@ -1,5 +1,6 @@
 // launch/reports/bleu_report.cpp: prints the same numbers as lines, aligned tables or JSON.
 #include "launch/reports/bleu_report.h"
+#include "data/text/unicode.h"
 
 #include <fmt/format.h>
 
@@ -55,9 +56,7 @@ std::vector<std::string> labels(const BleuReport& report) {
 
 using Row = std::vector<std::string>;
 
-size_t columns(const std::string& text) {  // characters, not bytes
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
+size_t columns(const std::string& text) { return static_cast<size_t>(num_characters(text)); }
 
 // The first column is left-aligned, the others right-aligned.
 std::string table(const std::vector<Row>& rows) {
