@@ -28,6 +28,8 @@ const Filter kFilters[] = {
      [](const O& o) { return "source not in " + o.source_script; }},
     {[](const O& o) { return !o.target_script.empty(); },
      [](const O& o) { return "target not in " + o.target_script; }},
+    {[](const O& o) { return o.max_word > 0; },
+     [](const O& o) { return fmt::format("a word longer than {} characters", o.max_word); }},
     {[](const O& o) { return o.drop_duplicates; }, [](const O&) { return std::string("the same as an earlier one"); }},
     {[](const O& o) { return o.min_length > 1; },
      [](const O& o) { return fmt::format("shorter than {} tokens", o.min_length); }},
@@ -36,6 +38,13 @@ const Filter kFilters[] = {
      [](const O& o) { return fmt::format("ratio of lengths above {}", o.max_ratio); }},
 };
 static_assert(std::size(kFilters) == kNumFaults);
+
+int64_t longest_word(std::string_view source, std::string_view target) {
+  int64_t longest = 0;
+  for (const std::string_view side : {source, target})
+    for (const std::string_view word : split_words(side)) longest = std::max(longest, num_characters(word));
+  return longest;
+}
 
 void require_known_scripts(const FilterOptions& o) { static_cast<void>(PairFilter(o)); }
 
@@ -49,6 +58,7 @@ void check_filter_options(const FilterOptions& o) {
     fail(ErrorKind::usage, fmt::format("--max-ratio {}: give at least 1, or 0 for any", o.max_ratio));
   if (!(o.max_foreign >= 0 && o.max_foreign < 1))
     fail(ErrorKind::usage, fmt::format("--max-foreign {}: give a share from 0 to below 1", o.max_foreign));
+  if (o.max_word < 0) fail(ErrorKind::usage, fmt::format("--max-word {}: give at least 1, or 0 for any", o.max_word));
   require_known_scripts(o);
 }
 
@@ -68,6 +78,7 @@ std::optional<Fault> PairFilter::of_text(const TextPair& pair) const {
   if (options_.drop_identical && trim(pair.source) == trim(pair.target)) return Fault::identical;
   if (source_ && source_->foreign_share(pair.source) > options_.max_foreign) return Fault::source_script;
   if (target_ && target_->foreign_share(pair.target) > options_.max_foreign) return Fault::target_script;
+  if (options_.max_word > 0 && longest_word(pair.source, pair.target) > options_.max_word) return Fault::long_word;
   return std::nullopt;
 }
 

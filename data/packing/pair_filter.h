@@ -18,7 +18,17 @@ enum class OverLong : uint8_t { drop, cut };
 constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLong::drop}, {"cut", OverLong::cut}}}; }
 
 // A pair is counted under the first that applies, in this order.
-enum class Fault : uint8_t { empty, identical, source_script, target_script, duplicate, too_short, too_long, ratio };
+enum class Fault : uint8_t {
+  empty,
+  identical,
+  source_script,
+  target_script,
+  long_word,
+  duplicate,
+  too_short,
+  too_long,
+  ratio
+};
 inline constexpr size_t kNumFaults = static_cast<size_t>(Fault::ratio) + 1;
 
 struct FilterOptions {
@@ -28,6 +38,7 @@ struct FilterOptions {
   double max_ratio = 0;                      // tokens of the longer side for one of the shorter; 0: any
   std::string source_script, target_script;  // as ScriptSet takes them; "": any
   double max_foreign = 0.5;                  // share of letters of other scripts
+  int64_t max_word = 0;                      // characters between white space; 0: any
 
   template <typename V>
   void fields(V& v) {
@@ -42,6 +53,7 @@ struct FilterOptions {
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
     v("target-script", target_script, "the same for the target");
     v("max-foreign", max_foreign, "share of letters of other scripts up to which a pair is kept");
+    v("max-word", max_word, "drop pairs with a longer word than so many characters, such as 40; 0 = any");
   }
 };
 

@@ -1,12 +1,13 @@
 // launch/reports/bleu_report.cpp: prints the same numbers as lines, aligned tables or JSON.
 #include "launch/reports/bleu_report.h"
-#include "data/text/unicode.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
+
+#include "data/text/unicode.h"
 
 namespace weft {
 namespace {

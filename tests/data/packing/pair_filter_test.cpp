@@ -45,6 +45,12 @@ TEST(PairFilter, AllowsTheGivenShareOfOtherLetters) {
   EXPECT_EQ(fault_of(none, "x", "дааааа d"), Fault::target_script);
 }
 
+TEST(PairFilter, CountsTheCharactersOfWordsOnBothSides) {
+  EXPECT_EQ(fault_of({.max_word = 4}, "ab cdéf", "x"), std::nullopt);
+  EXPECT_EQ(fault_of({.max_word = 4}, "ab cdefg", "x"), Fault::long_word);
+  EXPECT_EQ(fault_of({.max_word = 4}, "x", "abcde"), Fault::long_word);
+}
+
 TEST(PairFilter, MeasuresLengthsOfBothSides) {
   const FilterOptions options{.min_length = 2, .max_length = 5};
   for (const bool swapped : {false, true}) {
@@ -72,6 +78,7 @@ TEST(PairFilter, RefusesOptionsThatDropEverything) {
   refused({.max_ratio = 0.5}, "--max-ratio 0.5");
   refused({.max_ratio = std::nan("")}, "--max-ratio nan");
   refused({.max_foreign = 1}, "--max-foreign 1");
+  refused({.max_word = -1}, "--max-word -1");
   refused({.source_script = "latin"}, "--source-script latin");
   refused({.target_script = "x"}, "--target-script x");
 }
