@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "data/regular_file.h"
+#include "data/text/number.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -66,10 +66,8 @@ void refuse_standard_streams(const std::string& path) {
 
 bool is_left_behind(const std::string& name, const std::string& prefix) {
   if (!name.starts_with(prefix)) return false;
-  const char* end = name.data() + name.size();
-  pid_t writer = 0;
-  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, writer);
-  return error == std::errc() && rest == end && writer > 0 && kill(writer, 0) != 0 && errno == ESRCH;
+  const std::optional<pid_t> writer = parse_number<pid_t>(std::string_view(name).substr(prefix.size()));
+  return writer && *writer > 0 && kill(*writer, 0) != 0 && errno == ESRCH;
 }
 
 void remove_left_behind(const std::string& path) {

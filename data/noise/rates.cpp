@@ -1,22 +1,15 @@
 // data/noise/rates.cpp: reads rates, and draws.
 #include "data/noise/rates.h"
 
-#include <algorithm>
-#include <charconv>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "data/text/number.h"
 #include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
-namespace {
-
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string all;
-  for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
-  return all;
-}
-
-}  // namespace
 
 std::vector<double> parse_rates(const std::string& option, const std::string& list,
                                 const std::vector<std::string_view>& names, std::string_view kind) {
@@ -29,14 +22,13 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
     const size_t equals = item.find('=');
     const std::string name = item.substr(0, equals);
     const auto found = std::ranges::find(names, name);
-    if (found == names.end()) bad(fmt::format("'{}' is no {}; these are: {}", name, kind, joined(names)));
+    if (found == names.end()) bad(fmt::format("'{}' is no {}; these are: {}", name, kind, fmt::join(names, ", ")));
     if (equals == std::string::npos) bad(fmt::format("'{}' has no rate; write {}=0.05, say", name, name));
     double& rate = rates[static_cast<size_t>(found - names.begin())];
     if (rate != 0) bad(fmt::format("'{}' is there twice", name));
     const std::string number = item.substr(equals + 1);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rate);
-    if (error != std::errc() || end != number.data() + number.size() || !(rate > 0 && rate <= 1))
-      bad(fmt::format("'{}' is no rate: give a number above 0, and at most 1", number));
+    rate = parse_number<double>(number).value_or(0);
+    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is no rate: give a number above 0, and at most 1", number));
   }
   return rates;
 }

@@ -2,9 +2,8 @@
 #include "data/order/min_score.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
+#include "data/text/number.h"
 #include "data/text/split.h"
 #include "tensor/error.h"
 
@@ -12,13 +11,6 @@ namespace weft {
 namespace {
 
 constexpr int64_t kPiece = 65536;  // scores read at once
-
-std::optional<float> score_of(const std::string& text) {  // as scores are stored
-  float value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& folder) {
   fail(ErrorKind::usage, fmt::format("{} = '{}': give a number, the least score of a pair, or FOLDER:NUMBER,..., such "
@@ -30,14 +22,15 @@ std::optional<float> score_of(const std::string& text) {  // as scores are store
 
 void set_min_scores(const std::string& option, const std::string& text, std::vector<MixCorpus>& mix) {
   if (text.empty()) return;
-  if (const std::optional<float> score = score_of(text)) {
+  if (const std::optional<float> score = parse_number<float>(text)) {
     for (MixCorpus& corpus : mix) corpus.min_score = score;
     return;
   }
   for (const std::string& part : split_at_commas(text)) {
     const size_t colon = find_colon_after_folder(part);
     const std::string folder = part.substr(0, colon);
-    const std::optional<float> score = colon == std::string::npos ? std::nullopt : score_of(part.substr(colon + 1));
+    const std::optional<float> score =
+        colon == std::string::npos ? std::nullopt : parse_number<float>(std::string_view(part).substr(colon + 1));
     if (!score || folder.empty()) refuse(option, text, mix.front().folder);
     const auto found = std::ranges::find(mix, folder, &MixCorpus::folder);
     if (found == mix.end())

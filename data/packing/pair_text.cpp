@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
+#include "data/text/number.h"
 #include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
@@ -19,13 +18,11 @@ constexpr std::array<std::string_view, 8> kColumnNames = {"source",     "target"
 
 float number_of(std::string_view text, float least, const char* what, const TextReader& reader) {
   text = trim(text);
-  float value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !std::isfinite(value) || value < least)
+  const std::optional<float> value = parse_number<float>(text);
+  if (!value || *value < least)
     fail(ErrorKind::data, fmt::format("{}, line {}: {} '{}' is not a {}number", reader.path(), reader.num_lines(), what,
                                       printable(std::string(text.substr(0, 40))), least == 0 ? "non-negative " : ""));
-  return value;
+  return *value;
 }
 
 }  // namespace

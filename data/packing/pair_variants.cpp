@@ -1,10 +1,10 @@
 // data/packing/pair_variants.cpp: text first, then its segmentation.
 #include "data/packing/pair_variants.h"
 
-#include <charconv>
 #include <utility>
 
 #include "data/tags.h"
+#include "data/text/number.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 
@@ -30,10 +30,7 @@ std::string made_text(const Variants& variants, const char* option) {
 }
 
 double made_number(const Variants& variants, const char* option) {
-  const std::string text = made_text(variants, option);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return parse_number<double>(made_text(variants, option)).value_or(0);
 }
 
 }  // namespace

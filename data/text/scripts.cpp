@@ -1,6 +1,8 @@
 // data/text/scripts.cpp: names of scripts, and a look-up of each letter.
 #include "data/text/scripts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -15,12 +17,6 @@ namespace {
 using unicode_tables::kScriptNames;
 using unicode_tables::kScripts;
 using unicode_tables::ScriptRange;
-
-std::string known_scripts() {
-  std::string names;
-  for (const char* name : kScriptNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
 
 // The range that holds the letter, or null for what is no letter of one script. `last` is the one found before:
 // neighbouring letters are mostly in the same range.
@@ -39,7 +35,7 @@ ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(s
     const auto found = std::find(std::begin(kScriptNames), std::end(kScriptNames), name);
     if (found == std::end(kScriptNames))
       fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no script that is known here; these are: {}", option, names,
-                                         name, known_scripts()));
+                                         name, fmt::join(kScriptNames, ", ")));
     included_[static_cast<size_t>(found - std::begin(kScriptNames))] = true;
   }
 }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "data/atomic_file.h"
+#include "data/text/number.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/config/nearest.h"
@@ -79,11 +80,9 @@ int64_t parse_place(const std::string& option, const std::string& text, int64_t 
   if (option == "alignment-layer" && text == "last") return count - 1;
   const std::string allowed =
       fmt::format("0 to {}, {}mean", count - 1, option == "alignment-layer" ? "last or " : "or ");
-  int64_t place = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
-  if (error != std::errc() || end != text.data() + text.size() || place < 0 || place >= count)
-    fail_value(option, text, allowed);
-  return place;
+  const std::optional<int64_t> place = parse_number<int64_t>(text);
+  if (!place || *place < 0 || *place >= count) fail_value(option, text, allowed);
+  return *place;
 }
 
 class LinesFile : public AlignmentFile {

@@ -77,11 +77,7 @@ const char* explanation(const std::string& part) {
 }
 
 std::string name_of(const GradientExchange& e) {
-  return fmt::format("{}{}",
-                     e.wire == DType::f32    ? "f32"
-                     : e.wire == DType::bf16 ? "bf16"
-                                             : "f16",
-                     e.sharded ? ", zero 1" : "");
+  return fmt::format("{}{}", name_of(e.wire), e.sharded ? ", zero 1" : "");
 }
 
 std::string seconds_text(double s) {

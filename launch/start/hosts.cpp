@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <numeric>
 #include <sstream>
 
+#include "data/text/number.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -18,9 +18,8 @@ Host parse_host(const std::string& text) {
   Host host{.name = text.substr(0, colon)};
   bool ok = !host.name.empty() && host.name[0] != '-' && host.name.find_first_of(" \t") == std::string::npos;
   if (colon != std::string::npos) {
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data() + colon + 1, end, host.slots);
-    ok = ok && error == std::errc() && stopped == end && host.slots >= 1 && host.slots <= kMostSlots;
+    host.slots = parse_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
+    ok = ok && host.slots >= 1 && host.slots <= kMostSlots;
   }
   if (!ok) fail(ErrorKind::usage, fmt::format("hosts: '{}' is no host with its slots: give a:4,b:4", printable(text)));
   return host;

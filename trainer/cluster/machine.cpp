@@ -2,9 +2,8 @@
 #include "trainer/cluster/machine.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
+#include "data/text/number.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -19,11 +18,9 @@ void require_positive(double value, const char* key, const char* when) {
 
 bool Constant::parse(const std::string& text) {
   const size_t space = text.find(' ');
-  const std::string number = text.substr(0, space);
-  Constant parsed{.value = 0, .origin = ConstantOrigin::given};
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed.value);
-  if (error != std::errc() || end != number.data() + number.size()) return false;
-  if (!std::isfinite(parsed.value) || parsed.value < 0) return false;
+  const std::optional<double> number = parse_number<double>(std::string_view(text).substr(0, space));
+  if (!number || *number < 0) return false;
+  Constant parsed{.value = *number, .origin = ConstantOrigin::given};
   if (space != std::string::npos) {
     const std::string word = text.substr(std::min(text.find_first_not_of(' ', space), text.size()));
     bool known = false;

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "data/text/number.h"
 #include "tensor/enum_names.h"
 #include "tensor/error.h"
 #include "tensor/on_resume.h"
@@ -65,16 +64,13 @@ void parse_value(const std::string& key, const std::string& text, T& value) {
   } else if constexpr (parses_itself<T>) {
     if (!value.parse(text)) fail_value(key, text, T::kAllowed);
   } else {
-    T parsed{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-    bool ok = error == std::errc() && end == text.data() + text.size();
-    if constexpr (std::is_floating_point_v<T>) ok = ok && std::isfinite(parsed);
-    if (!ok)
+    const std::optional<T> parsed = parse_number<T>(text);
+    if (!parsed)
       fail_value(key, text,
                  std::is_floating_point_v<T> ? "a number"
                  : std::is_unsigned_v<T>     ? "a whole number, 0 or more"
                                              : "a whole number");
-    value = parsed;
+    value = *parsed;
   }
 }
 

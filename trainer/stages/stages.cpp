@@ -2,9 +2,10 @@
 #include "trainer/stages/stages.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "data/order/min_score.h"
+#include "data/text/number.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -20,11 +21,11 @@ std::string option_of(const StageConfig& stage, const char* name) {
 // "FOLDER:2" of a corpus of the mix.
 void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, StageEnd& end) {
   if (c.epochs.empty()) return;
-  const size_t colon = c.epochs.rfind(':');
+  const size_t colon = find_colon_after_folder(c.epochs);
   end.epochs_of = c.epochs.substr(0, colon);
   const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
-  const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), end.epochs);
-  if (error != std::errc() || last != number.data() + number.size() || end.epochs < 1 || end.epochs > kMostEpochs)
+  end.epochs = parse_number<int64_t>(number).value_or(0);
+  if (end.epochs < 1 || end.epochs > kMostEpochs)
     fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
   if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
