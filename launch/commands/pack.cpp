@@ -2,7 +2,6 @@
 // and dropped pairs.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "launch/reports/pack_summary.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "tensor/op/clock.h"
 #include "trainer/display/progress.h"
 
 namespace weft {
@@ -140,16 +140,16 @@ class PhaseBars {  // a progress bar for each phase, one after the other
 int run_pack(const CommandContext& context) {
   PackRequest request;
   if (!parse(context.args, request)) return 0;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_seconds();
   PackSummary summary;
   {
     PhaseBars bars(request.quiet);
     summary =
         pack(request.pack, [&](const char* phase, int64_t done, int64_t total) { bars.update(phase, done, total); });
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = monotonic_seconds() - begin;
   print_dropped(summary.counts.dropped, request.pack.filter);
-  if (!request.quiet) print_pack_summary(summary, request.pack, seconds.count());
+  if (!request.quiet) print_pack_summary(summary, request.pack, seconds);
   return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "parallel/communicator.h"
 #include "tensor/error.h"
+#include "tensor/op/clock.h"
 
 namespace weft {
 namespace {
@@ -46,14 +47,14 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
 
 void MpiWatchdog::begin(CollectiveCall call) {
   call.step = step_;
-  begin_ = std::chrono::steady_clock::now();
+  begin_ = monotonic_seconds();
   const std::lock_guard lock(mutex_);
   recent_[num_calls_++ % kRecent] = call;
   waiting_ = true;
 }
 
 void MpiWatchdog::end() {
-  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  seconds_waited_ += monotonic_seconds() - begin_;
   const std::lock_guard lock(mutex_);
   waiting_ = false;
 }

@@ -57,7 +57,7 @@ class MpiWatchdog {
 
   const int rank_, size_;
   std::atomic<int64_t> step_ = -1;
-  std::chrono::steady_clock::time_point begin_;  // of this wait; used by the waiting thread
+  double begin_ = 0;  // of this wait; used by the waiting thread
   double seconds_waited_ = 0;
   std::chrono::milliseconds limit_{};
   std::string folder_;

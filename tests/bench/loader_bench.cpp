@@ -13,19 +13,15 @@
 // with one stream, whose ranks plan every block.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "data/loader.h"
 #include "data/order/min_score.h"
+#include "tensor/op/clock.h"
 #include "tests/bench/cpu_seconds.h"
 
 namespace {
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Epoch {
   int64_t steps = 0, target_tokens = 0;
@@ -52,11 +48,11 @@ Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stre
   const int steps = one_stream ? 512 / dp + 16 : 512;  // more than are read ahead at a time
   weft::StepCursor start;
   if (one_stream) start = {.num_streams = 1, .next_stream = 0, .streams = {{0, {}}}};
-  const double begin = wall_seconds();
+  const double begin = weft::monotonic_seconds();
   const weft::Mix mix = weft::open_mix(packed);
   weft::Loader loader(mix, batch_of(mix, rows, dp), /*seed=*/1, /*dp_rank=*/dp / 2, dp, start);
   loader.next();
-  Cost cost{.first_step = wall_seconds() - begin};
+  Cost cost{.first_step = weft::monotonic_seconds() - begin};
   for (int i = 0; i < steps; ++i) loader.next();
   const double cpu_begin = weft::cpu_seconds();
   for (int i = 0; i < steps; ++i) loader.next();
@@ -79,16 +75,16 @@ int main(int argc, char** argv) try {
   if (argc != 5 && argc != 6) throw std::runtime_error("usage: loader_bench MIX ROWS [BLOCKS EPOCHS [MIN_SCORE]]");
   std::vector<weft::MixCorpus> corpora = weft::parse_mix("MIX", argv[1]);
   if (argc == 6) weft::set_min_scores("MIN_SCORE", argv[5], corpora);
-  double begin = wall_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
+  double begin = weft::monotonic_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
   const weft::Mix mix = weft::open_mix(std::move(corpora));
   weft::Loader loader(mix, batch_of(mix, std::atoi(argv[2]), std::atoi(argv[3])), /*seed=*/1, /*dp_rank=*/0,
                       /*dp_size=*/1);
   std::vector<Epoch> epochs(1);
   for (const int64_t wanted = std::atoi(argv[4]);;) {
     const weft::Step step = loader.next();
-    if (epochs.size() == 1 && epochs[0].steps == 0) first_step = wall_seconds() - begin;
+    if (epochs.size() == 1 && epochs[0].steps == 0) first_step = weft::monotonic_seconds() - begin;
     if (step.corpora.front().epoch >= static_cast<int64_t>(epochs.size())) {
-      const double now = wall_seconds(), cpu_now = weft::cpu_seconds();
+      const double now = weft::monotonic_seconds(), cpu_now = weft::cpu_seconds();
       epochs.back().seconds = now - begin, epochs.back().cpu = cpu_now - cpu_begin;
       begin = now, cpu_begin = cpu_now;
       if (step.corpora.front().epoch >= wanted) break;

@@ -12,6 +12,7 @@
 
 #include "tensor/clock.h"
 #include "tensor/context.h"
+#include "tensor/op/clock.h"
 
 namespace weft {
 namespace {

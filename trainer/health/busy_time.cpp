@@ -3,7 +3,7 @@
 
 #include <cassert>
 
-#include "tensor/clock.h"
+#include "tensor/op/clock.h"
 
 namespace weft {
 

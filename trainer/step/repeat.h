@@ -8,6 +8,7 @@
 #include "parallel/communicator.h"
 #include "tensor/clock.h"
 #include "tensor/context.h"
+#include "tensor/op/clock.h"
 
 namespace weft {
 
