@@ -67,7 +67,8 @@ void ModelRequest::add_to(Options& options) {
   options.section("parallel", parallel);
 }
 
-DType ModelRequest::compute(const Mesh& mesh) const {
+LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const {
+  const StoredWeights weights = weights_to_use(raw_weights, folder);
   const HalfInstructions instructions = half_instructions(mesh.device(), mesh.world());
   const DType storage = storage_of(choose_precision(precision, instructions, /*before=*/"").precision);
   const bool slow = (storage == DType::bf16 && !instructions.bf16) || (storage == DType::f16 && !instructions.f16);
@@ -75,7 +76,7 @@ DType ModelRequest::compute(const Mesh& mesh) const {
     fmt::print(
         stderr, "weft: computing in {}{}\n", name_of(storage),
         slow ? ", without instructions for it on every rank: products convert to f32 first, and f32 is faster" : "");
-  return storage;
+  return LoadedModel(folder, config, mesh, weights, storage);
 }
 
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world) {

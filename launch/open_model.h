@@ -37,9 +37,9 @@ struct ModelRequest {
   bool quiet = false, raw_weights = false;
   Precision precision = Precision::f32;
 
-  // The storage of activations and weights, the same on all ranks, which all call it.
-  DType compute(const Mesh& mesh) const;
   void add_to(Options& options);
+  // The model in a step folder, with the weights and the precision that are asked for. All ranks call it.
+  LoadedModel load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const;
 };
 
 // The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU, or

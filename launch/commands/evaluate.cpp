@@ -198,8 +198,7 @@ int run_evaluate(const CommandContext& context) {
     if (is_main_rank && !request.output.empty()) prepare_folder(sets, request.output);
   });
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, weights_to_use(request.model.raw_weights, folder),
-                    request.model.compute(mesh));
+  LoadedModel model = request.model.load(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   request.tags.check(translator);
   std::optional<DocumentTranslator> documents;

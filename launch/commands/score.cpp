@@ -133,8 +133,7 @@ int run_score(const CommandContext& context) {
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, weights_to_use(request.model.raw_weights, folder),
-                    request.model.compute(mesh));
+  LoadedModel model = request.model.load(folder, config, mesh);
 
   all_or_none(world, [&] {
     if (is_main_rank) check_pairs(model, request);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "launch/reports/alignment_files.h"
 #include "launch/tagged_lines.h"
 #include "tensor/error.h"
+#include "tensor/op/clock.h"
 #include "trainer/display/progress.h"
 #include "trainer/inference/document_translator.h"
 #include "trainer/inference/translator.h"
@@ -138,10 +138,8 @@ class AlignmentKeeper {
 // What the search took, with tokenizers, but without the model's loading, alignments and waiting for input.
 class SearchSpeed {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  void add(Clock::time_point begin, const std::vector<NBest>& translations) {
-    seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+  void add(double begin, const std::vector<NBest>& translations) {
+    seconds_ += monotonic_seconds() - begin;
     sentences_ += std::ssize(translations);
     for (const NBest& nbest : translations) tokens_ += std::ssize(nbest.front().tokens) + 1;
   }
@@ -174,7 +172,7 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
     const std::vector<std::string> read =
         lines_of_rank0(world, [&] { return read_chunk(done + std::ssize(lines), format, translator); });
     lines.insert(lines.end(), read.begin(), read.end());
-    const SearchSpeed::Clock::time_point begin = SearchSpeed::Clock::now();
+    const double begin = monotonic_seconds();
     std::vector<TranslationInput> inputs = encode(translator, format, lines, done);
     if (documents && !read.empty()) inputs.resize(documents->num_complete(inputs));  // the others wait for more lines
     const auto progress = [&](int64_t sentences) { bar.update(done + sentences, "sentences"); };
@@ -211,8 +209,7 @@ int run_translate(const CommandContext& context) {
   request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model(folder, config, mesh, weights_to_use(request.model.raw_weights, folder),
-                    request.model.compute(mesh));
+  LoadedModel model = request.model.load(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);
   request.tags.check(translator);
