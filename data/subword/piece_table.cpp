@@ -122,7 +122,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
                                       name));
   kind_ = static_cast<Kind>(kind);
 
-  lowest_score_ = std::numeric_limits<float>::max(), highest_score_ = std::numeric_limits<float>::lowest();
+  lowest_score_ = std::numeric_limits<float>::max();
   slots_.resize(std::bit_ceil(4 * pieces_.size()));
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
@@ -134,7 +134,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
     longest_ = std::max(longest_, piece.text.size());
     if (piece.type == Piece::user_defined) longest_user_defined_ = std::max(longest_user_defined_, piece.text.size());
     if (piece.type != Piece::normal) continue;
-    lowest_score_ = std::min(lowest_score_, piece.score), highest_score_ = std::max(highest_score_, piece.score);
+    lowest_score_ = std::min(lowest_score_, piece.score);
   }
 }
 

@@ -39,7 +39,6 @@ class PieceTable {
 
   size_t longest() const { return longest_; }           // bytes of a piece
   float lowest_score() const { return lowest_score_; }  // of normal pieces
-  float highest_score() const { return highest_score_; }
 
  private:
   uint64_t read(std::string_view model, const std::string& name);
@@ -57,7 +56,7 @@ class PieceTable {
   std::vector<Slot> slots_;
   int32_t unknown_ = 0, first_byte_ = -1;
   size_t longest_ = 0, longest_user_defined_ = 0;
-  float lowest_score_ = 0, highest_score_ = 0;
+  float lowest_score_ = 0;
 };
 
 }  // namespace weft

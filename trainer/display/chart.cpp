@@ -35,7 +35,10 @@ struct AxisRange {
 
 using Points = std::vector<std::pair<double, double>>;
 
-Points finite_points(const ChartSeries& series) {
+// Not infinities, NaN and numbers whose scale would have no round ticks.
+bool is_drawable(double value) { return std::abs(value) <= 1e15; }
+
+Points drawable_points(const ChartSeries& series) {
   Points points;
   for (const auto& p : series.points)
     if (is_drawable(p.first) && is_drawable(p.second)) points.push_back(p);
@@ -124,7 +127,7 @@ std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOption
   AxisRange x;
   std::vector<AxisRange> y(series.size());
   for (size_t s = 0; s < series.size(); ++s) {
-    points.push_back(finite_points(series[s]));
+    points.push_back(drawable_points(series[s]));
     for (const auto& [step, value] : points[s]) x.take(step), y[s].take(value);
     y[s].widen();
   }

@@ -1,19 +1,15 @@
 // trainer/display/chart.h: one or two series, drawn with characters.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace weft {
 
-// Not infinities, NaN and numbers whose scale would have no round ticks.
-inline bool is_drawable(double value) { return std::abs(value) <= 1e15; }
-
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // step, or another place, and value; by place; if drawable
+  std::vector<std::pair<double, double>> points;  // step, or another place, and value; by place
 };
 
 struct ChartOptions {

@@ -18,16 +18,6 @@
 namespace weft {
 namespace {
 
-// A field of /proc/self/status, in bytes; 0 if there is none.
-size_t status_bytes(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string name; status >> name; status.ignore(1 << 20, '\n')) {
-    size_t kib = 0;
-    if (name == field + ":" && status >> kib) return kib * 1024;
-  }
-  return 0;
-}
-
 // Libraries loaded on first use, threads' stacks, code that oneDNN generates: measured.
 constexpr size_t kUsedLater = 8 << 20;
 
@@ -141,7 +131,13 @@ std::string describe(const MemoryPlan& m, const char* storage) {
   return s;
 }
 
-size_t resident_bytes() { return status_bytes("VmRSS"); }
-size_t peak_resident_bytes() { return status_bytes("VmHWM"); }
+size_t resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string name; status >> name; status.ignore(1 << 20, '\n')) {
+    size_t kib = 0;
+    if (name == "VmRSS:" && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
 
 }  // namespace weft

@@ -45,7 +45,6 @@ MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Devic
 
 std::string describe(const MemoryPlan& memory, const char* storage);  // "1.2 GiB a rank: parameters 240 MiB, ..."
 
-size_t resident_bytes();  // of this process, now
-size_t peak_resident_bytes();
+size_t resident_bytes();  // of this process, now; 0 if that is unknown
 
 }  // namespace weft
