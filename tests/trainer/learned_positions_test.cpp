@@ -7,6 +7,7 @@
 #include "data/corpus.h"
 #include "tests/support/errors.h"
 #include "tests/support/small_run.h"
+#include "tests/support/translate.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
@@ -127,7 +128,7 @@ TEST(LearnedPositionsInTraining, AreLearnedSavedAndUsedOnAnyGrid) {
       Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), c.decode);
       EXPECT_EQ(translator.longest_source(), longest_sentence() - 1);
       const std::vector<int32_t> just_fits(static_cast<size_t>(longest_sentence() - 1), 270), too_long(300, 270);
-      const std::vector<NBest> found = translator.translate_tokens({just_fits, too_long});
+      const std::vector<NBest> found = translate_tokens(translator, {just_fits, too_long});
       EXPECT_EQ(translator.num_cut(), 1);
       EXPECT_EQ(found[0][0].text, found[1][0].text);
       if (mesh.world().rank() == 0) scores[tp - 1] = found[0][0].score;

@@ -114,20 +114,6 @@ int64_t Translator::max_tokens(const TranslationInput& input) const {
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
-std::vector<NBest> Translator::translate(const std::vector<std::string>& lines, const Progress& progress) {
-  std::vector<TranslationInput> inputs;
-  inputs.reserve(lines.size());
-  for (const std::string& line : lines) inputs.push_back({.source = source_.encode(line), .prefix = {}});
-  return translate_inputs(std::move(inputs), progress);
-}
-
-std::vector<NBest> Translator::translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress) {
-  std::vector<TranslationInput> inputs;
-  inputs.reserve(sources.size());
-  for (std::vector<int32_t>& source : sources) inputs.push_back({.source = std::move(source), .prefix = {}});
-  return translate_inputs(std::move(inputs), progress);
-}
-
 std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
   for (TranslationInput& input : inputs) {
     if (std::ssize(input.prefix) > longest_prefix())

@@ -50,8 +50,6 @@ class Translator {
              int64_t batch = 0);
 
   using Progress = std::function<void(int64_t sentences_done)>;  // in this call, estimated over all ranks
-  std::vector<NBest> translate(const std::vector<std::string>& lines, const Progress& progress = {});
-  std::vector<NBest> translate_tokens(std::vector<std::vector<int32_t>> sources, const Progress& progress = {});
   // A prefix above longest_prefix() tokens is a data Error.
   std::vector<NBest> translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress = {});
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"
+#include "tensor/op/clock.h"
 #include "trainer/display/heat_map.h"
 #include "trainer/display/png.h"
 #include "trainer/report/crc32c.h"
@@ -217,13 +219,6 @@ std::string TensorBoardEncoder::events(const nlohmann::json& record) {
   return summary.event(step, record.contains("time") ? number_or_0(record, "time") : seconds_);
 }
 
-std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config) {
-  TensorBoardEncoder encoder;
-  std::string bytes = TensorBoardEncoder::begin(config, log.empty() ? 0 : number_or_0(log.front(), "time"));
-  for (const nlohmann::json& record : log) bytes += encoder.events(record);
-  return bytes;
-}
-
 TensorBoardLog::TensorBoardLog(const std::string& folder, const std::string& config) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -236,8 +231,8 @@ TensorBoardLog::TensorBoardLog(const std::string& folder, const std::string& con
 
 bool TensorBoardLog::write(const nlohmann::json& record) {
   file_->keep(encoder_.events(record));
-  const auto now = std::chrono::steady_clock::now();
-  if (now - written_at_ < std::chrono::seconds(1) && record.contains("loss")) return is_written_;
+  const double now = monotonic_seconds();
+  if (now - written_at_ < 1 && record.contains("loss")) return is_written_;
   written_at_ = now;
   return write_kept();
 }

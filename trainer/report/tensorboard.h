@@ -6,7 +6,6 @@
 // tags. Format: TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
-#include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -26,9 +25,6 @@ class TensorBoardEncoder {
   std::string stage_;   // of the data, at the last step
 };
 
-// An event file of a whole log.
-std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config);
-
 class TensorBoardLog {
  public:
   // Begins a new file in `folder`, which is made if necessary. Weft's earlier event files there are emptied; the last
@@ -45,7 +41,7 @@ class TensorBoardLog {
  private:
   TensorBoardEncoder encoder_;
   std::optional<AppendFile> file_;
-  std::chrono::steady_clock::time_point written_at_;
+  double written_at_ = 0;   // by monotonic_seconds()
   bool is_written_ = true;  // by the last attempt
 };
 

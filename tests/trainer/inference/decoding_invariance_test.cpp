@@ -14,6 +14,7 @@
 #include <random>
 
 #include "tests/support/test_adam.h"
+#include "tests/support/translate.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/translator.h"
 
@@ -116,7 +117,7 @@ class DecodingInvariance : public ::testing::Test {
       }
       m.params.round_values(m.ctx);
       Translator translator(m.replica, *tokenizer_, *tokenizer_, config, way.batch);
-      const std::vector<NBest> found = translator.translate_tokens(sources);
+      const std::vector<NBest> found = translate_tokens(translator, sources);
       if (world.rank() == 0) result = found;
     });
     return result;

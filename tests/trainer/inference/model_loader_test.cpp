@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
+#include "tests/support/translate.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/inference/translator.h"
@@ -29,7 +30,8 @@ class ModelLoaderTest : public ::testing::Test {
       step_folder_ =
           save_checkpoint(m.ctx, folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
                           {{"step", 40}}, {.config = "", .files = {{"tokenizer.model", read_file(tokenizer_file)}}});
-      expected_ = Translator(m.replica, tokenizer, tokenizer, config_.decode).translate(lines_);
+      Translator translator(m.replica, tokenizer, tokenizer, config_.decode);
+      expected_ = testing::translate_lines(translator, lines_);
     });
   }
   testing::TemporaryFolder folder_;
@@ -47,7 +49,7 @@ TEST_F(ModelLoaderTest, GivesTheModelThatWasSavedOnAnyGrid) {
       LoadedModel model(step_folder_, config, mesh);
       EXPECT_EQ(model.step(), 40);
       Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), config.decode);
-      const std::vector<NBest> found = translator.translate(lines_);
+      const std::vector<NBest> found = testing::translate_lines(translator, lines_);
       for (size_t i = 0; i < lines_.size(); ++i) EXPECT_EQ(found[i][0].text, expected_[i][0].text);
     });
   }

@@ -5,6 +5,7 @@
 
 #include "tensor/error.h"
 #include "tests/support/errors.h"
+#include "tests/support/translate.h"
 #include "tests/trainer/inference/translation_fixture.h"
 #include "trainer/inference/evaluate.h"
 
@@ -36,7 +37,7 @@ class TranslatorTest : public ::testing::Test {
     on_grid(dp, tp, [&](const Mesh& mesh) {
       RandomModel m(small_model_config(tokenizer_->size()), mesh);
       Translator translator(m.replica, *tokenizer_, *tokenizer_, config, batch);
-      results[static_cast<size_t>(mesh.world().rank())] = translator.translate(lines);
+      results[static_cast<size_t>(mesh.world().rank())] = testing::translate_lines(translator, lines);
     });
     for (const auto& other : results) expect_equal(other, results[0]);
     return results[0];
@@ -101,7 +102,7 @@ TEST_F(TranslatorTest, ScoresAnEmptyLineAsTheModelDoes) {
   on_grid(1, 1, [&](const Mesh& mesh) {
     RandomModel m(small_model_config(tokenizer_->size()), mesh);
     Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
-    const Translation empty = translator.translate({"the house", ""})[1].front();
+    const Translation empty = testing::translate_lines(translator, {"the house", ""})[1].front();
     const PairScore given = score_pairs(m.replica, {{.source = {}, .target = {}}})[0];
     EXPECT_LT(given.log_prob, -1);
     EXPECT_NEAR(empty.log_prob, given.log_prob, 1e-5);
@@ -184,7 +185,7 @@ TEST_F(TranslatorTest, KeepsATranslationOnOneLineWhateverTheModelPredicts) {
     DecodeConfig config = decode();
     config.nbest = config.beam;
     Translator translator(m.replica, *tokenizer_, *tokenizer_, config);
-    const std::vector<NBest> found = translator.translate({"the house"});
+    const std::vector<NBest> found = testing::translate_lines(translator, {"the house"});
     for (const Translation& t : found[0]) {
       EXPECT_GT(std::count(t.tokens.begin(), t.tokens.end(), newline), 0);
       EXPECT_EQ(t.text.find('\n'), std::string::npos) << ::testing::PrintToString(t.text);
@@ -198,7 +199,7 @@ TEST_F(TranslatorTest, CutsWhatIsLongerThanItsPositionsAndCountsIt) {
     Translator translator(m.replica, *tokenizer_, *tokenizer_, decode());
     EXPECT_EQ(translator.longest_source(), 19);
     const std::vector<int32_t> just_fits(19, 270), too_long(40, 270);
-    const std::vector<NBest> found = translator.translate_tokens({just_fits, too_long});
+    const std::vector<NBest> found = testing::translate_tokens(translator, {just_fits, too_long});
     EXPECT_EQ(translator.num_cut(), 1);
     expect_equal({found[1]}, {found[0]});
   });

@@ -119,6 +119,13 @@ nlohmann::json step(int64_t number, double loss) {
   return {{"step", number}, {"loss", loss}, {"target_tokens", 300}, {"seconds", 0.5}, {"time", 1000.25}};
 }
 
+std::string tensorboard_file(const std::vector<nlohmann::json>& log, const std::string& config) {
+  TensorBoardEncoder encoder;
+  std::string bytes = TensorBoardEncoder::begin(config, log.front().value("time", 0.0));
+  for (const nlohmann::json& record : log) bytes += encoder.events(record);
+  return bytes;
+}
+
 TEST(Crc32c, OfTheDigitsIsTheCheckValueOfItsCatalogue) { EXPECT_EQ(crc32c("123456789"), 0xe3069283u); }
 
 TEST(TensorBoard, HasTheNumbersOfStepsAndValidations) {
