@@ -51,13 +51,6 @@ MpiSession::MpiSession() : exceptions_at_start_(std::uncaught_exceptions()) {
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
 
   watchdog_ = std::make_unique<MpiWatchdog>(rank_, size_);
-
-  MPI_Comm machine;
-  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine),
-            "MPI_Comm_split_type");
-  check_mpi(MPI_Comm_rank(machine, &local_rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(machine, &local_size_), "MPI_Comm_size");
-  check_mpi(MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
 MpiSession::~MpiSession() {

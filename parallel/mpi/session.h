@@ -28,15 +28,13 @@ class MpiSession {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  int local_rank() const { return local_rank_; }  // among the ranks of this host
-  int local_size() const { return local_size_; }
 
   std::unique_ptr<Communicator> world(MpiLimits limits = {}) const;  // must be destroyed before the session
   [[noreturn]] void abort(int code) const;                           // ends every rank of the run
 
  private:
   int exceptions_at_start_;
-  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  int rank_ = 0, size_ = 1;
   std::unique_ptr<MpiWatchdog> watchdog_;  // of all communicators
 };
 

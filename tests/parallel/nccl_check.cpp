@@ -68,7 +68,7 @@ std::string heard_of_a_replay(Communicator& host, bool is_outlived) {
 void check(const MpiSession& session, Communicator& host, const std::string& what) {
   const int count = num_devices(Device::cuda);
   if (what == "share") share_one_gpu();
-  use_device(Device::cuda, what == "share" ? 0 : session.local_rank() % count);
+  use_device(Device::cuda, what == "share" ? 0 : session.rank() % count);
   if (what == "replay" || what == "outlived") {
     const auto all = host.all_gather_strings(heard_of_a_replay(host, what == "outlived"));
     for (const std::string& heard : all)
