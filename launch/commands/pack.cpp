@@ -10,9 +10,9 @@
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
 #include "launch/reports/pack_summary.h"
+#include "tensor/clock.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
-#include "tensor/op/clock.h"
 #include "trainer/display/progress.h"
 
 namespace weft {

@@ -20,7 +20,6 @@
 #include "launch/start/session.h"
 #include "tensor/clock.h"
 #include "tensor/error.h"
-#include "tensor/op/clock.h"
 #include "trainer/signals.h"
 
 namespace weft {

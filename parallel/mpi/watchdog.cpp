@@ -12,8 +12,8 @@
 #include <system_error>
 
 #include "parallel/communicator.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
-#include "tensor/op/clock.h"
 
 namespace weft {
 namespace {

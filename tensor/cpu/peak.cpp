@@ -12,7 +12,6 @@
 
 #include "tensor/clock.h"
 #include "tensor/cpu/gemm/amx.h"
-#include "tensor/op/clock.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "tensor/op/clock.h"
+#include "tensor/clock.h"
 #include "tensor/tensor.h"
 
 namespace weft {

@@ -18,7 +18,7 @@
 
 #include "data/loader.h"
 #include "data/order/min_score.h"
-#include "tensor/op/clock.h"
+#include "tensor/clock.h"
 #include "tests/bench/cpu_seconds.h"
 
 namespace {

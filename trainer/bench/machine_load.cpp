@@ -12,7 +12,6 @@
 
 #include "tensor/clock.h"
 #include "tensor/context.h"
-#include "tensor/op/clock.h"
 
 namespace weft {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <system_error>
 
-#include "tensor/op/clock.h"
+#include "tensor/clock.h"
 #include "trainer/display/units.h"
 
 namespace weft {

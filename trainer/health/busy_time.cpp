@@ -3,7 +3,7 @@
 
 #include <cassert>
 
-#include "tensor/op/clock.h"
+#include "tensor/clock.h"
 
 namespace weft {
 

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
-#include "tensor/op/clock.h"
 #include "trainer/display/heat_map.h"
 #include "trainer/display/png.h"
 #include "trainer/report/crc32c.h"

@@ -8,7 +8,6 @@
 #include "parallel/communicator.h"
 #include "tensor/clock.h"
 #include "tensor/context.h"
-#include "tensor/op/clock.h"
 
 namespace weft {
 
