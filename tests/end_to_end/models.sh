@@ -92,8 +92,8 @@ inspecting() {
   check "inspect verifies a checkpoint" has out 'every SHA-256 is right'
   expect 0 "$weft" inspect whole
   check "inspect shows the state of a run" has out 'run whole: latest checkpoint step-00000030'
-  expect 0 "$weft" inspect whole --chart --curve lr
-  check "inspect draws a run's curve" has out ' lr'
+  expect 0 "$weft" inspect whole --chart --curve fill
+  check "inspect draws a run's curve" has out fill
 
   cp -a whole damaged
   local file=damaged/checkpoints/step-00000030/model.safetensors middle byte
