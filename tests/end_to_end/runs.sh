@@ -19,9 +19,9 @@ refusals() {
 
 a_run() {
   expect 0 train 2 whole --train.steps=30
-  check "a step's record has its fourteen fields" [ "$(names whole '"loss":')" = \
+  check "a step's record has these keys and no others" [ "$(names whole '"loss":')" = \
     "step epoch loss nll lr grad_norm pairs source_tokens target_tokens seconds fill mfu roofline slowest_rank waiting time" ]
-  check "a validation's record begins with its five scores" \
+  check "a validation's record begins with its scores" \
     [ "$(names whole '"valid_loss":' | grep -o '^step.* chrf' | sort -u)" = "step valid_loss valid_nll bleu chrf" ]
   check "it has four samples with their translations" [ "$(tail -n 1 whole/log.jsonl | grep -o '"hypothesis":' | wc -l)" -eq 4 ]
   check "one start, 30 steps and 3 validations are recorded, nothing else" \

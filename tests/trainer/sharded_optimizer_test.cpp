@@ -24,7 +24,8 @@ class ShardedOptimizer : public ::testing::TestWithParam<std::tuple<Precision, O
 };
 INSTANTIATE_TEST_SUITE_P(Training, ShardedOptimizer,
                          ::testing::Combine(::testing::Values(Precision::f32, Precision::bf16, Precision::f16),
-                                            ::testing::Values(OptimizerKind::adam, OptimizerKind::schedule_free)),
+                                            ::testing::Values(OptimizerKind::adam, OptimizerKind::schedule_free,
+                                                              OptimizerKind::lion)),
                          [](const auto& info) {
                            return fmt::format("{}_{}", name_of_enum(std::get<1>(info.param)),
                                               name_of(storage_of(std::get<0>(info.param))));

@@ -74,6 +74,7 @@ void check_optimizer(const RunConfig& c) {
 std::string describe_optimizer(const RunConfig& c) {
   if (c.optimizer.kind == OptimizerKind::schedule_free)
     return "schedule-free AdamW; its weighted mean is validated and saved as the model";
+  if (c.optimizer.kind == OptimizerKind::lion) return "lion: the sign of a momentum";
   if (c.optimizer.kind != OptimizerKind::muon) return "";
   return fmt::format("muon for matrices, momentum {}, {}; adam for tables, biases and norms", c.optimizer.muon_momentum,
                      name_of_enum(c.optimizer.muon_adjust));
@@ -148,9 +149,11 @@ std::string describe_options_without_effect(const RunConfig& c) {
     const bool is_wsd = s->kind == ScheduleKind::wsd;
     note(falls(*s), section + ".decay_steps", s->decay_steps, plain.decay_steps);
     note(s->kind != ScheduleKind::constant, section + ".min_lr", s->min_lr, plain.min_lr);
+    note(s->warmup > 1, section + ".warmup_lr", s->warmup_lr, plain.warmup_lr);
     note(is_wsd, section + ".decay_share", s->decay_share, plain.decay_share);
     note(is_wsd, section + ".decay_shape", s->decay_shape, plain.decay_shape);
   }
+  note(c.optimizer.kind != OptimizerKind::lion, "optimizer.eps", c.optimizer.eps, OptimizerConfig().eps);
   const bool is_muon = c.optimizer.kind == OptimizerKind::muon;
   note(is_muon, "optimizer.muon_momentum", c.optimizer.muon_momentum, OptimizerConfig().muon_momentum);
   note(is_muon, "optimizer.muon_adjust", c.optimizer.muon_adjust, OptimizerConfig().muon_adjust);

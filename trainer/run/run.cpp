@@ -37,7 +37,7 @@ class Run {
   void take_snapshot_of_data();
   StepReport step();
   RunEnd validate(StopRequest request);
-  void save(RunEnd end);
+  void save(bool last);
   int finish(RunEnd end);
 
   const RunContext& run_;
@@ -94,7 +94,8 @@ int Run::loop() {
     recovery_.observe(report);
     recovery_.guard([&] { checkpoints_.advance(report.totals); });
     end = validate(report.totals.request);
-    if (end != RunEnd::none || report.totals.request == StopRequest::save || checkpoints_.is_due()) save(end);
+    if (end != RunEnd::none || report.totals.request == StopRequest::save || checkpoints_.is_due())
+      recovery_.guard([&] { save(/*last=*/end != RunEnd::none); });
   }
   return finish(end);
 }
@@ -113,7 +114,7 @@ RunEnd Run::begin() {
     bool is_done = false;
     recovery_.guard([&] { is_done = validator_.validate(is_over); });
     if (!is_done) end = RunEnd::stop;
-    if (checkpoints_.is_wanted()) save(end);
+    if (checkpoints_.is_wanted()) recovery_.guard([&] { save(/*last=*/end != RunEnd::none); });
   }
   return end == RunEnd::none || end == RunEnd::stop || validator_.wait_for_scores() ? end : RunEnd::stop;
 }
@@ -151,7 +152,7 @@ void Run::enter_next_stage() {
   try {
     all_or_none(run_.world(), [&] { run_.data.require_next_stage(); });  // no rank is in it before all can be
   } catch (const Error& e) {
-    checkpoints_.save(/*last=*/true);
+    save(/*last=*/true);
     fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved, and the same command goes on once its files "
                                "are whole",
                                describe_next_stage(run_.data.stages(), "cannot begin"), run_.state.step, e.what()));
@@ -187,8 +188,8 @@ RunEnd Run::validate(StopRequest request) {
   return validator_.wait_for_scores() ? end_after(request) : RunEnd::stop;  // the scores may be better ones
 }
 
-void Run::save(RunEnd end) {
-  recovery_.guard([&] { checkpoints_.save(/*last=*/end != RunEnd::none); });
+void Run::save(bool last) {
+  checkpoints_.save(last);
   if (!checkpoints_.newest().empty()) validator_.remove_texts(step_of_checkpoint(checkpoints_.newest()));
 }
 

@@ -1,5 +1,5 @@
-// trainer/validation/validation_metric.h: the numbers of a validation. What is logged, worded, drawn, compared or put
-// into a table is taken from this list.
+// trainer/validation/validation_metric.h: the numbers of a validation: their keys, their words, how they are drawn, and
+// whether a higher or a lower one is better.
 #pragma once
 
 #include <fmt/format.h>

@@ -107,6 +107,9 @@ TEST(DescribeOptionsWithoutEffect, NamesThoseOfOtherKinds) {
             "schedule.decay_shape, stage.tune.schedule.min_lr, optimizer.muon_momentum");
   config.schedule.kind = ScheduleKind::wsd, config.optimizer.kind = OptimizerKind::muon;
   EXPECT_EQ(describe_options_without_effect(config), "stage.tune.schedule.min_lr");
+  config.optimizer.kind = OptimizerKind::lion, config.optimizer.muon_momentum = OptimizerConfig().muon_momentum;
+  config.optimizer.eps = 1e-6, config.schedule.warmup = 0, config.schedule.warmup_lr = 1e-5;
+  EXPECT_EQ(describe_options_without_effect(config), "schedule.warmup_lr, stage.tune.schedule.min_lr, optimizer.eps");
 }
 
 TEST(CheckOptimizer, RefusesASecondAverageBesideThatOfScheduleFreeSteps) {
