@@ -15,29 +15,40 @@ bool is_blank(std::string_view text) {
   return !begins_with_a_sign && trim(text).empty();
 }
 
-// In the order of Fault.
 struct Filter {
+  Fault fault;
   bool (*is_active)(const FilterOptions& o);
   std::string (*description)(const FilterOptions& o);
 };
 using O = FilterOptions;
-const Filter kFilters[] = {
-    {[](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
-    {[](const O& o) { return o.drop_identical; }, [](const O&) { return std::string("both sides are equal"); }},
-    {[](const O& o) { return !o.source_script.empty(); },
+// In the order of Fault.
+constexpr Filter kFilters[] = {
+    {Fault::empty, [](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
+    {Fault::identical, [](const O& o) { return o.drop_identical; },
+     [](const O&) { return std::string("both sides are equal"); }},
+    {Fault::source_script, [](const O& o) { return !o.source_script.empty(); },
      [](const O& o) { return "source not in " + o.source_script; }},
-    {[](const O& o) { return !o.target_script.empty(); },
+    {Fault::target_script, [](const O& o) { return !o.target_script.empty(); },
      [](const O& o) { return "target not in " + o.target_script; }},
-    {[](const O& o) { return o.max_word > 0; },
+    {Fault::long_word, [](const O& o) { return o.max_word > 0; },
      [](const O& o) { return fmt::format("a word longer than {} characters", o.max_word); }},
-    {[](const O& o) { return o.drop_duplicates; }, [](const O&) { return std::string("the same as an earlier one"); }},
-    {[](const O& o) { return o.min_length > 1; },
+    {Fault::duplicate, [](const O& o) { return o.drop_duplicates; },
+     [](const O&) { return std::string("the same as an earlier one"); }},
+    {Fault::too_short, [](const O& o) { return o.min_length > 1; },
      [](const O& o) { return fmt::format("shorter than {} tokens", o.min_length); }},
-    {[](const O&) { return true; }, [](const O& o) { return fmt::format("longer than {} tokens", o.max_length); }},
-    {[](const O& o) { return o.max_ratio > 0; },
+    {Fault::too_long, [](const O&) { return true; },
+     [](const O& o) { return fmt::format("longer than {} tokens", o.max_length); }},
+    {Fault::ratio, [](const O& o) { return o.max_ratio > 0; },
      [](const O& o) { return fmt::format("ratio of lengths above {}", o.max_ratio); }},
 };
-static_assert(std::size(kFilters) == kNumFaults);
+
+constexpr bool is_ordered() {
+  size_t next = 0;
+  for (const Filter& filter : kFilters)
+    if (filter.fault != static_cast<Fault>(next++)) return false;
+  return next == kNumFaults;
+}
+static_assert(is_ordered());
 
 int64_t longest_word(std::string_view source, std::string_view target) {
   int64_t longest = 0;

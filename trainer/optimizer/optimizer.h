@@ -53,8 +53,7 @@ struct OptimizerConfig {
     v("kind", kind,
       "adam; muon: orthogonalised momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
       "weighted mean is evaluated and saved, with schedule.kind = constant; lion: the sign of a momentum, which needs "
-      "a "
-      "lower rate and more decay than Adam",
+      "a lower rate and more decay than Adam",
       OnResume::optimizer);
     v("beta1", beta1,
       "Adam: decay of the first moment; schedule_free: share of the mean in y; lion: of the momentum in a step",

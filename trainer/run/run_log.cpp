@@ -33,14 +33,14 @@ nlohmann::ordered_json to_json(const SampleAttention& a) {
 
 void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordered_json& record) {
   for (const ValidationMetric& metric : kValidationMetrics)
-    if (const auto found = set.values.find(std::string(metric.key)); found != set.values.end())
+    if (const auto found = set.values.find(metric.key); found != set.values.end())
       record[validation_key(name, metric.key)] = found->second;
 }
 
 std::string words_of_set(const SetReport& set) {
   std::vector<std::string> words;
   for (const ValidationMetric& metric : kValidationMetrics)
-    if (const auto found = set.values.find(std::string(metric.key)); found != set.values.end())
+    if (const auto found = set.values.find(metric.key); found != set.values.end())
       words.push_back(worded(metric, found->second));
   return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }

@@ -22,8 +22,8 @@
 namespace weft {
 
 struct SetReport {
-  std::string name;                      // empty: the only set, which has none
-  std::map<std::string, double> values;  // of kValidationMetrics, by their keys: those that were measured
+  std::string name;                                   // empty: the only set, which has none
+  std::map<std::string, double, std::less<>> values;  // of kValidationMetrics, by their keys: those that were measured
 };
 
 struct ValidationReport {
