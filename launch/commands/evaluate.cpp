@@ -178,6 +178,33 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
   }
 }
 
+// Fills in the translations, the number of cut lines and the scores of each set. `quiet`: without progress.
+void translate_and_score(std::vector<TestSet>& sets, Translator& translator, const EvaluateRequest& request,
+                         bool quiet) {
+  std::optional<DocumentTranslator> documents;
+  if (request.documents > 0) documents.emplace(translator, request.documents);
+  for (TestSet& set : sets) {
+    ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
+                    ProgressOutput::standard(quiet));
+    const int64_t num_cut_before = translator.num_cut();
+    std::vector<TranslationInput> inputs;
+    for (const std::string& line : set.sources) inputs.push_back(translator.encode(request.tags.line(line)));
+    const auto progress = [&](int64_t done) { bar.update(done); };
+    const std::vector<NBest> found =
+        documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
+    set.translations = best_texts(found);
+    set.num_cut = translator.num_cut() - num_cut_before;
+    set.score = score_translations(set.translations, set.references);
+  }
+}
+
+void print_cut_lines(const std::vector<TestSet>& sets, const Translator& translator) {
+  for (const TestSet& set : sets)
+    if (set.num_cut > 0)
+      fmt::print(stderr, "weft: {}: lines longer than {} tokens, which were cut: {}\n", set.name,
+                 translator.longest_source(), set.num_cut);
+}
+
 }  // namespace
 
 int run_evaluate(const CommandContext& context) {
@@ -201,26 +228,9 @@ int run_evaluate(const CommandContext& context) {
   LoadedModel model = request.model.load(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
   request.tags.check(translator);
-  std::optional<DocumentTranslator> documents;
-  if (request.documents > 0) documents.emplace(translator, request.documents);
-  for (TestSet& set : sets) {
-    ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
-                    ProgressOutput::standard(request.model.quiet || !is_main_rank));
-    const int64_t num_cut_before = translator.num_cut();
-    std::vector<TranslationInput> inputs;
-    for (const std::string& line : set.sources) inputs.push_back(translator.encode(request.tags.line(line)));
-    const auto progress = [&](int64_t done) { bar.update(done); };
-    const std::vector<NBest> found =
-        documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
-    set.translations = best_texts(found);
-    set.num_cut = translator.num_cut() - num_cut_before;
-    set.score = score_translations(set.translations, set.references);
-  }
+  translate_and_score(sets, translator, request, request.model.quiet || !is_main_rank);
   if (!is_main_rank) return 0;
-  for (const TestSet& set : sets)
-    if (set.num_cut > 0)
-      fmt::print(stderr, "weft: {}: lines longer than {} tokens, which were cut: {}\n", set.name,
-                 translator.longest_source(), set.num_cut);
+  print_cut_lines(sets, translator);
   if (!request.output.empty()) keep_translations(sets, request.output);
   (request.json ? print_json : print_text)(sets, model, request.samples);
   return 0;

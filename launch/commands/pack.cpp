@@ -56,11 +56,7 @@ void add_variant_options(Options& options, VariantOptions& variants) {
               "variants: share of pairs that begin with the pair before in the text, on both sides");
 }
 
-bool parse(const std::vector<std::string>& args, PackRequest& request) {
-  PackOptions& p = request.pack;
-  p.threads = 0;
-  Options options(
-      "pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
+void add_text_options(Options& options, PackOptions& p) {
   options.add("source", p.text.source, "text to translate from, one sentence a line, plain or packed");
   options.add("target", p.text.target, "its translation, line by line");
   options.add("tsv", p.text.tsv,
@@ -76,6 +72,9 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
               "join consecutive sentences of a document up to this many tokens a side; empty lines, or the column "
               "document, end one; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
+}
+
+void add_vocabulary_options(Options& options, PackOptions& p) {
   options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train a tokenizer for each side, of --vocab-size each");
@@ -85,8 +84,10 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
               "lines sampled for training the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
               "share of the characters that get an entry; the rest are encoded as bytes");
-  options.section("", p.filter);
-  add_variant_options(options, p.variants);
+}
+
+void add_run_options(Options& options, PackRequest& request) {
+  PackOptions& p = request.pack;
   options.add("show-dropped", p.show_dropped, "print the first N dropped pairs of each reason");
   options.add("shard-pairs", p.shard_pairs,
               "pairs in a shard; memory holds two or three times as many, with all variants");
@@ -98,10 +99,11 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
               "add shards to the corpus in --output, with its tokenizer; see docs/packing.md");
   options.add("overwrite", request.overwrite, "replace the corpus in --output");
   options.add("quiet", request.quiet, "no progress, no summary");
-  if (!options.parse(args)) {
-    fmt::print("{}", kExamples);
-    return false;
-  }
+}
+
+// Options that do not go together.
+void check(const Options& options, const PackRequest& request) {
+  const PackOptions& p = request.pack;
   options.require("output");
   if (options.given("columns") && p.text.tsv.empty()) fail(ErrorKind::usage, "--columns names those of --tsv: give it");
   const bool ready = request.append || options.given("tokenizer") || options.given("source-tokenizer");
@@ -112,6 +114,23 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
       fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but there is one already", key));
   if (request.append && request.overwrite)
     fail(ErrorKind::usage, "--append keeps the corpus in --output, and --overwrite replaces it: give one of them");
+}
+
+bool parse(const std::vector<std::string>& args, PackRequest& request) {
+  PackOptions& p = request.pack;
+  p.threads = 0;
+  Options options(
+      "pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
+  add_text_options(options, p);
+  add_vocabulary_options(options, p);
+  options.section("", p.filter);
+  add_variant_options(options, p.variants);
+  add_run_options(options, request);
+  if (!options.parse(args)) {
+    fmt::print("{}", kExamples);
+    return false;
+  }
+  check(options, request);
   p.existing = request.append      ? ExistingCorpus::extend
                : request.overwrite ? ExistingCorpus::replace
                                    : ExistingCorpus::refuse;

@@ -26,6 +26,24 @@ std::string share(int64_t part, int64_t whole) {
   return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+void print_row(const std::string& what, const std::string& source, const std::string& target = "") {
+  fmt::print("  {:<38} {:>14} {:>14}\n", what, source, target);
+}
+
+void print_pairs(const EncodeCounts& c, const PackOptions& options) {
+  print_row("pairs read", with_commas(c.read));
+  for (size_t i = 0; i < kNumFaults; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    if (fault == Fault::too_long && options.filter.over_long == OverLong::cut)
+      print_row("cut, " + description(fault, options.filter), with_commas(c.cut));
+    else if (is_active(fault, options.filter))
+      print_row("dropped, " + description(fault, options.filter), with_commas(c.dropped.count(fault)));
+  }
+  if (options.documents > 0) print_row("empty lines between documents", with_commas(c.borders));
+  print_row("pairs kept", with_commas(c.kept));
+  if (options.documents > 0) print_row("joined to", with_commas(c.packed));
+}
+
 void print_variants(const PackSummary& summary) {
   const Variants variants = variants_of(summary.variants);
   if (variants.count == 0) return;
@@ -34,50 +52,45 @@ void print_variants(const PackSummary& summary) {
   fmt::print("  {:<38} {:>14}\n", "variants too long, now the plain pair", with_commas(summary.counts.plain_variants));
 }
 
-}  // namespace
-
-void print_pack_summary(const PackSummary& summary, const PackOptions& options, double seconds) {
-  const auto row = [](const std::string& what, const std::string& source, const std::string& target = "") {
-    fmt::print("  {:<38} {:>14} {:>14}\n", what, source, target);
-  };
-  const EncodeCounts& c = summary.counts;
-  const Manifest& m = summary.manifest;
-  const auto each = [&](const char* what, auto value) { row(what, value(c.source), value(c.target)); };
-  row("pairs read", with_commas(c.read));
-  for (size_t i = 0; i < kNumFaults; ++i) {
-    const auto fault = static_cast<Fault>(i);
-    if (fault == Fault::too_long && options.filter.over_long == OverLong::cut)
-      row("cut, " + description(fault, options.filter), with_commas(c.cut));
-    else if (is_active(fault, options.filter))
-      row("dropped, " + description(fault, options.filter), with_commas(c.dropped.count(fault)));
-  }
-  if (options.documents > 0) row("empty lines between documents", with_commas(c.borders));
-  row("pairs kept", with_commas(c.kept));
-  if (options.documents > 0) row("joined to", with_commas(c.packed));
-  print_variants(summary);
-  fmt::print("\n");
-  row("", "source", "target");
-  row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
-      with_commas(m.target_vocabulary));
-  row(m.variants.count > 0 ? "tokens of all variants" : "tokens", with_commas(m.source_tokens),
-      with_commas(m.target_tokens));
-  row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
+void print_tokens(const Manifest& m, const EncodeCounts& c) {
+  const auto each = [&](const char* what, auto value) { print_row(what, value(c.source), value(c.target)); };
+  print_row("", "source", "target");
+  print_row(m.joint_vocabulary ? "vocabulary (joint)" : "vocabulary", with_commas(m.source_vocabulary),
+            with_commas(m.target_vocabulary));
+  print_row(m.variants.count > 0 ? "tokens of all variants" : "tokens", with_commas(m.source_tokens),
+            with_commas(m.target_tokens));
+  print_row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
   each("tokens a word", [](const SideCounts& s) {
     return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));
   });
   each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
   each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
-  fmt::print("\n");
+}
+
+void print_output(const PackSummary& summary, const std::string& folder, double seconds) {
+  const Manifest& m = summary.manifest;
   const bool extended = summary.num_added_shards < std::ssize(m.shards);
-  row(extended ? "shards added" : "shards", with_commas(summary.num_added_shards));
-  row("bytes", with_commas(summary.bytes));
-  row("seconds", fmt::format("{:.1f}", seconds));
-  row("pairs a second", with_commas(static_cast<int64_t>(static_cast<double>(c.read) / std::max(seconds, 1e-3))));
+  const auto pairs_read = static_cast<double>(summary.counts.read);
+  print_row(extended ? "shards added" : "shards", with_commas(summary.num_added_shards));
+  print_row("bytes", with_commas(summary.bytes));
+  print_row("seconds", fmt::format("{:.1f}", seconds));
+  print_row("pairs a second", with_commas(static_cast<int64_t>(pairs_read / std::max(seconds, 1e-3))));
   if (extended)
-    fmt::print("  added to {}, which now has {} pairs in {} shards\n", options.output, with_commas(m.num_pairs),
+    fmt::print("  added to {}, which now has {} pairs in {} shards\n", folder, with_commas(m.num_pairs),
                with_commas(std::ssize(m.shards)));
   else
-    fmt::print("  packed into {}\n", options.output);
+    fmt::print("  packed into {}\n", folder);
+}
+
+}  // namespace
+
+void print_pack_summary(const PackSummary& summary, const PackOptions& options, double seconds) {
+  print_pairs(summary.counts, options);
+  print_variants(summary);
+  fmt::print("\n");
+  print_tokens(summary.manifest, summary.counts);
+  fmt::print("\n");
+  print_output(summary, options.output, seconds);
 }
 
 void print_dropped(const Drops& dropped, const FilterOptions& options) {

@@ -119,49 +119,71 @@ void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const
     canvas.mark(x.place(step, canvas.dots_wide()), y.place(value, canvas.dots_high()));
 }
 
-}  // namespace
-
-std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options) {
-  require(series.size() <= 2, ErrorKind::internal, "a chart has at most two series");
+// The points of each series, and the ranges of the axes that they need. Infinite ranges: no point can be drawn.
+struct Plot {
   std::vector<Points> points;
   AxisRange x;
-  std::vector<AxisRange> y(series.size());
-  for (size_t s = 0; s < series.size(); ++s) {
-    points.push_back(drawable_points(series[s]));
-    for (const auto& [step, value] : points[s]) x.take(step), y[s].take(value);
-    y[s].widen();
-  }
-  if (!std::isfinite(x.low)) return "";
-  x.widen();
-  const bool two = series.size() == 2 && !points[1].empty();
-  const int columns = std::max(options.width - kLabelWidth * (two ? 2 : 1) - (two ? 4 : 2), 10);
-  const int rows = std::max(options.height - 3, 2);  // legend, axis, steps
-  Canvas canvas(columns, rows, options.utf8);
-  for (size_t s = 0; s < series.size(); ++s) draw_series(canvas, points[s], x, y[s], static_cast<int>(s));
+  std::vector<AxisRange> y;
 
-  const char* wall = options.utf8 ? "│" : "|";
-  std::string text = fmt::format("{:>{}} {}{}\n", "", kLabelWidth, series[0].name + (options.utf8 ? " ⣀⠤⠒" : " *"),
-                                 two ? "   " + series[1].name + (options.utf8 ? " ●" : " o") : "");
+  explicit Plot(const std::vector<ChartSeries>& series) : y(series.size()) {
+    for (size_t s = 0; s < series.size(); ++s) {
+      points.push_back(drawable_points(series[s]));
+      for (const auto& [step, value] : points[s]) x.take(step), y[s].take(value);
+      y[s].widen();
+    }
+    if (!is_empty()) x.widen();
+  }
+  bool is_empty() const { return !std::isfinite(x.low); }
+  bool has_two() const { return points.size() == 2 && !points[1].empty(); }
+};
+
+std::string legend(const std::vector<ChartSeries>& series, bool two, bool utf8) {
+  return fmt::format("{:>{}} {}{}\n", "", kLabelWidth, series[0].name + (utf8 ? " ⣀⠤⠒" : " *"),
+                     two ? "   " + series[1].name + (utf8 ? " ●" : " o") : "");
+}
+
+std::string rows_with_labels(const Canvas& canvas, const Plot& plot, int rows, bool utf8) {
+  const char* wall = utf8 ? "│" : "|";
+  std::string text;
   for (int r = 0; r < rows; ++r) {
     const double height = 1 - static_cast<double>(r) / (rows - 1);
     const bool labelled = r == 0 || r == rows - 1 || r == (rows - 1) / 2;
     const auto at = [&](const AxisRange& range) {
       return labelled && std::isfinite(range.low) ? label(range.low + height * (range.high - range.low)) : "";
     };
-    std::string line = fmt::format("{:>{}} {}{}", at(y[0]), kLabelWidth, wall, canvas.row(r));
-    if (two) line += fmt::format("{} {}", wall, at(y[1]));
+    std::string line = fmt::format("{:>{}} {}{}", at(plot.y[0]), kLabelWidth, wall, canvas.row(r));
+    if (plot.has_two()) line += fmt::format("{} {}", wall, at(plot.y[1]));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
+  return text;
+}
+
+std::string horizontal_axis(const std::string& name, const Plot& plot, int columns, bool utf8) {
   std::string axis;
-  for (int c = 0; c < columns; ++c) axis += options.utf8 ? "─" : "-";
-  text += fmt::format("{:>{}} {}{}{}\n", "", kLabelWidth, options.utf8 ? "└" : "+", axis,
-                      two ? (options.utf8 ? "┘" : "+") : "");
+  for (int c = 0; c < columns; ++c) axis += utf8 ? "─" : "-";
   const auto place = [&](double value) {
-    return x.high - x.low >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+    return plot.x.high - plot.x.low >= 10 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
   };
-  const std::string first = fmt::format("{} {}", options.axis, place(x.low)), last = place(x.high);
-  return text +
-         fmt::format("{:>{}}  {}{:>{}}\n", "", kLabelWidth, first, last, columns - static_cast<int>(first.size()));
+  const std::string first = fmt::format("{} {}", name, place(plot.x.low)), last = place(plot.x.high);
+  return fmt::format("{:>{}} {}{}{}\n{:>{}}  {}{:>{}}\n", "", kLabelWidth, utf8 ? "└" : "+", axis,
+                     plot.has_two() ? (utf8 ? "┘" : "+") : "", "", kLabelWidth, first, last,
+                     columns - static_cast<int>(first.size()));
+}
+
+}  // namespace
+
+std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options) {
+  require(series.size() <= 2, ErrorKind::internal, "a chart has at most two series");
+  const Plot plot(series);
+  if (plot.is_empty()) return "";
+  const bool two = plot.has_two();
+  const int columns = std::max(options.width - kLabelWidth * (two ? 2 : 1) - (two ? 4 : 2), 10);
+  const int rows = std::max(options.height - 3, 2);  // legend, axis, steps
+  Canvas canvas(columns, rows, options.utf8);
+  for (size_t s = 0; s < series.size(); ++s)
+    draw_series(canvas, plot.points[s], plot.x, plot.y[s], static_cast<int>(s));
+  return legend(series, two, options.utf8) + rows_with_labels(canvas, plot, rows, options.utf8) +
+         horizontal_axis(options.axis, plot, columns, options.utf8);
 }
 
 bool locale_is_utf8() {

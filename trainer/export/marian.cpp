@@ -88,12 +88,17 @@ class MarianLayout {
     add_vector(name + "_ln_bias", ours + ".bias", 0, D_);
   }
 
-  // Rows first .. first + out of our matrix [.., in] and of its bias: NAME_W{part}, NAME_b{part}.
-  void add_linear(const std::string& name, const char* part, const std::string& ours, int64_t first, int64_t out,
-                  int64_t in, bool bias) {
-    add(name + "_W" + part, {in, out},
-        [=, this] { return transposed(weights_.part(ours + ".weight", first * in, out * in), out, in); });
-    add_vector(name + "_b" + part, bias ? ours + ".bias" : "", first, out);
+  struct Rows {  // of our matrix [.., in] and of its bias
+    std::string matrix;
+    int64_t first, count, in;
+  };
+  // NAME_W{part} and NAME_b{part}.
+  void add_linear(const std::string& name, const char* part, const Rows& ours, bool bias) {
+    add(name + "_W" + part, {ours.in, ours.count}, [=, this] {
+      return transposed(weights_.part(ours.matrix + ".weight", ours.first * ours.in, ours.count * ours.in), ours.count,
+                        ours.in);
+    });
+    add_vector(name + "_b" + part, bias ? ours.matrix + ".bias" : "", ours.first, ours.count);
   }
 
   struct Source {  // of one of an attention's projections
@@ -103,10 +108,10 @@ class MarianLayout {
   void add_attention(const std::string& name, const std::string& ours, const Source& q, const Source& k,
                      const Source& v) {
     const bool bias = config_.bias_attention;
-    add_linear(name, "q", ours + q.name, q.first, D_, D_, bias);
-    add_linear(name, "k", ours + k.name, k.first, D_, D_, bias);
-    add_linear(name, "v", ours + v.name, v.first, D_, D_, bias);
-    add_linear(name, "o", ours + ".out", 0, D_, D_, bias);
+    add_linear(name, "q", {ours + q.name, q.first, D_, D_}, bias);
+    add_linear(name, "k", {ours + k.name, k.first, D_, D_}, bias);
+    add_linear(name, "v", {ours + v.name, v.first, D_, D_}, bias);
+    add_linear(name, "o", {ours + ".out", 0, D_, D_}, bias);
     add_norm(name + "_Wo", ours + ".norm");
   }
 
@@ -116,8 +121,8 @@ class MarianLayout {
     if (side == "decoder")
       add_attention(name + "_context", ours + ".cross_attention", {".q", 0}, {".kv", 0}, {".kv", D_});
     const int64_t F = config_.feed_forward;
-    add_linear(name + "_ffn", "1", ours + ".feed_forward.up", 0, F, D_, config_.bias_feed_forward);
-    add_linear(name + "_ffn", "2", ours + ".feed_forward.down", 0, D_, F, config_.bias_feed_forward);
+    add_linear(name + "_ffn", "1", {ours + ".feed_forward.up", 0, F, D_}, config_.bias_feed_forward);
+    add_linear(name + "_ffn", "2", {ours + ".feed_forward.down", 0, D_, F}, config_.bias_feed_forward);
     add_norm(name + "_ffn_ffn", ours + ".feed_forward.norm");
   }
 
