@@ -40,8 +40,13 @@ void TrainingCheckpoints::start_save(const std::string& root, const TrainState& 
   whole.cursor = cursor_of_all_ranks(state.cursor);
   const ParamStore& params = trainer_.replica().params();
   if (!params.divided()) trainer_.gather_weights();
-  saver_.start(trainer_.replica().context(), root, state.step, params, trainer_.states(), whole.to_json(),
-               {.config = config_text, .files = data_.tokenizers()}, std::move(after_commit), yields);
+  saver_.start(trainer_.replica().context(), root,
+               {.step = state.step,
+                .params = params,
+                .buffers = trainer_.states(),
+                .state = whole.to_json(),
+                .extras = {.config = config_text, .files = data_.tokenizers()}},
+               std::move(after_commit), yields);
 }
 
 TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vector<std::string>& changes) {

@@ -111,8 +111,12 @@ std::string save(const ImportRequest& r, const RunConfig& config, const ParamSto
   const Mesh mesh(*alone, config.parallel);
   const TrainState state;
   const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
-  return save_checkpoint(host, r.output, /*step=*/0, mesh, params, {model}, state.to_json(),
-                         {.config = to_cfg(config), .files = tokenizer_files(r)});
+  return save_checkpoint(host, r.output, mesh,
+                         {.step = 0,
+                          .params = params,
+                          .buffers = {model},
+                          .state = state.to_json(),
+                          .extras = {.config = to_cfg(config), .files = tokenizer_files(r)}});
 }
 
 }  // namespace

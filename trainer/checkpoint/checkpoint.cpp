@@ -94,11 +94,10 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
 
 }  // namespace
 
-std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
-                            const ParamStore& params, const std::vector<FlatState>& buffers, const json& state,
-                            const CheckpointExtras& extras) {
+std::string save_checkpoint(Context& ctx, const std::string& root, const Mesh& mesh,
+                            const CheckpointContents& contents) {
   CheckpointSaver saver(mesh);
-  saver.start(ctx, root, step, params, buffers, state, extras);
+  saver.start(ctx, root, contents);
   return saver.finish();
 }
 

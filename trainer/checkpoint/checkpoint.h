@@ -19,9 +19,8 @@
 namespace weft {
 
 // Saves and waits for it (checkpoint_saver.h). Returns the folder's path.
-std::string save_checkpoint(Context& ctx, const std::string& root, int64_t step, const Mesh& mesh,
-                            const ParamStore& params, const std::vector<FlatState>& buffers,
-                            const nlohmann::json& state, const CheckpointExtras& extras);
+std::string save_checkpoint(Context& ctx, const std::string& root, const Mesh& mesh,
+                            const CheckpointContents& contents);
 
 // state.json of a checkpoint. Its small files are verified; no tensor is read.
 nlohmann::json read_checkpoint_state(const std::string& folder);

@@ -65,28 +65,27 @@ json to_json(const std::map<std::string, FileDigest>& digests) {
 
 }  // namespace
 
-void CheckpointSaver::start(Context& ctx, const std::string& root, int64_t step, const ParamStore& params,
-                            const std::vector<FlatState>& buffers, const json& state, const CheckpointExtras& extras,
+void CheckpointSaver::start(Context& ctx, const std::string& root, const CheckpointContents& contents,
                             std::function<void(const std::string&)> after_commit, bool yields) {
   require(!in_progress(), ErrorKind::internal, "a checkpoint is saved after the one before it");
   frames_ = ErrorFrame::frames();
   Communicator& world = mesh_.world();
   const std::vector<CheckpointFile> files =
-      divide_into_files(file_layout(ctx, params, buffers), world.size(), smallest_share_);
+      divide_into_files(file_layout(ctx, contents.params, contents.buffers), world.size(), smallest_share_);
 
   draft_.reset();
   std::vector<CheckpointFile> group_files;  // of this tp group, whose ranks gather them
   for (const CheckpointFile& file : files)
     if (file.writer / mesh_.tp().size() == mesh_.dp().rank()) group_files.push_back(file);
-  auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files, buffers);
+  auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files, contents.buffers);
   all_or_none(world, [&] {
     if (!world.is_main_rank()) return;
-    add_small_files(*own, state, extras);
-    draft_.emplace(root, manifest_of(step, files, mesh_));
+    add_small_files(*own, contents.state, contents.extras);
+    draft_.emplace(root, manifest_of(contents.step, files, mesh_));
   });
   const std::string temporary = world.broadcast_string(draft_ ? draft_->folder() : "", /*root=*/0);
 
-  folder_ = root + "/" + step_folder_name(step);
+  folder_ = root + "/" + step_folder_name(contents.step);
   after_commit_ = std::move(after_commit);
   copied_ = given_up_ = false;
   written_ = std::async(std::launch::async, [this, own, temporary, yields] {

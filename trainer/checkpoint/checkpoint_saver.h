@@ -29,6 +29,14 @@ struct CheckpointExtras {                         // small files that make a che
   std::map<std::string, std::string> files = {};  // name -> contents: the tokenizer models
 };
 
+struct CheckpointContents {
+  int64_t step;
+  const ParamStore& params;
+  const std::vector<FlatState>& buffers;
+  const nlohmann::json& state;  // of rank 0, and so are the extras
+  const CheckpointExtras& extras;
+};
+
 class CheckpointSaver {
  public:
   static constexpr int64_t kSmallestShare = 64 << 20;  // bytes a writer has at least
@@ -39,12 +47,10 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // All ranks call it, none with a save in progress. Begins checkpoint `step` under `root`; `state` and `extras` of
-  // rank 0 are used. `after_commit` runs in the main rank's thread, with the folder. With `yields`, the threads that
-  // write give way to computation. A whole folder of this step is never overwritten: an Error of kind io. A damaged
-  // one is renamed to step-N.damaged-PID.
-  void start(Context& ctx, const std::string& root, int64_t step, const ParamStore& params,
-             const std::vector<FlatState>& buffers, const nlohmann::json& state, const CheckpointExtras& extras,
+  // All ranks call it, none with a save in progress. Begins a checkpoint under `root`. `after_commit` runs in the main
+  // rank's thread, with the folder. With `yields`, the threads that write give way to computation. A whole folder of
+  // this step is never overwritten: an Error of kind io. A damaged one is renamed to step-N.damaged-PID.
+  void start(Context& ctx, const std::string& root, const CheckpointContents& contents,
              std::function<void(const std::string&)> after_commit = {}, bool yields = false);
 
   void wait_until_copied() const { copied_.wait(false); }  // before values or moments change

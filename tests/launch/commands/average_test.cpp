@@ -56,8 +56,12 @@ class Average : public ::testing::Test {
     const TrainState state{
         .step = step, .cursor = {.num_streams = 1, .streams = {{0, {}}}}, .best = {.metric = metric}};
     const auto alone = make_single_communicator();
-    return save_checkpoint(ctx, run + "/checkpoints", step, Mesh(*alone, config.parallel), params, states,
-                           state.to_json(), {.config = to_cfg(config), .files = {{"tokenizer.model", tokenizer}}});
+    return save_checkpoint(ctx, run + "/checkpoints", Mesh(*alone, config.parallel),
+                           {.step = step,
+                            .params = params,
+                            .buffers = states,
+                            .state = state.to_json(),
+                            .extras = {.config = to_cfg(config), .files = {{"tokenizer.model", tokenizer}}}});
   }
 
   static void average(std::vector<std::string> args) {

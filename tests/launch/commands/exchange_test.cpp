@@ -50,9 +50,13 @@ class Exchange : public ::testing::Test {
     params.initialize(ctx, /*seed=*/3);
     const auto alone = make_single_communicator();
     const TrainState state{.step = 40};
-    checkpoint_ = save_checkpoint(ctx, folder_ / "checkpoints", 40, Mesh(*alone, config.parallel), params,
-                                  {{"model", "", params.values()}}, state.to_json(),
-                                  {.config = to_cfg(config), .files = {{"tokenizer.model", read_file(tokenizer_)}}});
+    checkpoint_ =
+        save_checkpoint(ctx, folder_ / "checkpoints", Mesh(*alone, config.parallel),
+                        {.step = 40,
+                         .params = params,
+                         .buffers = {{"model", "", params.values()}},
+                         .state = state.to_json(),
+                         .extras = {.config = to_cfg(config), .files = {{"tokenizer.model", read_file(tokenizer_)}}}});
   }
 
   static int run(int (*command)(const CommandContext&), std::vector<std::string> args) {

@@ -63,8 +63,12 @@ void write_checkpoint(const std::string& root, int64_t step) {
   params.declare({.name = "bias", .shape = {3}});
   params.allocate();
   params.initialize(ctx, /*seed=*/1);
-  save_checkpoint(ctx, root, step, Mesh(*alone, {.dp = 1, .tp = 1}), params, {{"model", "", params.values()}},
-                  {{"step", step}}, {});
+  save_checkpoint(ctx, root, Mesh(*alone, {.dp = 1, .tp = 1}),
+                  {.step = step,
+                   .params = params,
+                   .buffers = {{"model", "", params.values()}},
+                   .state = {{"step", step}},
+                   .extras = {}});
 }
 
 TEST(Verify, ReadsEveryCheckpointOfARun) {

@@ -99,8 +99,8 @@ TEST(CheckpointFaults, AStateOfAnotherStepIsRefused) {
   const Folder folder;
   const auto alone = make_single_communicator();
   Model model(0, 1);
-  const std::string step = save_checkpoint(model.ctx, folder.path(), 3, Mesh(*alone, {.dp = 1, .tp = 1}), model.params,
-                                           model.buffers(), {{"step", 2}}, {.config = ""});
+  const std::string step = save_checkpoint(model.ctx, folder.path(), Mesh(*alone, {.dp = 1, .tp = 1}),
+                                           {3, model.params, model.buffers(), {{"step", 2}}, {.config = ""}});
   const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step, model); });
   EXPECT_TRUE(holds(message, "state.json: is of another step than the manifest, 3")) << message;
 }
@@ -134,7 +134,7 @@ TEST(CheckpointFaults, AFullDiskIsOneClearErrorAndTheLastCheckpointStays) {
         const Mesh mesh(world, {.dp = 2, .tp = 2});
         Model model(mesh.tp().rank(), 2);
         const std::string said = message_of(ErrorKind::io, [&] {
-          save_checkpoint(model.ctx, folder.path(), 2, mesh, model.params, model.buffers(), kState, {});
+          save_checkpoint(model.ctx, folder.path(), mesh, {2, model.params, model.buffers(), kState, {}});
         });
         const std::lock_guard lock(mutex);
         EXPECT_TRUE(message.empty() || message == said) << message << " / " << said;

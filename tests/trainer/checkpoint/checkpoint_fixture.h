@@ -101,8 +101,9 @@ inline void save(const std::string& root, int64_t step, const SaveOptions& optio
     model.fill(options.seed);
     if (options.before) options.before(world, model);
     const nlohmann::json state = world.rank() == 0 ? kState : nlohmann::json();  // only rank 0's is used
-    save_checkpoint(model.ctx, root, step, mesh, model.params, model.buffers(), state,
-                    {.config = "[train]\nsteps = 3\n", .files = options.files});
+    save_checkpoint(
+        model.ctx, root, mesh,
+        {step, model.params, model.buffers(), state, {.config = "[train]\nsteps = 3\n", .files = options.files}});
   });
 }
 

@@ -21,7 +21,7 @@ void on_ranks(int dp, int tp, Use&& use) {
 
 void start(CheckpointSaver& saver, const Folder& folder, Model& model,
            std::function<void(const std::string&)> after_commit = {}) {
-  saver.start(model.ctx, folder.path(), 1, model.params, model.buffers(), kState, {}, std::move(after_commit));
+  saver.start(model.ctx, folder.path(), {1, model.params, model.buffers(), kState, {}}, std::move(after_commit));
 }
 
 TEST(CheckpointSaver, ManyRanksWriteFilesThatEveryGridLoads) {

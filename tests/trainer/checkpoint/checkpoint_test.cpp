@@ -178,8 +178,9 @@ TEST(Checkpoint, AStateThatJsonCannotHoldIsRefused) {
     const Mesh mesh(world, {.dp = 1, .tp = 1});
     Model model(0, 1);
     const nlohmann::json state = {{"best", std::numeric_limits<double>::quiet_NaN()}};
-    message_of(ErrorKind::internal,
-               [&] { save_checkpoint(model.ctx, folder.path(), 1, mesh, model.params, model.buffers(), state, {}); });
+    message_of(ErrorKind::internal, [&] {
+      save_checkpoint(model.ctx, folder.path(), mesh, {1, model.params, model.buffers(), state, {}});
+    });
   });
   EXPECT_TRUE(names_in(folder.path()).empty());
 }

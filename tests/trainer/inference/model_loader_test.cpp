@@ -28,8 +28,12 @@ class ModelLoaderTest : public ::testing::Test {
     on_grid(1, 1, [&](const Mesh& mesh) {
       RandomModel m(config_.model, mesh, /*max_positions=*/1024);
       step_folder_ =
-          save_checkpoint(m.ctx, folder_ / "checkpoints", 40, mesh, m.params, {{"model", "", m.params.values()}},
-                          {{"step", 40}}, {.config = "", .files = {{"tokenizer.model", read_file(tokenizer_file)}}});
+          save_checkpoint(m.ctx, folder_ / "checkpoints", mesh,
+                          {.step = 40,
+                           .params = m.params,
+                           .buffers = {{"model", "", m.params.values()}},
+                           .state = {{"step", 40}},
+                           .extras = {.config = "", .files = {{"tokenizer.model", read_file(tokenizer_file)}}}});
       Translator translator(m.replica, tokenizer, tokenizer, config_.decode);
       expected_ = testing::translate_lines(translator, lines_);
     });
