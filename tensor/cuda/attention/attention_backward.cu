@@ -151,48 +151,80 @@ struct RowsOfY {
   }
 };
 
-// Turns scores in `p` and dP in `d_s` into P M and dS. lse and delta are those of the lane's two rows.
+// lse of the lane's two rows of queries.
+struct RowLse {
+  float v[2];
+  template <typename T>
+  __device__ RowLse(const Backward<T>& a, int head, const Tile& queries) {
+    for (int i = 0; i < 2; ++i)
+      v[i] = row_of(2 * i) < queries.count ? a.lse[head * a.lse_stride + queries.row + row_of(2 * i)] : 0.0f;
+  }
+};
+
+struct Queries {  // a warp's tile of queries of one head
+  Tile tile;
+  int head;
+  RowLse lse;
+};
+
+struct RowConstants {
+  RowLse lse;
+  float delta[2];  // of the lane's two rows
+  float scale;
+};
+
+// The dropout factor of a score: keep_scale, or 0.
+struct Factors {
+  Kept kept;
+  float keep_scale;
+  __device__ float operator()(int group, int i) const { return kept(group, i) ? keep_scale : 0.0f; }
+};
+
+struct Scores {  // a tile of queries x a tile of keys
+  Accumulators<kTileRows> p, d_s;
+};
+
+// Turns scores in `p` and dP in `d_s` into P M and dS.
 template <typename T>
-__device__ inline void score_gradients(const Tile& queries, const Tile& keys, bool causal, const float (&lse)[2],
-                                       const float (&delta)[2], float scale, const Kept& kept, float keep_scale,
-                                       Accumulators<kTileRows>& p, Accumulators<kTileRows>& d_s) {
+__device__ inline void score_gradients(const Tile& queries, const Tile& keys, bool causal, const RowConstants& rows,
+                                       const Factors& factors, Scores& s) {
   for (int group = 0; group < kTileRows / 8; ++group) {
     for (int i = 0; i < 4; ++i) {
       const int key = column_of(group, i);
       const bool sees = key < keys.count && (!causal || keys.position + key <= queries.position + row_of(i));
-      const float probability = sees ? exp_for<T>(scale * p.v[group][i] - lse[i / 2]) : 0.0f;
-      const float factor = kept(group, i) ? keep_scale : 0.0f;
-      const float d_score = scale * probability * (d_s.v[group][i] * factor - delta[i / 2]);
-      d_s.v[group][i] = sees ? d_score : 0.0f;
-      p.v[group][i] = probability * factor;
+      const float probability = sees ? exp_for<T>(rows.scale * s.p.v[group][i] - rows.lse.v[i / 2]) : 0.0f;
+      const float factor = factors(group, i);
+      const float d_score = rows.scale * probability * (s.d_s.v[group][i] * factor - rows.delta[i / 2]);
+      s.d_s.v[group][i] = sees ? d_score : 0.0f;
+      s.p.v[group][i] = probability * factor;
     }
   }
 }
 
 // P M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
 template <typename T, int kHead>
-__device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Tile& queries,
-                                             int head, const float (&lse)[2], BackwardTiles<T, kHead>& tiles,
-                                             bool d_queries, Accumulators<kHead>& d_q) {
+__device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Queries& queries,
+                                             BackwardTiles<T, kHead>& tiles, bool d_queries, Accumulators<kHead>& d_q) {
   constexpr int kNext = kTileRows * kStride<T, kHead>, kScores = kStride<T, BackwardTiles<T, kHead>::kRows>;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const float delta[2] = {tiles.delta[warp * kTileRows + row_of(0)], tiles.delta[warp * kTileRows + row_of(2)]};
+  const RowConstants rows{
+      queries.lse, {tiles.delta[warp * kTileRows + row_of(0)], tiles.delta[warp * kTileRows + row_of(2)]}, a.scale};
 #pragma unroll 1
   for (int i = 0; i < kTiles<T>; ++i) {
     const Tile keys = tiles.keys[i];
-    if (!sees(queries, keys, a.causal)) continue;
-    Accumulators<kTileRows> p, d_s;
-    Products<T>::template by_rows<kHead>(tiles.q + warp * kNext, tiles.k + i * kNext, p);
-    Products<T>::template by_rows<kHead>(tiles.d_y + warp * kNext, tiles.v + i * kNext, d_s);
+    if (!sees(queries.tile, keys, a.causal)) continue;
+    Scores s;
+    Products<T>::template by_rows<kHead>(tiles.q + warp * kNext, tiles.k + i * kNext, s.p);
+    Products<T>::template by_rows<kHead>(tiles.d_y + warp * kNext, tiles.v + i * kNext, s.d_s);
     Kept kept = Kept::all();
     if (dropout.rate > 0)
-      kept = kept_of_queries<kTileRows>(dropout, static_cast<int64_t>(head) * a.num_queries + queries.row, keys.row);
-    score_gradients<T>(queries, keys, a.causal, lse, delta, a.scale, kept,
-                       dropout.rate > 0 ? dropout.keep_scale() : 1.0f, p, d_s);
+      kept = kept_of_queries<kTileRows>(dropout, static_cast<int64_t>(queries.head) * a.num_queries + queries.tile.row,
+                                        keys.row);
+    score_gradients<T>(queries.tile, keys, a.causal, rows, {kept, dropout.rate > 0 ? dropout.keep_scale() : 1.0f}, s);
     const int place = warp * kTileRows * kScores + i * kTileRows;
-    store_tile(p, 0xFFFFu, tiles.p + place, kScores);
-    store_tile(d_s, 0xFFFFu, tiles.d_s + place, kScores);
-    if (d_queries) Products<T>::template by_columns<kHead>(d_s, tiles.k + i * kNext, d_q);
+    store_tile(s.p, 0xFFFFu, tiles.p + place, kScores);
+    store_tile(s.d_s, 0xFFFFu, tiles.d_s + place, kScores);
+    if (d_queries) Products<T>::template by_columns<kHead>(s.d_s, tiles.k + i * kNext, d_q);
   }
 }
 
@@ -211,6 +243,16 @@ __device__ inline void differentiate_keys(const Tile& keys, bool causal, const B
   }
 }
 
+// The tiles of a step: the part's own rows, and on the other side those from `other` on.
+template <typename T, int kHead>
+__device__ inline void find_tiles(const Backward<T>& a, const Part& part, int other, BackwardTiles<T, kHead>& tiles) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < kTiles<T>)
+    tiles.queries[i] = find_tile(a.q_rows, part.sentences, part.d_queries ? part.first : other, i);
+  else if (i < 2 * kTiles<T>)
+    tiles.keys[i - kTiles<T>] = find_tile(a.k_rows, part.sentences, part.d_keys ? part.first : other, i - kTiles<T>);
+}
+
 template <typename T, int kHead>
 __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dropout, const Part& part,
                                      BackwardTiles<T, kHead>& tiles) {
@@ -224,15 +266,8 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
   int head = kv_head * a.group;
   for (int n = 0, step = 0; n < a.group * steps.count; ++n, ++step) {
     if (step == steps.count) step = 0, ++head;
-    const int other = steps.begin + step * kRows;
     __syncthreads();  // the tiles of the step before were read
-    if (threadIdx.x < kTiles<T>) {
-      tiles.queries[threadIdx.x] =
-          find_tile(a.q_rows, part.sentences, part.d_queries ? part.first : other, static_cast<int>(threadIdx.x));
-    } else if (threadIdx.x < 2 * kTiles<T>) {
-      const int i = static_cast<int>(threadIdx.x) - kTiles<T>;
-      tiles.keys[i] = find_tile(a.k_rows, part.sentences, part.d_keys ? part.first : other, i);
-    }
+    find_tiles(a, part, steps.begin + step * kRows, tiles);
     __syncthreads();
     const Tile queries = tiles.queries[warp];
     keys = tiles.keys[warp];
@@ -241,14 +276,12 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
     load_rows<kTileRows, kHead>(a.k.at(kv_head), keys.row, keys.count, tiles.k + own);
     load_rows<kTileRows, kHead>(a.v.at(kv_head), keys.row, keys.count, tiles.v + own);
     const RowsOfY<T, kHead> y(a.y.at(head), queries);
-    float lse[2];
-    for (int i = 0; i < 2; ++i)
-      lse[i] = row_of(2 * i) < queries.count ? a.lse[head * a.lse_stride + queries.row + row_of(2 * i)] : 0.0f;
+    const RowLse lse(a, head, queries);
     await_copies<0>();
     __syncwarp();
     y.multiply(tiles.d_y + own, tiles.delta + warp * kTileRows);
     __syncthreads();
-    differentiate_queries(a, dropout, queries, head, lse, tiles, part.d_queries, d_first);
+    differentiate_queries(a, dropout, {queries, head, lse}, tiles, part.d_queries, d_first);
     __syncthreads();
     if (part.d_queries && step + 1 == steps.count) {  // K was read, and its memory is free
       store_rows(d_first, queries.rows(), tiles.k + own, a.d_q.at(head), queries.row);

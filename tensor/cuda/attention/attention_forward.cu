@@ -70,6 +70,31 @@ struct OnlineSoftmax {
   __device__ static float larger(float a, float b) { return a > b ? a : b; }
 };
 
+// Multiplies the probabilities of a chunk of keys by their dropout factors; `query` and `key` are the mask's row and
+// column of the first one.
+__device__ inline void apply_dropout(const DropoutMask& dropout, int64_t query, int64_t key, Accumulators<kChunk>& p) {
+  const Kept kept = kept_of_queries<kChunk>(dropout, query, key);
+  for (int group = 0; group < kChunk / 8; ++group) {
+    for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
+  }
+}
+
+// Divides y by the sums of the rows, and saves their lse.
+template <typename T, int kHead>
+__device__ inline void normalize(const Forward<T>& a, const Visit& visit, int first, int num_keys,
+                                 const OnlineSoftmax& softmax, Accumulators<kHead>& y) {
+  for (int row = 0; row < 2; ++row) {
+    const float sum = quad_sum(softmax.sum[row]), inverse = num_keys > 0 ? 1.0f / sum : 0.0f;
+    for (int group = 0; group < kHead / 8; ++group) {
+      for (int i = 2 * row; i < 2 * row + 2; ++i) y.v[group][i] *= inverse;
+    }
+    const int query = first + row_of(2 * row);
+    if (a.lse != nullptr && lane_id() % 4 == 0 && query >= visit.begin && query < visit.end)
+      a.lse[static_cast<int>(blockIdx.y) * a.lse_stride + query] =
+          num_keys > 0 ? softmax.max[row] + log_of(sum) : -std::numeric_limits<float>::infinity();
+  }
+}
+
 // The tile's queries of one sentence, over all keys that they see.
 template <typename T, int kHead>
 __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
@@ -93,27 +118,12 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
     for (int row = 0; row < 2; ++row)
       visible[row] = a.causal ? smaller(count, first + row_of(2 * row) - q_begin - key + 1) : count;
     softmax.template add<T>(p, visible, a.scale, y);
-    if (dropout.rate > 0) {
-      const Kept kept =
-          kept_of_queries<kChunk>(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key);
-      for (int group = 0; group < kChunk / 8; ++group) {
-        for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
-      }
-    }
+    if (dropout.rate > 0) apply_dropout(dropout, static_cast<int64_t>(head) * a.num_queries + first, k_begin + key, p);
     await_copies<0>();
     __syncwarp();
     Products<T>::template by_columns<kHead>(p, tiles.v, y);
   }
-  for (int row = 0; row < 2; ++row) {
-    const float sum = quad_sum(softmax.sum[row]), inverse = num_keys > 0 ? 1.0f / sum : 0.0f;
-    for (int group = 0; group < kHead / 8; ++group) {
-      for (int i = 2 * row; i < 2 * row + 2; ++i) y.v[group][i] *= inverse;
-    }
-    const int query = first + row_of(2 * row);
-    if (a.lse != nullptr && lane_id() % 4 == 0 && query >= visit.begin && query < visit.end)
-      a.lse[head * a.lse_stride + query] =
-          num_keys > 0 ? softmax.max[row] + log_of(sum) : -std::numeric_limits<float>::infinity();
-  }
+  normalize(a, visit, first, num_keys, softmax, y);
   store_rows(y, visit.rows(first), tiles.q, a.y.at(head), first);
 }
 
@@ -162,8 +172,11 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
                                 .dropout = a.dropout};
     for_head_size(a.q.cols() / a.heads, [&](auto head) {
       constexpr int kHead = decltype(head)::value;
-      launch_tiles<ForwardTiles<T, kHead>>(ctx, "attention_forward", attention_forward_kernel<T, kHead>, a.q.rows(),
-                                           parameters.tile_rows, a.heads, parameters);
+      using Tiles = ForwardTiles<T, kHead>;
+      const dim3 grid(blocks_for(a.q.rows(), int64_t{parameters.tile_rows} * kWarps<Tiles>),
+                      static_cast<unsigned>(a.heads));
+      launch(ctx, "attention_forward", attention_forward_kernel<T, kHead>, grid, dim3(kThreads<Tiles>),
+             kWarps<Tiles> * sizeof(Tiles), parameters);
     });
   });
 }

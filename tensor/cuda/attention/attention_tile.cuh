@@ -197,14 +197,6 @@ __device__ inline int first_row(int tile_rows) {
   return (static_cast<int>(blockIdx.x) * kWarps<Tiles> + static_cast<int>(threadIdx.x) / kWarp) * tile_rows;
 }
 
-// Launches one warp for every tile of `tile_rows` rows of each head.
-template <typename Tiles, typename Parameters>
-void launch_tiles(Context& ctx, const char* name, void (*kernel)(Parameters), int64_t rows, int tile_rows,
-                  int64_t heads, const Parameters& parameters) {
-  const dim3 grid(blocks_for(rows, int64_t{tile_rows} * kWarps<Tiles>), static_cast<unsigned>(heads));
-  launch(ctx, name, kernel, grid, dim3(kThreads<Tiles>), kWarps<Tiles> * sizeof(Tiles), parameters);
-}
-
 // Calls f(std::integral_constant<int, kHead>), where kHead is the padded size of a head in a tile.
 template <typename F>
 void for_head_size(int64_t size, const F& f) {
