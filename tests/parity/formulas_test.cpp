@@ -13,7 +13,7 @@ namespace {
 constexpr double kRounding = 1e-12;
 
 TEST(PytorchFormulas, GeluAndItsDerivative) {
-  const ReferenceFile file("pytorch_formulas.h5", "gelu");
+  const ReferenceFile file("formulas.h5", "gelu");
   std::vector<double> y, derivative;
   using Gelu = ActivationFunction<Activation::gelu>;
   for (double x : file.numbers("x")) y.push_back(Gelu::value(x)), derivative.push_back(Gelu::derivative(x));
@@ -22,7 +22,7 @@ TEST(PytorchFormulas, GeluAndItsDerivative) {
 }
 
 TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
-  const ReferenceFile file("pytorch_formulas.h5", "cross_entropy");
+  const ReferenceFile file("formulas.h5", "cross_entropy");
   const std::vector<double> logits = file.numbers("logits");
   const std::vector<int32_t> targets = file.integers("targets");
   const size_t vocabulary = logits.size() / targets.size();
@@ -48,7 +48,7 @@ TEST(PytorchFormulas, SmoothedCrossEntropyAndItsGradient) {
 
 // UpdateFactors are f32: the file's constants are f32 values, but the bias corrections of later steps are not.
 TEST(PytorchFormulas, AdamWithDecoupledDecay) {
-  const ReferenceFile file("pytorch_formulas.h5", "adam");
+  const ReferenceFile file("formulas.h5", "adam");
   const std::vector<double> gradients = file.numbers("gradients"), params = file.numbers("params");
   const size_t steps = 10, n = gradients.size() / steps;
   const double beta1 = file.number("beta1"), beta2 = file.number("beta2");

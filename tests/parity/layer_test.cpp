@@ -13,7 +13,7 @@ namespace {
 class PytorchLayer : public ::testing::TestWithParam<const char*> {
  protected:
   PytorchLayer()
-      : file_("pytorch_layers.h5", GetParam()), config_(config_of(file_)), params_(0, 1, DType::f32, test_device()) {}
+      : file_("layers.h5", GetParam()), config_(config_of(file_)), params_(0, 1, DType::f32, test_device()) {}
 
   void set_up(const std::string& prefix) {  // after the block is declared
     params_.allocate();

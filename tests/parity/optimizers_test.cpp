@@ -36,8 +36,7 @@ void declare_params(ParamStore& params, bool with_vector) {
 
 class OptimizerFile : public ReferenceFile {  // a group of an optimizer
  public:
-  explicit OptimizerFile(const std::string& group)
-      : ReferenceFile("pytorch_optimizers.h5", group), is_muon_(has("momentum")) {}
+  explicit OptimizerFile(const std::string& group) : ReferenceFile("optimizers.h5", group), is_muon_(has("momentum")) {}
 
   bool is_muon() const { return is_muon_; }
   OptimizerConfig options() const {
@@ -202,7 +201,7 @@ TEST(PytorchMuon, ItsBf16IterationIsNear) {
 // transformers counts from 0, where its rate is the lowest one.
 TEST(TransformersWsd, HasTheSameRates) {
   for (const char* group : {"wsd_linear", "wsd_1-sqrt", "wsd_lowest"}) {
-    const ReferenceFile file("pytorch_optimizers.h5", group);
+    const ReferenceFile file("optimizers.h5", group);
     const int64_t total = file.integer("total"), warmup = file.integer("warmup");
     const ScheduleConfig wsd{
         .kind = ScheduleKind::wsd,

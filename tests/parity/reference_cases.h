@@ -1,4 +1,4 @@
-// tests/parity/reference_cases.h: the models of tests/reference/pytorch_*_norm.h5 and pytorch_variants.h5,
+// tests/parity/reference_cases.h: the models of tests/reference/pytorch/*_norm.h5 and variants.h5,
 // for parameterised tests.
 #pragma once
 
@@ -16,15 +16,15 @@ struct ReferenceCase {
 };
 inline std::ostream& operator<<(std::ostream& out, const ReferenceCase& c) { return out << c.name; }
 
-inline constexpr ReferenceCase kReferenceCases[] = {{"pytorch_post_norm.h5", "post_relu"},
-                                                    {"pytorch_post_norm.h5", "post_gelu"},
-                                                    {"pytorch_post_norm.h5", "paper"},
-                                                    {"pytorch_pre_norm.h5", "pre_relu"},
-                                                    {"pytorch_pre_norm.h5", "pre_gelu"},
-                                                    {"pytorch_variants.h5", "pre_rms_swiglu_grouped"},
-                                                    {"pytorch_variants.h5", "post_geglu_one_kv_head"},
-                                                    {"pytorch_variants.h5", "pre_silu_rotary"},
-                                                    {"pytorch_variants.h5", "post_rms_glu"}};
+inline constexpr ReferenceCase kReferenceCases[] = {{"post_norm.h5", "post_relu"},
+                                                    {"post_norm.h5", "post_gelu"},
+                                                    {"post_norm.h5", "paper"},
+                                                    {"pre_norm.h5", "pre_relu"},
+                                                    {"pre_norm.h5", "pre_gelu"},
+                                                    {"variants.h5", "pre_rms_swiglu_grouped"},
+                                                    {"variants.h5", "post_geglu_one_kv_head"},
+                                                    {"variants.h5", "pre_silu_rotary"},
+                                                    {"variants.h5", "post_rms_glu"}};
 
 inline ReferenceFile open(const ReferenceCase& c) { return ReferenceFile(c.file, c.name); }
 inline std::string name_of(const ::testing::TestParamInfo<ReferenceCase>& info) { return info.param.name; }

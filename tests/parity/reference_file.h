@@ -1,4 +1,4 @@
-// tests/parity/reference_file.h: one group of a committed HDF5 file of tests/reference/, read as plain numbers.
+// tests/parity/reference_file.h: one group of a committed HDF5 file of tests/reference/pytorch/, read as plain numbers.
 #pragma once
 
 #include <hdf5.h>
@@ -15,7 +15,8 @@ class ReferenceFile {
  public:
   ReferenceFile(const std::string& file, std::string group)
       : name_(file + " " + group),
-        file_(open(H5Fopen((top() + "/tests/reference/" + file).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, file)),
+        file_(open(H5Fopen((top() + "/tests/reference/pytorch/" + file).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose,
+                   file)),
         group_(open(H5Gopen2(*file_, group.c_str(), H5P_DEFAULT), H5Gclose, group)) {}
 
   std::vector<double> numbers(const std::string& dataset) const { return read<double>(dataset, H5T_NATIVE_DOUBLE); }
@@ -56,7 +57,7 @@ class ReferenceFile {
     return moved == nullptr ? WEFT_SOURCE_DIR : moved;
   }
   void check(int64_t result, const std::string& what) const {
-    if (result < 0) throw std::runtime_error("cannot read " + what + " of tests/reference/" + name_);
+    if (result < 0) throw std::runtime_error("cannot read " + what + " of tests/reference/pytorch/" + name_);
   }
   Handle open(hid_t id, herr_t (*close)(hid_t), const std::string& what) const {
     check(id, what);

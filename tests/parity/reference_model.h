@@ -1,5 +1,5 @@
 // tests/parity/reference_model.h: reads a model, its parameters and sentences from the files of
-// tests/reference/pytorch_parity.py.
+// tests/reference/pytorch/parity.py.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace weft::testing {
 inline constexpr double kTolerance = 1e-5;  // f32 compared with PyTorch
 
 inline void require_reference(bool ok, const std::string& what) {
-  if (!ok) fail(ErrorKind::internal, "tests/reference does not hold what the test expects: " + what);
+  if (!ok) fail(ErrorKind::internal, "tests/reference/pytorch does not hold what the test expects: " + what);
 }
 
 // Sets the options for which the file has attributes of the same names.

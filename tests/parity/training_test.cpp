@@ -73,10 +73,10 @@ std::vector<T> without_key_bias(const std::string& name, std::vector<T> values) 
 class PytorchTraining : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(PytorchTraining, TakesTheSameTenSteps) {
-  const ReferenceFile file("pytorch_training.h5", GetParam());
+  const ReferenceFile file("training.h5", GetParam());
   std::vector<Block> blocks;
   for (const char* batch : {"batch_0", "batch_1", "batch_2"})
-    blocks.push_back(block_of(ReferenceFile("pytorch_training.h5", batch)));
+    blocks.push_back(block_of(ReferenceFile("training.h5", batch)));
   const auto want = parameters_of(file, "final_weights", config_of(file));
   const Doubles norms = file.numbers("grad_norms");
   ASSERT_GT(*std::max_element(norms.begin(), norms.end()), file.number("clip_norm"));

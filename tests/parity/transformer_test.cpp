@@ -55,7 +55,7 @@ TEST_P(PytorchTransformer, HasTheSameLossAndEveryGradientOnEveryGrid) {
 }
 
 TEST(PytorchTransformerOfWeightedPairs, HasTheSameLossAndEveryGradientOnEveryGrid) {
-  const ReferenceFile file("pytorch_weighted_pairs.h5", "pre_gelu");
+  const ReferenceFile file("weighted_pairs.h5", "pre_gelu");
   const auto want = parameters_of(file, "gradients", config_of(file));
   for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}}) {
     SCOPED_TRACE(fmt::format("dp {} x tp {}", dp, tp));

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/reference/pytorch_*.h5: PyTorch 2.x's results for tests/parity.
+"""Writes tests/reference/pytorch/*.h5: PyTorch 2.x's results for tests/parity.
 
-Usage: pip install torch numpy h5py; tests/reference/pytorch_parity.py (the committed files: torch 2.15.0)
+Usage: pip install torch numpy h5py; tests/reference/pytorch/parity.py (the committed files: torch 2.15.0)
 
 Weights and inputs are f32 values; expected values are computed from them in f64, so that one file serves f32 results
 and f64 formulas. Only real rows are stored, sentence after sentence: PyTorch gets a padded batch and masks, Weft a
 block without padding. Parameters have the names of nn.Transformer's state_dict; the model around it is
-`Model` of pytorch_models.py. The output is reproducible.
+`Model` of models.py. The output is reproducible.
 """
 import math
 import pathlib
@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pytorch_models import (EOS, IGNORED, SMOOTHING, Model, Variant, causal_mask, losses, num_target_tokens, padded,
+from models import (EOS, IGNORED, SMOOTHING, Model, Variant, causal_mask, losses, num_target_tokens, padded,
                             smoothed_cross_entropy)
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -114,7 +114,7 @@ def open_file(name):
 
 def write_transformers():
     for norm in ("post", "pre"):
-        with open_file(f"pytorch_{norm}_norm.h5") as file:
+        with open_file(f"{norm}_norm.h5") as file:
             for seed, (name, case) in enumerate(CASES.items()):
                 if case["norm"] == norm:
                     write_case(file.create_group(name), full_config(case), BATCHES[0], seed)
@@ -123,7 +123,7 @@ def write_transformers():
 def write_variants():
     defaults = dict(width=16, heads=4, feed_forward=12, layers=1, bias_attention=True, bias_feed_forward=True,
                     bias_output=False)
-    with open_file("pytorch_variants.h5") as file:
+    with open_file("variants.h5") as file:
         for seed, (name, case) in enumerate(VARIANTS.items()):
             write_case(file.create_group(name), full_config(defaults | case), BATCHES[0], 50 + seed, Variant)
 
@@ -150,7 +150,7 @@ def write_weighted_pairs():
     """Of four pairs, one has weight 0. Losses are means weighted by the pair of each target token."""
     batch, pair_weights = BATCHES[0], [0.25, 3.0, 0.0, 1.5]
     c = full_config(CASES["pre_gelu"])
-    with open_file("pytorch_weighted_pairs.h5") as file:
+    with open_file("weighted_pairs.h5") as file:
         group = file.create_group("pre_gelu")
         model = Model(c)
         draw_weights(model, 60)
@@ -172,7 +172,7 @@ def write_weighted_pairs():
 def write_layers():
     """One layer of width 4, 2 heads, feed-forward 8: small enough to follow by hand."""
     width, source_lengths, target_lengths = 4, [3, 2], [2, 4]
-    with open_file("pytorch_layers.h5") as file:
+    with open_file("layers.h5") as file:
         for name, norm, activation in (("post_relu", "post", "relu"), ("pre_gelu", "pre", "gelu")):
             group = file.create_group(name)
             options = dict(dropout=0.0, activation=activation, norm_first=norm == "pre", batch_first=True)
@@ -222,7 +222,7 @@ def write_training():
     norms."""
     c = full_config(dict(norm="pre", activation="gelu", tying="all", bias_output=False, layers=1))
     options = dict(beta1=0.9, beta2=0.98, eps=1e-9, clip_norm=1.0, lr=0.02, warmup=4, steps=10)
-    with open_file("pytorch_training.h5") as file:
+    with open_file("training.h5") as file:
         for i, batch in enumerate(BATCHES):
             write_batch(file.create_group(f"batch_{i}"), batch)
         for name, decay in (("adam", 0.0), ("adamw", 0.1)):
@@ -253,7 +253,7 @@ def write_training():
 
 def write_formulas():
     """Scalar formulas in f64. Adam's constants are f32 values, because Weft's are."""
-    with open_file("pytorch_formulas.h5") as file:
+    with open_file("formulas.h5") as file:
         x = torch.linspace(-6, 6, 121, dtype=torch.float64, requires_grad=True)
         y = F.gelu(x)
         y.sum().backward()

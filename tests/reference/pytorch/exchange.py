@@ -2,7 +2,7 @@
 """Weights from Weft to PyTorch and back, and the other way round. Run it by hand; it fails if a figure is off.
 
     pip install torch safetensors sentencepiece
-    tests/reference/pytorch_exchange.py WEFT CHECKPOINT SOURCE TARGET
+    tests/reference/pytorch/exchange.py WEFT CHECKPOINT SOURCE TARGET
 
 1. `weft export` the checkpoint; the module in the folder loads it strictly; its log-probabilities of the sentence pairs
    equal `weft score`'s.

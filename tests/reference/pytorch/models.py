@@ -1,4 +1,4 @@
-"""tests/reference/pytorch_models.py: the models in PyTorch, and their losses, for pytorch_parity.py.
+"""tests/reference/pytorch/models.py: the models in PyTorch, and their losses, for parity.py.
 
 `Model` is nn.Transformer between tables, `Variant` a model with options that nn.Transformer does not have. A batch is a
 list of pairs (source tokens, target tokens).

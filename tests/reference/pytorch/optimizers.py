@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/reference/pytorch_optimizers.h5: what torch.optim.Muon and schedulefree.AdamWScheduleFree compute, and
+"""Writes tests/reference/pytorch/optimizers.h5: what torch.optim.Muon and schedulefree.AdamWScheduleFree compute, and
 the rates of transformers.get_wsd_schedule.
 
-Usage: pip install torch numpy h5py schedulefree transformers; tests/reference/pytorch_optimizers.py
+Usage: pip install torch numpy h5py schedulefree transformers; tests/reference/pytorch/optimizers.py
 (the committed file: torch 2.15.0, schedulefree 1.4.1, transformers 5.23.0)
 
 Initial values and gradients are f32 values; the expected ones are computed from them in f64. Muon's iteration, which
@@ -99,7 +99,7 @@ def wsd(file, name, decay_type, warmup, decay, total, lowest):
 
 def main():
     momentum, decay = np.float32(0.9).item(), np.float32(0.1).item()
-    path = pathlib.Path(__file__).resolve().parent / "pytorch_optimizers.h5"
+    path = pathlib.Path(__file__).resolve().parent / "optimizers.h5"
     with h5py.File(path, "w") as file:
         with iteration_in_double():
             muon(file, "muon_match_rms_adamw", "match_rms_adamw", momentum, decay)
