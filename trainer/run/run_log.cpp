@@ -40,7 +40,7 @@ void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordere
 std::string words_of_set(const SetReport& set) {
   std::vector<std::string> words;
   for (const ValidationMetric& metric : kValidationMetrics)
-    if (const auto found = set.values.find(metric.key); found != set.values.end())
+    if (const auto found = set.values.find(metric.key); metric.in_lines && found != set.values.end())
       words.push_back(worded(metric, found->second));
   return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }

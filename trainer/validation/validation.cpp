@@ -132,7 +132,8 @@ bool Validation::translate(Set& set, const std::function<bool()>& stop, Validati
   std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
   const auto scores = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
   if (!scores) return false;
-  report.sets.back().values.insert({{"bleu", scores->bleu.score}, {"chrf", scores->chrf.score}});
+  report.sets.back().values.insert(
+      {{"bleu", scores->bleu.score}, {"chrf", scores->chrf.score}, {"length_ratio", scores->bleu.ratio}});
   const bool is_first = report.sets.size() == 1;
   for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
     report.samples.push_back(std::move(text));

@@ -20,7 +20,8 @@ struct ValidationMetric {
   int digits;                    // after the point; -1: six significant ones
   int better;                    // 1: a higher value, -1: a lower one, 0: only the user knows
   Source source;
-  bool judges = true;  // may stand in train.keep_best; `weft watch` shows it
+  bool judges = true;    // may stand in train.keep_best; `weft watch` shows it
+  bool in_lines = true;  // of a run; false: only in its log and curves
 
   std::string_view name() const { return key.starts_with("valid_") ? key.substr(6) : key; }  // in train.keep_best
 };
@@ -30,11 +31,13 @@ inline constexpr ValidationMetric kValidationMetrics[] = {
     {"valid_nll", "nll", "Negative log-likelihood", ", nats", 4, -1, ValidationMetric::Source::pairs, false},
     {"bleu", "BLEU", "BLEU", "", 2, 1, ValidationMetric::Source::translations},
     {"chrf", "chrF2", "chrF", "", 2, 1, ValidationMetric::Source::translations},
+    {"length_ratio", "length ratio", "Length", " over that of the references", 3, 0,
+     ValidationMetric::Source::translations, /*judges=*/false, /*in_lines=*/false},
     {"score", "score", "Score", "", -1, 0, ValidationMetric::Source::command},
 };
 
 // The key of a number of a set in log.jsonl: `key` itself of a set without a name; else NAME.loss for valid_loss,
-// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.score.
+// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio, NAME.score.
 inline std::string validation_key(std::string_view set, std::string_view key) {
   if (set.empty()) return std::string(key);
   return fmt::format("{}.{}", set, key.starts_with("valid_") ? key.substr(6) : key);
