@@ -21,7 +21,6 @@ constexpr Command kCommands[] = {
     {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
     {"inspect model", "show a model's layers, parameters, operations and memory", run_inspect_model, false},
-    {"inspect positions", "draw the positional encoding of a model", run_inspect_positions, false},
     {"watch", "a live view of a run: progress, curves, validations", run_watch, false},
     {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
     {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},

@@ -46,7 +46,6 @@ int run_evaluate(const CommandContext&);
 int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);
 int run_inspect_model(const CommandContext&);
-int run_inspect_positions(const CommandContext&);
 int run_watch(const CommandContext&);
 int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);

@@ -1,5 +1,5 @@
 // launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it; `weft
-// inspect model` and `weft inspect positions` are commands of their own (./model is a file of that name).
+// inspect model` is a command of its own (./model is a file of that name).
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -12,12 +12,9 @@
 
 #include "data/shards/manifest.h"
 #include "launch/commands.h"
-#include "launch/open_model.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/config/config_text.h"
 
 namespace weft {
 namespace {
@@ -118,21 +115,9 @@ void check_used(const Options& options, const std::string& path, const Thing& th
 
 }  // namespace
 
-FoundConfig find_config(const std::string& path) {
-  if (!fs::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
-  FoundConfig found;
-  if (fs::is_directory(path)) found.checkpoint = resolve_checkpoint(fs::path(path).lexically_normal().string());
-  if (found.checkpoint.empty()) {
-    apply_cfg_file(path, found.config);
-  } else {
-    apply_cfg_of_checkpoint(found.checkpoint, found.config);
-  }
-  return found;
-}
-
 int run_inspect(const CommandContext& context) {
   InspectRequest request;
-  Options options("inspect PATH [options], or inspect model|positions [PATH] [options]");
+  Options options("inspect PATH [options], or inspect model [PATH] [options]");
   if (!parse(context.args, request, options)) return 0;
   std::vector<Thing> things;
   for (const std::string& path : request.paths) {

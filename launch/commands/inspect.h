@@ -24,7 +24,7 @@ struct RunView {
 void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together
 
-inline constexpr std::string_view kSvgTag = "<svg", kHtmlTag = "<html";
+inline constexpr std::string_view kHtmlTag = "<html";
 // An Error of kind usage if `path`, given to --option, is a folder, or a file without the tag `kind` at its beginning,
 // which would be lost.
 void require_replaceable(const std::string& option, const std::string& path, std::string_view kind);
@@ -38,12 +38,5 @@ struct ModelView {
 // Prints every layer with its shapes (whole and for a rank) and counts, operations for each token, and
 // memory. Allocates nothing.
 void inspect_model(const std::string& path, const ModelView& view);
-
-// The configuration at a path: of a .cfg file, or of a checkpoint's or run's folder.
-struct FoundConfig {
-  RunConfig config;
-  std::string checkpoint;  // step folder; empty: a .cfg file
-};
-FoundConfig find_config(const std::string& path);
 
 }  // namespace weft

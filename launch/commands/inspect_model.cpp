@@ -10,10 +10,13 @@
 #include "data/text/split.h"
 #include "launch/commands.h"
 #include "launch/commands/inspect.h"
+#include "launch/open_model.h"
 #include "launch/options/options.h"
 #include "model/flops.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/config/config_text.h"
 #include "trainer/display/units.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/memory_plan.h"
@@ -135,10 +138,22 @@ void print_memory(const RunConfig& config, Device device) {
   fmt::print("  together {}\n", format_bytes(plan.tensors()));
 }
 
+// Of a .cfg file, or of a checkpoint's or run's folder.
+RunConfig config_at(const std::string& path) {
+  if (!std::filesystem::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
+  RunConfig config;
+  if (std::filesystem::is_directory(path)) {
+    apply_cfg_of_checkpoint(resolve_checkpoint(std::filesystem::path(path).lexically_normal().string()), config);
+  } else {
+    apply_cfg_file(path, config);
+  }
+  return config;
+}
+
 }  // namespace
 
 void inspect_model(const std::string& path, const ModelView& view) {
-  RunConfig config = find_config(path).config;
+  RunConfig config = config_at(path);
   const std::vector<std::string> corpora = training_folders(parse_stages(config));
   fill_vocabularies(corpora.empty() ? "" : corpora.front(), view.vocabulary, config.model);
   config.model.resolve(view.tp);

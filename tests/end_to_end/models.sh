@@ -125,8 +125,6 @@ looking_inside() {
   expect 0 "$weft" inspect model whole --tp 2
   check "inspect model shows what each rank holds" grep -qE '\[300, 32\] +\[150, 32\] +9,600$' out
   check "and operations of a token" grep -qE '^ +a pair of tokens ' out
-  expect 0 "$weft" inspect positions whole --output positions.svg
-  check "inspect positions draws" grep -q '^</svg>$' positions.svg
 }
 
 # Files that cannot be written, and invalid options, are refused before any work.

@@ -23,29 +23,22 @@ struct Colour {
   double red, green, blue;
 };
 using Palette = std::array<Colour, 5>;
-constexpr Palette kSequential{{{255, 255, 255}, {199, 221, 240}, {112, 168, 214}, {33, 102, 172}, {5, 36, 84}}};
-constexpr Palette kDiverging{{{10, 62, 128}, {112, 168, 214}, {255, 255, 255}, {243, 163, 94}, {154, 66, 4}}};
-
-const Palette& palette_of(HeatMap::Colours colours) {
-  return colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
-}
+constexpr Palette kPalette{{{255, 255, 255}, {199, 221, 240}, {112, 168, 214}, {33, 102, 172}, {5, 36, 84}}};
 
 std::string hex(const Colour& c) {
   return fmt::format("#{:02x}{:02x}{:02x}", std::lround(c.red), std::lround(c.green), std::lround(c.blue));
 }
 
-Colour mixed(const Palette& palette, double share) {
-  const double place = share * (palette.size() - 1);
-  const size_t i = std::min(static_cast<size_t>(place), palette.size() - 2);
+Colour mixed(double share) {
+  const double place = share * (kPalette.size() - 1);
+  const size_t i = std::min(static_cast<size_t>(place), kPalette.size() - 2);
   const double part = place - static_cast<double>(i);
   const auto mix = [&](double a, double b) { return a + part * (b - a); };
-  const Colour &a = palette[i], &b = palette[i + 1];
+  const Colour &a = kPalette[i], &b = kPalette[i + 1];
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
 
-std::string colour_at(const Palette& palette, int level) {
-  return hex(mixed(palette, static_cast<double>(level) / kLevels));
-}
+std::string colour_at(int level) { return hex(mixed(static_cast<double>(level) / kLevels)); }
 
 // Approximate width of a text; characters of wide scripts are squares.
 double width_of(const std::string& text, double font) {
@@ -111,8 +104,7 @@ std::string cells(const HeatMap& m, const MapLayout& at) {
   for (int level = 0; level <= kLevels + 1; ++level) {
     const std::string& path = paths[static_cast<size_t>(level)];
     if (path.empty()) continue;
-    text += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n",
-                        level > kLevels ? "#b0b0b0" : colour_at(palette_of(m.colours), level), path);
+    text += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", level > kLevels ? "#b0b0b0" : colour_at(level), path);
   }
   return text + "</g>\n";
 }
@@ -160,16 +152,14 @@ std::string labels(const HeatMap& m, const MapLayout& at) {
 }
 
 std::string legend(const HeatMap& m, const MapLayout& at) {
-  const char* id = m.colours == HeatMap::Colours::sequential ? "sequential" : "diverging";
-  std::string text = fmt::format("<defs><linearGradient id=\"{}\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">\n", id);
-  const Palette& palette = palette_of(m.colours);
-  for (size_t i = 0; i < palette.size(); ++i)
+  std::string text = "<defs><linearGradient id=\"sequential\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">\n";
+  for (size_t i = 0; i < kPalette.size(); ++i)
     text += fmt::format("<stop offset=\"{}\" stop-color=\"{}\"/>\n",
-                        static_cast<double>(i) / static_cast<double>(palette.size() - 1), hex(palette[i]));
+                        static_cast<double>(i) / static_cast<double>(kPalette.size() - 1), hex(kPalette[i]));
   text += fmt::format(
       "</linearGradient></defs>\n<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-      "fill=\"url(#{})\" stroke=\"#8a929c\"/>\n",
-      at.legend, at.top, kLegendWidth, at.legend_height(), id);
+      "fill=\"url(#sequential)\" stroke=\"#8a929c\"/>\n",
+      at.legend, at.top, kLegendWidth, at.legend_height());
   for (const double part : {0.0, 0.5, 1.0})
     text +=
         svg_text(at.legend + kLegendWidth + 6, at.top + (1 - part) * at.legend_height() + 0.35 * kSmallFont,
@@ -189,8 +179,8 @@ std::string to_svg(const HeatMap& m) {
   return svg_document(at.image_width, at.image_height, m.title, drawn + labels(m, at));
 }
 
-std::array<uint8_t, 3> colour_of(HeatMap::Colours colours, double place) {
-  const Colour c = mixed(palette_of(colours), std::clamp(place, 0.0, 1.0));
+std::array<uint8_t, 3> colour_of(double place) {
+  const Colour c = mixed(std::clamp(place, 0.0, 1.0));
   const auto byte = [](double value) { return static_cast<uint8_t>(std::lround(value)); };
   return {byte(c.red), byte(c.green), byte(c.blue)};
 }

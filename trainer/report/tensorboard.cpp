@@ -136,7 +136,7 @@ void add_attention(const nlohmann::json& attention, Summary& to) {
   std::vector<uint8_t> rgb;
   for (size_t y = 0; y < weights.size() * kCell; ++y)
     for (size_t x = 0; x < columns * kCell; ++x) {
-      const auto pixel = colour_of(HeatMap::Colours::sequential, weights[y / kCell][x / kCell] / most);
+      const auto pixel = colour_of(weights[y / kCell][x / kCell] / most);
       rgb.insert(rgb.end(), pixel.begin(), pixel.end());
     }
   const auto width = static_cast<int64_t>(columns * kCell), height = static_cast<int64_t>(weights.size() * kCell);

@@ -1,18 +1,13 @@
-// tests/launch/commands/inspect_test.cpp: `weft inspect`, `weft inspect model` and `weft inspect positions`.
+// tests/launch/commands/inspect_test.cpp: `weft inspect` and `weft inspect model`.
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <regex>
-#include <set>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/support/xml.h"
-#include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/checkpoint/safetensors.h"
 
 namespace weft::testing {
 namespace {
@@ -41,13 +36,6 @@ std::string line_with(const std::string& text, const std::string& what) {  // sp
   if (at == std::string::npos) return "";
   const size_t begin = text.rfind('\n', at) + 1;
   return std::regex_replace(text.substr(begin, text.find('\n', at) - begin), std::regex(" +"), " ");
-}
-
-std::vector<std::string> texts_of(const std::string& svg) {
-  std::vector<std::string> texts;
-  for (const XmlElement& e : XmlReader::read(svg))
-    if (e.name == "text") texts.push_back(e.text);
-  return texts;
 }
 
 TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
@@ -236,87 +224,6 @@ TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {
             folder / "a.safetensors" + " is not a configuration: give a .cfg, which is a small text file");
   write_file_atomically(folder / "a.json", std::string(5000, 'x'));
   EXPECT_LT(refusal({"model", folder / "a.json"}).size(), 400u);
-}
-
-TEST(InspectPositions, DrawsPositionsByDimensionsInEachLayout) {
-  std::vector<std::string> drawings;
-  for (const char* layout : {"interleaved", "halves", "tensor2tensor"}) {
-    drawings.push_back(inspect({"positions", "--layout", layout, "--width", "8", "--count", "5"}));
-    const std::vector<std::string> texts = texts_of(drawings.back());
-    const std::string title = std::string("positional encoding: sinusoids, ") + layout + ", width 8";
-    EXPECT_EQ(std::count(texts.begin(), texts.end(), title), 1);
-    EXPECT_EQ(std::count(texts.begin(), texts.end(), "4"), 2);  // a position and a dimension
-    EXPECT_EQ(std::count(texts.begin(), texts.end(), "7"), 1);  // a dimension
-  }
-  EXPECT_NE(drawings[0].substr(drawings[0].find("<path")), drawings[1].substr(drawings[1].find("<path")));
-  EXPECT_NE(drawings[1].substr(drawings[1].find("<path")), drawings[2].substr(drawings[2].find("<path")));
-}
-
-TEST(InspectPositions, PaintsSinesAndCosines) {  // of position 0: 0 and 1
-  const std::string svg = inspect({"positions", "--layout", "halves", "--width", "4", "--count", "1"});
-  std::map<std::string, std::string> fills;
-  for (const XmlElement& e : XmlReader::read(svg))
-    if (e.name == "path" && e.attributes.at("fill") != "none") fills[e.attributes.at("d")] = e.attributes.at("fill");
-  EXPECT_EQ(fills, (std::map<std::string, std::string>{{"M0 0h2v1h-2z", "#ffffff"}, {"M2 0h2v1h-2z", "#9a4204"}}));
-}
-
-TEST(InspectPositions, TakesTheModelOfAConfigurationAndWritesAFile) {
-  const TemporaryFolder folder;
-  write_file_atomically(folder / "a.cfg", "[model]\nwidth = 12\nheads = 2\npositions = halves\nposition_offset = 2\n");
-  EXPECT_EQ(inspect({"positions", folder / "a.cfg", "--output", folder / "a.svg", "--count", "3"}), "");
-  const std::vector<std::string> texts = texts_of(read_file(folder / "a.svg"));
-  EXPECT_EQ(std::count(texts.begin(), texts.end(), "positional encoding: sinusoids, halves, width 12"), 1);
-  EXPECT_EQ(std::count(texts.begin(), texts.end(), "4"), 2);
-}
-
-// A checkpoint with tables [3, 2] of learned positions; returns its folder.
-std::string checkpoint_of(const TemporaryFolder& folder, const std::map<std::string, std::vector<int64_t>>& tables,
-                          const std::vector<float>& values) {
-  const std::string checkpoint = folder / "step-00000001";
-  std::filesystem::create_directory(checkpoint);
-  CheckpointManifest manifest{.step = 1};
-  manifest.files["config.cfg"] =
-      write_digested(checkpoint + "/config.cfg", "[model]\nwidth = 2\nheads = 1\npositions = learned\n");
-  SafetensorsWriter writer(checkpoint + "/model.safetensors", tables);
-  writer.write(values.data(), static_cast<int64_t>(values.size()));
-  manifest.files["model.safetensors"] = writer.finish();
-  write_checkpoint_manifest(checkpoint, manifest);
-  return checkpoint;
-}
-
-TEST(InspectPositions, DrawsTheLearnedTableOfASide) {
-  const TemporaryFolder folder;
-  const std::string checkpoint =
-      checkpoint_of(folder, {{"source_positions.weight", {3, 2}}, {"target_positions.weight", {3, 2}}},
-                    {5, 5, 5, 5, 5, -5, 0, 0, 0, 0, 0.5f, 0});
-  const auto cells = [&](const std::vector<std::string>& args) {
-    const std::string svg = inspect(args);
-    return svg.substr(svg.find("<path"), svg.find("</g>") - svg.find("<path"));
-  };
-  EXPECT_EQ(cells({"positions", checkpoint}),
-            "<path fill=\"#0a3e80\" d=\"M1 2h1v1h-1z\"/>\n"
-            "<path fill=\"#9a4204\" d=\"M0 0h2v1h-2zM0 1h2v1h-2zM0 2h1v1h-1z\"/>\n");
-  EXPECT_EQ(cells({"positions", checkpoint, "--target", "--count", "3"}),
-            "<path fill=\"#ffffff\" d=\"M0 0h2v1h-2zM0 1h2v1h-2zM1 2h1v1h-1z\"/>\n"
-            "<path fill=\"#9a4204\" d=\"M0 2h1v1h-1z\"/>\n");
-}
-
-TEST(InspectPositions, RefusesWhatALearnedTableDoesNotHave) {
-  const TemporaryFolder folder;
-  const std::string checkpoint = checkpoint_of(folder, {{"source_positions.weight", {3, 2}}}, std::vector<float>(6));
-  EXPECT_NE(refusal({"positions", checkpoint, "--count", "4"}).find("count = 4"), std::string::npos);
-  EXPECT_NE(refusal({"positions", checkpoint, "--offset", "1"}).find("--offset is for sinusoids"), std::string::npos);
-  EXPECT_NE(refusal({"positions", checkpoint, "--width", "2"}).find("--width is for sinusoids"), std::string::npos);
-  EXPECT_NO_THROW(inspect({"positions", checkpoint}));
-}
-
-TEST(InspectPositions, RefusesWhatCannotBeDrawn) {
-  EXPECT_NE(refusal({"positions", "--layout", "learned"}).find("a checkpoint"), std::string::npos);
-  EXPECT_NE(refusal({"positions", "--count", "0"}).find("count = 0"), std::string::npos);
-  EXPECT_NE(refusal({"positions", "--width", "0"}).find("width = 0"), std::string::npos);
-  EXPECT_NE(refusal({"positions", "--target"}).find("the same on both sides"), std::string::npos);
-  for (const char* offset : {"9223372036854775807", "-9223372036854775808", "1000001"})
-    EXPECT_NE(refusal({"positions", "--offset", offset}).find("give -1000000 to 1000000"), std::string::npos) << offset;
 }
 
 }  // namespace
