@@ -43,7 +43,7 @@ TEST_P(ResumeAcrossDevices, ResumesAsIfItHadStayed) {
 }
 
 TEST_P(ResumeAcrossDevices, ResumesWithEveryOptimizer) {
-  for (const OptimizerKind kind : {OptimizerKind::muon, OptimizerKind::schedule_free}) {
+  for (const OptimizerKind kind : {OptimizerKind::muon, OptimizerKind::schedule_free, OptimizerKind::lion}) {
     SCOPED_TRACE(name_of_enum(kind));
     const Trained stayed = train(corpus(), {.steps = 12, .device = Device::cpu, .optimizer = kind});
     expect_equal_to_rounding(moved(GetParam(), /*tp=*/1, Precision::f32, kind), stayed);

@@ -20,7 +20,8 @@ constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
                                  {"one_block", Precision::bf16, 1, false},
                                  {"recompute", Precision::bf16, 1, true},
                                  {"muon", Precision::bf16, 1, false, OptimizerKind::muon},
-                                 {"schedule_free", Precision::bf16, 1, false, OptimizerKind::schedule_free}};
+                                 {"schedule_free", Precision::bf16, 1, false, OptimizerKind::schedule_free},
+                                 {"lion", Precision::bf16, 1, false, OptimizerKind::lion}};
 
 Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda_graph) {
   RunConfig config = run_config(corpus);

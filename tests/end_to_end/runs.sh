@@ -71,9 +71,9 @@ resuming() {
 optimizers_resume() {
   local kind few=(--train.steps=10 --train.save_every=5 --train.keep_last=9 --train.validate_every=0 --train.keep_best=loss
     --schedule.warmup=3)
-  for kind in muon schedule_free; do
+  for kind in muon schedule_free lion; do
     local options=("${few[@]}" --optimizer.kind="$kind")
-    [ $kind = muon ] && options+=(--schedule.kind=wsd --train.ema=0.9) || options+=(--schedule.kind=constant)
+    [ $kind = schedule_free ] && options+=(--schedule.kind=constant) || options+=(--schedule.kind=wsd --train.ema=0.9)
     expect 0 train 2 "$kind" "${options[@]}"
     cp -a "$kind" "$kind-again"
     rm -r "$kind-again/checkpoints/step-00000010"

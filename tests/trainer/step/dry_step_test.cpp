@@ -47,8 +47,8 @@ std::vector<OpTrace::Op> ops_of_a_step(const RunConfig& config) {  // of the tra
 }
 
 TEST(StepOps, AreThoseOfARealStepOfEachOptimizer) {
-  for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::muon, OptimizerKind::schedule_free}) {
-    SCOPED_TRACE(name_of_enum(kind));
+  for (const auto& [name, kind] : enum_names(OptimizerKind{})) {
+    SCOPED_TRACE(name);
     RunConfig config = traced_config();
     config.optimizer.kind = kind;
     config.train.ema = kind == OptimizerKind::schedule_free ? 0 : 0.9;
