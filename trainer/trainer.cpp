@@ -279,9 +279,4 @@ void Trainer::load(const std::string& checkpoint, const TrainState& then, bool v
   if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
 }
 
-void require_gpu_to_tune(const RunConfig& config, Device device) {
-  require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
-          "train.tune_gemm times matrix products on GPUs, but this run computes on CPUs: leave it out");
-}
-
 }  // namespace weft

@@ -112,7 +112,4 @@ class Trainer {
   int64_t step_ = 0;
 };
 
-// Throws an Error of kind usage if the run is to tune (train.tune_gemm) what only GPUs have.
-void require_gpu_to_tune(const RunConfig& config, Device device);
-
 }  // namespace weft

@@ -105,4 +105,9 @@ void require_even_rows(const RunConfig& c) {
                    c.parallel.tp, c.batch.rows, c.batch.source_rows, c.parallel.tp));
 }
 
+void require_gpu_to_tune(const RunConfig& config, Device device) {
+  require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
+          "train.tune_gemm times matrix products on GPUs, but this run computes on CPUs: leave it out");
+}
+
 }  // namespace weft

@@ -17,4 +17,6 @@ bool validates(const RunConfig& config);
 bool splits_evenly(const RunConfig& config);
 void require_even_rows(const RunConfig& config);
 
+void require_gpu_to_tune(const RunConfig& config, Device device);  // train.tune_gemm
+
 }  // namespace weft

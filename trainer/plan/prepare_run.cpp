@@ -13,12 +13,12 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
+#include "trainer/plan/check_options.h"
 #include "trainer/plan/memory_fit.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/precision.h"
 #include "trainer/step/step_graphs.h"
 #include "trainer/train_state.h"
-#include "trainer/trainer.h"
 
 namespace weft {
 namespace {
