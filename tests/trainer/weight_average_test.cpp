@@ -117,9 +117,10 @@ TEST_P(WeightAverage, IsThatOfItsDefinition) {
       if (run.step().skipped()) continue;
       const auto t = static_cast<double>(++updates);
       const double decay = std::min(0.5, (1 + t) / (10 + t));
-      for (const auto& [name, x] : part_of(trainer, "model"))
-        for (size_t j = 0; j < x.size(); ++j)
-          expected[name][j] = decay * expected[name][j] + (1 - decay) * static_cast<double>(x[j]);
+      for (const auto& [name, x] : part_of(trainer, "model")) {
+        std::vector<double>& y = expected[name];
+        for (size_t j = 0; j < x.size(); ++j) y[j] = decay * y[j] + (1 - decay) * static_cast<double>(x[j]);
+      }
     }
     ASSERT_GT(updates, 0);
     for (const auto& [name, x] : part_of(trainer, kAverageKind)) {
