@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/config/config_text.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/open_data.h"
@@ -34,9 +36,11 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
 
 // Of the run that this one resumes: its blocks keep their shape, whatever its data is now.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
-  const std::string latest = c.train.output + "/checkpoints/latest";
-  if (c.train.fresh || !std::filesystem::exists(latest + "/config.cfg")) return std::nullopt;
-  return kept_config(latest).batch.source_rows;
+  const std::string root = c.train.output + "/checkpoints";
+  if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;
+  for (const std::string& folder : step_folders(root))  // `latest` may lack after a start that ended in a save
+    if (std::filesystem::exists(folder + "/" + kConfigFile)) return kept_config(folder).batch.source_rows;
+  return std::nullopt;
 }
 
 // By this rank alone.

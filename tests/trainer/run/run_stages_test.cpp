@@ -223,6 +223,10 @@ TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
   config_.stages[0].mix = b_, config_.train.steps = 4;
   run();
   EXPECT_EQ(log("loss").size(), 4u);
+  fs::remove(config_.train.output + "/checkpoints/latest");  // a start may have ended between a save and its link
+  config_.train.steps = 6;
+  run();
+  EXPECT_EQ(log("loss").size(), 6u);
 }
 
 TEST_F(StagedRun, HasSavedItsLastStepWhereTheNextStageCannotBegin) {
