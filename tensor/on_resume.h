@@ -9,6 +9,7 @@ namespace weft {
 enum class OnResume : uint8_t {
   may_change,     // it does not change what a step computes, or is meant to change: grid, saves, the end of the run
   retrains,       // the training would be another one: only with train.allow_changes
+  ends_stage,     // of a stage that is past it may not change either; a later one may end elsewhere
   order,          // never: the place in the data depends on it
   model,          // never: the parameters would mean another model
   optimizer,      // never: the state is that of another optimizer

@@ -114,7 +114,7 @@ double save_seconds(const Machine& m, const RunConfig& c, double parameters, dou
 }
 
 double validation_seconds(const Machine& m, const RunConfig& c, double forward, int64_t sentences, double tokens) {
-  if (c.data.valid.empty() || c.train.validate_every == 0) return 0;
+  if (!validates(c)) return 0;
   constexpr double kTokensOfSentence = 28;  // as in the synthetic blocks, eos included
   const auto all = static_cast<double>(sentences), dp = static_cast<double>(c.parallel.dp);
   const double blocks = std::ceil(all * kTokensOfSentence / tokens / dp);

@@ -18,8 +18,7 @@ bool begins_stage_or_schedule(const std::string& option) {
 }
 
 bool decays_until_its_end(const ScheduleConfig& s) {  // of the stage, or of the run
-  return s.decay_steps == 0 &&
-         (s.kind == ScheduleKind::linear || s.kind == ScheduleKind::cosine || s.kind == ScheduleKind::wsd);
+  return s.decay_steps == 0 && decays(s.kind);
 }
 
 // Which options shape the training of a run whose first `num_stages` stages have begun.
@@ -29,8 +28,8 @@ class TrainingOptions {
       : num_past_(std::max<size_t>(num_stages, 1) - 1), schedule_(&to.schedule) {
     for (const RunConfig* config : {&from, &to})
       for (size_t i = 0; i < std::min(num_stages, config->stages.size()); ++i)
-        begun_.push_back("stage." + config->stages[i].name);
-    for (size_t i = 0; i < to.stages.size() && i < num_past_; ++i) past_.push_back("stage." + to.stages[i].name);
+        begun_.push_back("stage." + config->stages[i].name + ".");
+    for (size_t i = 0; i < to.stages.size() && i < num_past_; ++i) past_.push_back("stage." + to.stages[i].name + ".");
     for (size_t i = 0; i < to.stages.size() && i < num_stages; ++i)
       if (to.stages[i].has_schedule) of_schedule_ = &to.stages[i], schedule_ = &to.stages[i].schedule;
   }
@@ -40,17 +39,17 @@ class TrainingOptions {
     if (option.name == "train.steps") return decays_until_its_end(*schedule_) && !decays_with_stage;
     if (of_schedule_ != nullptr && option.name == "stage." + of_schedule_->name + ".steps")
       return decays_until_its_end(*schedule_);
-    for (const std::string& stage : past_)
-      for (const char* end : {".steps", ".tokens", ".epochs"})
-        if (option.name == stage + end) return true;
-    if (!option.name.starts_with("stage.")) return option.on_resume == OnResume::retrains;
-    return std::ranges::any_of(begun_,
-                               [&](const std::string& stage) { return option.name.starts_with(stage + ".schedule."); });
+    if (option.on_resume == OnResume::ends_stage) return is_of(past_, option);
+    return option.on_resume == OnResume::retrains && (!option.name.starts_with("stage.") || is_of(begun_, option));
   }
 
  private:
+  static bool is_of(const std::vector<std::string>& stages, const ChangedOption& option) {
+    return std::ranges::any_of(stages, [&](const std::string& stage) { return option.name.starts_with(stage); });
+  }
+
   size_t num_past_;
-  std::vector<std::string> begun_, past_;     // "stage.NAME"; begun: by both configurations
+  std::vector<std::string> begun_, past_;     // "stage.NAME."; begun: by both configurations
   const ScheduleConfig* schedule_;            // that holds now: the run's, or that of the last stage that has one
   const StageConfig* of_schedule_ = nullptr;  // that stage
 };

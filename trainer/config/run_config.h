@@ -48,11 +48,14 @@ struct StageConfig {
     v("min_score", min_score,
       "least score of the pairs that are used: a number, or FOLDER:NUMBER,... for some corpora of the mix; empty = all "
       "pairs");
-    v("steps", steps, "the stage ends after so many steps; 0 = not by steps (the last stage needs no end)");
-    v("tokens", tokens, "the stage ends with the step that reaches so many target tokens; 0 = not by tokens");
+    v("steps", steps, "the stage ends after so many steps; 0 = not by steps (the last stage needs no end)",
+      OnResume::ends_stage);
+    v("tokens", tokens, "the stage ends with the step that reaches so many target tokens; 0 = not by tokens",
+      OnResume::ends_stage);
     v("epochs", epochs,
       "the stage ends with the step in which a corpus of its mix has been gone through so often: FOLDER:EPOCHS; "
-      "empty = not by epochs");
+      "empty = not by epochs",
+      OnResume::ends_stage);
     if (has_schedule) v("schedule", schedule);
   }
 };
@@ -226,5 +229,8 @@ struct RunConfig {
     v("decode", decode);
   }
 };
+
+inline bool validates(const RunConfig& c) { return !c.data.valid.empty() && c.train.validate_every > 0; }
+inline bool translates(const RunConfig& c) { return validates(c) && c.train.validate_bleu != 0; }
 
 }  // namespace weft

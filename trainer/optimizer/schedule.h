@@ -55,6 +55,11 @@ struct ScheduleConfig {
   }
 };
 
+// Whether the rate falls to min_lr by a step that the schedule or the run names.
+constexpr bool decays(ScheduleKind kind) {
+  return kind == ScheduleKind::linear || kind == ScheduleKind::cosine || kind == ScheduleKind::wsd;
+}
+
 // The step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
 double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 

@@ -71,7 +71,7 @@ void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (best.needs_score() && c.train.validate_command.empty())
     fail(ErrorKind::usage,
          fmt::format("train.keep_best = {} needs a score: set train.validate_command", c.train.keep_best));
-  if (!c.train.validate_command.empty() && (!validates(c) || c.train.validate_bleu == 0))
+  if (!c.train.validate_command.empty() && !translates(c))
     fail(ErrorKind::usage,
          "train.validate_command needs translations: set data.valid, train.validate_every and "
          "train.validate_bleu");
@@ -90,8 +90,6 @@ void check_options(const RunConfig& c, const std::vector<Stage>& stages, const B
   check_validation_options(c, best);
   check_rollback(c);
 }
-
-bool validates(const RunConfig& c) { return !c.data.valid.empty() && c.train.validate_every > 0; }
 
 bool splits_evenly(const RunConfig& c) {
   return !c.parallel.sequence || (c.batch.rows % c.parallel.tp == 0 && c.batch.source_rows % c.parallel.tp == 0);

@@ -10,7 +10,6 @@ namespace weft {
 
 // Each throws an Error of kind usage that names the options.
 void check_options(const RunConfig& config, const std::vector<Stage>& stages, const BestRule& best);
-bool validates(const RunConfig& config);
 
 // Whether the rows of its blocks can be split over tp, if parallel.sequence asks for it; an Error if they cannot.
 // Source rows are known.

@@ -24,10 +24,6 @@ constexpr size_t kUsedLater = 8 << 20;
 // Buffers of the MPI library, shared with the ranks of the same machine: measured with two ranks.
 constexpr size_t kMessageBuffers = 12 << 20;
 
-bool translates(const RunConfig& c) {
-  return !c.data.valid.empty() && c.train.validate_every > 0 && c.train.validate_bleu != 0;
-}
-
 // All gradient buckets may be in flight at once, each with the other ranks' parts of this rank's share.
 // Collectives over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
 // host have a copy there too; gathers and scatters one of what is received, besides.

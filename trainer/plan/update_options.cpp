@@ -6,13 +6,11 @@
 namespace weft {
 namespace {
 
-std::string section_of(const std::string& stage) { return fmt::format("stage.{}.schedule", stage); }
-
 // By their sections: the run's, and those of stages.
 std::vector<std::pair<std::string, const ScheduleConfig*>> all_schedules(const RunConfig& c) {
   std::vector<std::pair<std::string, const ScheduleConfig*>> schedules = {{"schedule", &c.schedule}};
   for (const StageConfig& stage : c.stages)
-    if (stage.has_schedule) schedules.emplace_back(section_of(stage.name), &stage.schedule);
+    if (stage.has_schedule) schedules.emplace_back(schedule_section(stage.name), &stage.schedule);
   return schedules;
 }
 
@@ -20,8 +18,6 @@ template <typename T>
 void require_not_negative(T value, const std::string& section, const char* option) {
   if (!(value >= 0)) fail(ErrorKind::usage, fmt::format("{}.{} = {} must be at least 0", section, option, value));
 }
-
-bool falls(const ScheduleConfig& s) { return s.kind != ScheduleKind::inverse_sqrt && s.kind != ScheduleKind::constant; }
 
 // Of stages that begin a known number of steps after their schedule, and before the run ends.
 void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stages) {
@@ -33,12 +29,12 @@ void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stage
     const std::optional<int64_t> before = steps_before(stages, i), done = steps_before(stages, i, first);
     if (before && *before >= c.train.steps) return;
     if (stages[i].schedule) {
-      schedule = &*stages[i].schedule, section = section_of(stages[i].name);
+      schedule = &*stages[i].schedule, section = schedule_section(stages[i].name);
       first = i, total = steps_to_decay(stages, i, c.train.steps);
     } else if (schedule->lr > 0 && done && total && learning_rate(*schedule, *done, *total) == 0) {
       fail(ErrorKind::usage, fmt::format("stage.{} would train at a rate of 0: {} has fallen to {}.min_lr = 0 when it "
                                          "begins; set {}.lr, or {}.min_lr or decay_steps",
-                                         stages[i].name, section, section, section_of(stages[i].name), section));
+                                         stages[i].name, section, section, schedule_section(stages[i].name), section));
     }
   }
 }
@@ -114,7 +110,7 @@ void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
     const std::optional<int64_t> before = steps_before(stages, i);
     const bool is_reached = !before || *before < c.train.steps;
     check_schedule(*stages[i].schedule, is_reached ? steps_to_decay(stages, i, c.train.steps) : std::nullopt,
-                   section_of(stages[i].name));
+                   schedule_section(stages[i].name));
   }
   require_no_rate_of_zero(c, stages);
 }
@@ -124,7 +120,7 @@ std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> to
     return fmt::format("rate up to {:.3g}, not {}: these are fewer steps than the warm-up's {}",
                        learning_rate(s, *total_steps - 1, *total_steps), s.lr, s.warmup);
   std::string text = fmt::format("rate up to {} after {} of warm-up", s.lr, s.warmup);
-  if (!falls(s)) return text;
+  if (!decays(s.kind)) return text;
   const bool is_known = total_steps || s.decay_steps > 0;
   if (s.kind == ScheduleKind::wsd)
     text += is_known ? fmt::format(", constant until step {:.0f}", stable_until(s, total_steps.value_or(0)))
@@ -134,7 +130,7 @@ std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> to
 
 std::string describe_fall_by_steps(const RunConfig& c) {
   const auto schedules = all_schedules(c);
-  if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return falls(*s.second); }))
+  if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
   return "the rate falls by steps: if train.minutes ends the run before, it ends at a higher rate";
 }
@@ -147,7 +143,7 @@ std::string describe_options_without_effect(const RunConfig& c) {
   const ScheduleConfig plain;
   for (const auto& [section, s] : all_schedules(c)) {
     const bool is_wsd = s->kind == ScheduleKind::wsd;
-    note(falls(*s), section + ".decay_steps", s->decay_steps, plain.decay_steps);
+    note(decays(s->kind), section + ".decay_steps", s->decay_steps, plain.decay_steps);
     note(s->kind != ScheduleKind::constant, section + ".min_lr", s->min_lr, plain.min_lr);
     note(s->warmup > 1, section + ".warmup_lr", s->warmup_lr, plain.warmup_lr);
     note(is_wsd, section + ".decay_share", s->decay_share, plain.decay_share);

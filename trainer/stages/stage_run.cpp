@@ -128,8 +128,7 @@ StageSchedule StageRun::schedule(const RunConfig& c) const {
   for (size_t i = index_ + 1; i-- > 0;) {
     if (!stages_[i].schedule) continue;
     const int64_t first = past_[i].first_step, steps = stages_[i].end.steps;
-    return {*stages_[i].schedule, first, steps > 0 ? steps : c.train.steps - first,
-            "stage." + stages_[i].name + ".schedule"};
+    return {*stages_[i].schedule, first, steps > 0 ? steps : c.train.steps - first, schedule_section(stages_[i].name)};
   }
   return {.schedule = c.schedule, .total_steps = c.train.steps};
 }

@@ -33,6 +33,8 @@ std::vector<Stage> parse_stages(const RunConfig& config);
 std::vector<std::string> training_folders(const std::vector<Stage>& stages);  // each once
 std::string describe_end(const StageEnd& end);                                // "20000 steps", or "no end"
 
+inline std::string schedule_section(const std::string& stage) { return "stage." + stage + ".schedule"; }
+
 // What a plan knows. The steps from stage `first` to a stage, if all these end by steps alone; and the steps over which
 // its schedule decays, if that names no decay_steps: those of the stage, or else all that are left to the run.
 std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first = 0);
