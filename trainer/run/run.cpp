@@ -31,8 +31,8 @@ class Run {
  private:
   RunEnd begin();
   StopRequest own_request();
-  bool is_finished(StopRequest request) const;  // unless by patience
-  RunEnd end_after(StopRequest request) const;
+  RunEnd end_of_work(StopRequest request) const;
+  RunEnd end_after(StopRequest request) const;  // also by a stop, or because patience is out
   void enter_next_stage();
   void take_snapshot_of_data();
   StepReport step();
@@ -130,12 +130,15 @@ StopRequest Run::own_request() {
                    time_is_over ? StopRequest::finish : StopRequest::none});
 }
 
-RunEnd Run::end_after(StopRequest request) const {
-  if (request == StopRequest::stop) return RunEnd::stop;
-  if (validator_.out_of_patience()) return RunEnd::patience;
+RunEnd Run::end_of_work(StopRequest request) const {
   if (run_.data.is_over()) return RunEnd::data;
   if (run_.state.step >= run_.config().train.steps) return RunEnd::steps;
   return request == StopRequest::finish ? RunEnd::minutes : RunEnd::none;
+}
+
+RunEnd Run::end_after(StopRequest request) const {
+  if (request == StopRequest::stop) return RunEnd::stop;
+  return validator_.out_of_patience() ? RunEnd::patience : end_of_work(request);
 }
 
 // Where a run starts, or its stage. What was noted of the losses of other data does not count any more.
@@ -173,14 +176,10 @@ StepReport Run::step() {
   return report;
 }
 
-bool Run::is_finished(StopRequest request) const {
-  return request >= StopRequest::finish || run_.data.is_over() || run_.state.step >= run_.config().train.steps;
-}
-
 // Validates if that is due. A stop after the last step puts off its validation, too.
 RunEnd Run::validate(StopRequest request) {
   validator_.take_scores();
-  const bool is_last = is_finished(request == StopRequest::stop ? StopRequest::none : request);
+  const bool is_last = end_of_work(request) != RunEnd::none;
   bool is_done = false;
   recovery_.guard([&] { is_done = validator_.validate(is_last); });
   const RunEnd end = is_done ? end_after(request) : RunEnd::stop;
