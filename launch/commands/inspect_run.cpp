@@ -65,7 +65,7 @@ void print_stages_and_corpora(const std::vector<nlohmann::json>& log) {
 void print_last_validations(const std::vector<nlohmann::json>& log) {
   std::vector<const nlohmann::json*> records;
   for (const nlohmann::json& record : log)
-    if (record.contains("valid_loss")) records.push_back(&record);
+    if (is_validation(record)) records.push_back(&record);
   for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
     for (const std::string& name : sets_of(*records[i])) {
       fmt::print("  step {:<8}", number_or_0(*records[i], "step"));

@@ -174,7 +174,7 @@ Json run_of(const PageRun& run) {
         RankTime& time = ranks[*rank];
         ++time.slowest, time.waiting += number_or_0(record, "waiting");
       }
-    } else if (record.contains("valid_loss")) {
+    } else if (is_validation(record)) {
       validations.push_back(validation_of(record, place));
     } else if (record.contains("rolled_back_to")) {
       rollbacks.push_back(json_of(place));

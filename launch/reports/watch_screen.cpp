@@ -207,7 +207,7 @@ std::vector<std::string> all_lines(const WatchedRun& run, const ScreenSize& size
 
 void WatchedLog::add(const nlohmann::json& record) {
   const double step = number_or_nan(record, "step");
-  if (record.contains("valid_loss")) {
+  if (is_validation(record)) {
     validations.push_back(record);
     if (record.contains("bleu")) bleu.points.emplace_back(step, number_or_nan(record, "bleu"));
   } else if (has_score(record) && std::isfinite(step)) {

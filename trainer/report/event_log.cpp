@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "tensor/error.h"
+#include "trainer/report/log_record.h"
 
 namespace weft {
 namespace {
@@ -43,7 +44,7 @@ EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_d
     size = visit_records(path, [&](const nlohmann::json& record) {
       const int64_t step = record.value("step", int64_t{0});
       if ((has_score(record) || record.contains("no_score")) && std::ranges::count(unscored, step) > 0) return false;
-      return step < last_step || (step == last_step && !(validation_due && record.contains("valid_loss")));
+      return step < last_step || (step == last_step && !(validation_due && is_validation(record)));
     });
   }
   file_.emplace(path, size);
@@ -92,15 +93,14 @@ std::vector<nlohmann::json> read_event_log(const std::string& path) {
   return records;
 }
 
-bool has_score(const nlohmann::json& record) { return record.contains("score") && !record.contains("valid_loss"); }
+bool has_score(const nlohmann::json& record) { return record.contains("score") && !is_validation(record); }
 
 bool add_scores(const nlohmann::json& scores, nlohmann::json& validation) {
   const auto step = scores.find("step");
   const auto at = validation.find("step");
-  if (!validation.contains("valid_loss") || step == scores.end() || at == validation.end() || *step != *at)
-    return false;
+  if (!is_validation(validation) || step == scores.end() || at == validation.end() || *step != *at) return false;
   for (const auto& [key, value] : scores.items())
-    if (key == "score" || key.ends_with(".score")) validation[key] = value;
+    if (is_score_key(key)) validation[key] = value;
   return true;
 }
 

@@ -33,7 +33,7 @@ double RunPlace::on(CurveAxis axis) const {
 
 std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::json& record) {
   std::vector<std::pair<std::string, double>> numbers;
-  if (!record.contains("loss") && !record.contains("valid_loss")) return numbers;
+  if (!record.contains("loss") && !is_validation(record)) return numbers;
   for (const auto& [key, value] : record.items())
     if (value.is_number() && key != "step" && key != "time") numbers.emplace_back(key, value.get<double>());
   for (const char* of_corpora : {"corpus_nll", "epochs"})

@@ -38,6 +38,10 @@ inline std::vector<std::string> texts_at(const nlohmann::json& record, const std
   return texts;
 }
 
+// A validation's record, and the keys of the scores of its sets.
+inline bool is_validation(const nlohmann::json& record) { return record.contains("valid_loss"); }
+inline bool is_score_key(const std::string& key) { return key == "score" || key.ends_with(".score"); }
+
 // Names of a validation's sets, for validation_key(); one without a name is "".
 inline std::vector<std::string> sets_of(const nlohmann::json& validation) {
   std::vector<std::string> names = texts_at(validation, "sets");

@@ -158,7 +158,7 @@ void add_validation(const nlohmann::json& record, Summary& to) {
 
 void add_scores_of(const nlohmann::json& record, Summary& to) {
   for (const auto& [key, value] : record.items())
-    if (key == "score" || key.ends_with(".score")) to.scalar("valid/" + key, value);
+    if (is_score_key(key)) to.scalar("valid/" + key, value);
 }
 
 // Empties Weft's event files in the folder and returns their paths in order. They stay, the last few of them: a
@@ -209,7 +209,7 @@ std::string TensorBoardEncoder::events(const nlohmann::json& record) {
     summary.text("plan", code(text_at(record, "plan")));
   else if (record.contains("loss"))
     add_step(record, stage_, summary);
-  else if (record.contains("valid_loss"))
+  else if (is_validation(record))
     add_validation(record, summary);
   else if (record.contains("score"))
     add_scores_of(record, summary);

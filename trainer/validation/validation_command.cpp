@@ -2,11 +2,10 @@
 #include "trainer/validation/validation_command.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "data/text/number.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
@@ -45,12 +44,7 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 
 std::optional<double> number_at_end(const std::string& output) {
   const std::vector<std::string_view> words = split_words(output);
-  if (words.empty()) return std::nullopt;
-  double number = 0;
-  const std::string_view word = words.back();
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+  return words.empty() ? std::nullopt : parse_number<double>(words.back());
 }
 
 ValidationCommand::ValidationCommand(std::string folder, std::string command, double limit_seconds,

@@ -23,7 +23,10 @@ struct ValidationMetric {
   bool judges = true;    // may stand in train.keep_best; `weft watch` shows it
   bool in_lines = true;  // of a run; false: only in its log and curves
 
-  std::string_view name() const { return key.starts_with("valid_") ? key.substr(6) : key; }  // in train.keep_best
+  std::string_view name() const { return without_valid(key); }  // in train.keep_best
+  static constexpr std::string_view without_valid(std::string_view key) {
+    return key.starts_with("valid_") ? key.substr(6) : key;
+  }
 };
 
 inline constexpr ValidationMetric kValidationMetrics[] = {
@@ -40,7 +43,7 @@ inline constexpr ValidationMetric kValidationMetrics[] = {
 // NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio, NAME.score.
 inline std::string validation_key(std::string_view set, std::string_view key) {
   if (set.empty()) return std::string(key);
-  return fmt::format("{}.{}", set, key.starts_with("valid_") ? key.substr(6) : key);
+  return fmt::format("{}.{}", set, ValidationMetric::without_valid(key));
 }
 
 inline std::string worded(const ValidationMetric& metric, double value) {  // "BLEU 31.20"

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <set>
 
+#include "data/text/number.h"
 #include "data/text/split.h"
 #include "tensor/error.h"
 
@@ -70,10 +69,8 @@ std::string judging_names() {  // loss, bleu, chrf or score
 
 // A score may be better if it is lower.
 double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
-  double factor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor == 0 ||
-      (factor < 0 && !may_be_negative))
+  const double factor = parse_number<double>(text).value_or(0);
+  if (factor == 0 || (factor < 0 && !may_be_negative))
     refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself; only a "
                                     "score may have a factor below 0)",
                                     printable(text)));
