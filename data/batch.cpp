@@ -83,6 +83,12 @@ std::vector<int64_t> Step::epochs() const {
   return epochs;
 }
 
+int64_t Step::num_pairs() const {
+  int64_t pairs = 0;
+  for (const Block& block : blocks) pairs += block.num_sentences();
+  return pairs;
+}
+
 int64_t Step::source_tokens() const {
   int64_t tokens = 0;
   for (const Block& block : blocks) tokens += block.source_tokens();

@@ -72,7 +72,8 @@ struct Step {                       // one rank's part of an optimizer step
   int64_t below_score = 0;          // and because their score is too low
 
   std::vector<int64_t> epochs() const;
-  int64_t source_tokens() const;  // real rows of these blocks, eos included
+  int64_t num_pairs() const;      // of these blocks
+  int64_t source_tokens() const;  // real rows, eos included
   int64_t target_tokens() const;
   double target_weight() const;
 };

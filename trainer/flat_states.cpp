@@ -58,7 +58,7 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
   std::vector<FlatState> states;
   if (optimizer.trains_elsewhere()) {
     states.push_back(schedule_free_model(ctx, dp, params, optimizer));
-    states.push_back(weights("optimizer", "schedule_free.y."));
+    states.push_back(weights("optimizer", optimizer.prefix_of_trained()));
   } else {
     states.push_back(weights("model", ""));
   }

@@ -27,12 +27,6 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
 
 Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }
 
-int64_t num_pairs(const Step& step) {
-  int64_t pairs = 0;
-  for (const Block& block : step.blocks) pairs += block.num_sentences();
-  return pairs;
-}
-
 DType wire_of(const RunConfig& config, const Mesh& mesh) {
   const bool rounds = config.parallel.gradient_type == GradientType::bf16 && mesh.dp().size() > 1;
   return rounds ? DType::bf16 : DType::f32;
@@ -168,7 +162,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
 
 // Waits for the device, once per step, and then for the other ranks.
 StepTotals Trainer::totals_of(const Step& step, StopRequest request) {
-  StepTotals own{.pairs = num_pairs(step),
+  StepTotals own{.pairs = step.num_pairs(),
                  .source_tokens = step.source_tokens(),
                  .target_tokens = step.target_tokens(),
                  .target_weight = step.target_weight(),

@@ -58,7 +58,7 @@ class Trainer {
   // A step on this rank's blocks, at the learning rate `lr`.
   StepReport step_on(const Step& step, double lr, StopRequest request = StopRequest::none);
 
-  // Steps, optimizer steps, precision, loss scale and what a resumed run must have alike.
+  // Steps, optimizer steps, sums of rates, precision and loss scale.
   void snapshot(TrainState& state) const;
   // Values, moments, average and loss scale of a checkpoint whose state is `then`; an average that it lacks begins at
   // its weights. Steps go on from where they are; after resume() from those of the checkpoint. All ranks call it; one

@@ -10,7 +10,6 @@
 #include <set>
 #include <string_view>
 
-#include "data/order/min_score.h"
 #include "data/order/turns.h"
 #include "data/text/split.h"
 #include "data/text/unicode.h"
@@ -79,20 +78,6 @@ std::string mix_text(const std::vector<MixCorpus>& corpora) {
   for (const MixCorpus& c : corpora) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", c.folder, c.weight);
   return text;
 }
-
-Mix open_mix(std::vector<MixCorpus> corpora) {
-  Mix mix{.corpora = std::move(corpora)};
-  for (MixCorpus& corpus : mix.corpora) {
-    corpus.number = &corpus - mix.corpora.data();
-    corpus.opened = std::make_shared<Corpus>(corpus.folder);
-    corpus.num_pairs = corpus.opened->num_pairs();
-    corpus.num_usable = corpus.min_score ? count_usable(*corpus.opened, *corpus.min_score) : corpus.num_pairs;
-    mix.weighted = mix.weighted || corpus.manifest().columns.weight;
-  }
-  return mix;
-}
-
-Mix open_mix(const std::string& folder) { return open_mix(std::vector<MixCorpus>{{.folder = folder}}); }
 
 // Sums over the pairs of the first corpus, and as many times its weight of the others: exact for a single corpus.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {

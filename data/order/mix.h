@@ -42,10 +42,6 @@ struct Mix {
   bool weighted = false;           // blocks hold the weights of their pairs
 };
 
-// Opens the corpora, numbers them in their order and counts the pairs that are used.
-Mix open_mix(std::vector<MixCorpus> corpora);
-Mix open_mix(const std::string& folder);
-
 // Source rows that fill up together with `target_rows`, from the totals of the open corpora; a multiple of 16.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows);
 

@@ -20,6 +20,7 @@
 #include "data/order/min_score.h"
 #include "tensor/clock.h"
 #include "tests/bench/cpu_seconds.h"
+#include "tests/support/open_mix.h"
 
 namespace {
 
@@ -49,7 +50,7 @@ Cost cost_of_rank(const std::string& packed, int64_t rows, int dp, bool one_stre
   weft::StepCursor start;
   if (one_stream) start = {.num_streams = 1, .next_stream = 0, .streams = {{0, {}}}};
   const double begin = weft::monotonic_seconds();
-  const weft::Mix mix = weft::open_mix(packed);
+  const weft::Mix mix = weft::testing::open_mix(packed);
   weft::Loader loader(mix, batch_of(mix, rows, dp), /*seed=*/1, /*dp_rank=*/dp / 2, dp, start);
   loader.next();
   Cost cost{.first_step = weft::monotonic_seconds() - begin};
@@ -76,7 +77,7 @@ int main(int argc, char** argv) try {
   std::vector<weft::MixCorpus> corpora = weft::parse_mix("MIX", argv[1]);
   if (argc == 6) weft::set_min_scores("MIN_SCORE", argv[5], corpora);
   double begin = weft::monotonic_seconds(), cpu_begin = weft::cpu_seconds(), first_step = 0;
-  const weft::Mix mix = weft::open_mix(std::move(corpora));
+  const weft::Mix mix = weft::testing::open_mix(std::move(corpora));
   weft::Loader loader(mix, batch_of(mix, std::atoi(argv[2]), std::atoi(argv[3])), /*seed=*/1, /*dp_rank=*/0,
                       /*dp_size=*/1);
   std::vector<Epoch> epochs(1);

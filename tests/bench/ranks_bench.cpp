@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/cpu_seconds.h"
+#include "tests/support/open_mix.h"
 #include "tests/support/small_run.h"
 
 namespace weft {
@@ -71,13 +72,13 @@ Costs costs_of(const testing::TextCorpus& corpus, int ranks) {
     own.save = cost(world, [&] { saved = run->save(folder.path()); });
     own.resume = cost(world, [&] { run->resume(saved); });
     run.reset();
-    own.plan =
-        cost(world,
-             [&] {
-               Loader loader(open_mix(config.data.train), config.batch, /*seed=*/1, mesh.dp().rank(), mesh.dp().size());
-               for (int i = 0; i < kSteps; ++i) loader.next();
-             }) /
-        kSteps;
+    own.plan = cost(world,
+                    [&] {
+                      Loader loader(testing::open_mix(config.data.train), config.batch, /*seed=*/1, mesh.dp().rank(),
+                                    mesh.dp().size());
+                      for (int i = 0; i < kSteps; ++i) loader.next();
+                    }) /
+               kSteps;
     if (world.is_main_rank()) costs = own;
   });
   return costs;

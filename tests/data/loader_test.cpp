@@ -12,6 +12,7 @@
 #include "data/corpus.h"
 #include "data/order/variant_turns.h"
 #include "tests/support/errors.h"
+#include "tests/support/open_mix.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
 
@@ -21,6 +22,7 @@ namespace {
 using testing::numbers_of;
 using testing::synthetic_lengths;
 using testing::SyntheticCorpus;
+using testing::open_mix;
 
 constexpr uint64_t kSeed = 11;
 

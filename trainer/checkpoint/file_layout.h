@@ -12,12 +12,12 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device, perhaps without some of them. In its file each tensor is called
-// prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(), and until
-// the next state's: all ranks of the dp group call it together. What is written there counts after take().
+// A flat buffer laid out like ParamStore's values, on any device, perhaps without some of them. In its file each tensor
+// is called prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(),
+// and until the next state's: all ranks of the dp group call it together. What is written there counts after take().
 struct FlatState {
   std::string kind;    // "model", "optimizer" or "average"
-  std::string prefix;  // "" for values, "adam.m." and "adam.v." for the moments, "average." for the average
+  std::string prefix;  // "" for values, such as "adam.m." for a moment, "average." for the average
   ParamBuffer flat;
   std::function<void()> gather = {}, take = {};  // empty: not sharded
 };

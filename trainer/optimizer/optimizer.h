@@ -31,13 +31,12 @@ constexpr EnumNames<OptimizerKind, 4> enum_names(OptimizerKind) {
 struct OptimizerTraits {
   ops::UpdateRule rule;           // of each element that is not Muon's
   const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: it keeps none
-  bool trains_elsewhere = false;  // its parameters while it trains are not those of the model: they are y, which
-                                  // checkpoints have, too
+  const char* trained = nullptr;  // prefix of the weights that it trains with, if those of the model are others
 };
 constexpr OptimizerTraits traits_of(OptimizerKind kind) {
   using Rule = ops::UpdateRule;
   if (kind == OptimizerKind::schedule_free)
-    return {Rule::schedule_free, "schedule_free.z.", "schedule_free.v.", /*trains_elsewhere=*/true};
+    return {Rule::schedule_free, "schedule_free.z.", "schedule_free.v.", "schedule_free.y."};
   if (kind == OptimizerKind::lion) return {Rule::lion, "lion.m.", nullptr};
   return {Rule::adam, "adam.m.", "adam.v."};
 }
@@ -120,7 +119,8 @@ class Optimizer {
   const RateSums& rate_sums() const { return rate_sums_; }
   void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
 
-  bool trains_elsewhere() const { return traits_.trains_elsewhere; }
+  bool trains_elsewhere() const { return traits_.trained != nullptr; }
+  const char* prefix_of_trained() const { return traits_.trained; }  // where trains_elsewhere()
   // The present weights, whole in ParamStore::value_buffer(), are those that updates go on from: of the own shard, and
   // z of schedule-free steps.
   void begin(Context& ctx) const;
@@ -128,7 +128,6 @@ class Optimizer {
   // The moments, and at last the average, if there is one.
   std::vector<OptimizerState> states() const;
   ParamBuffer first_moment() const { return values_of(kept_[0]); }
-  ParamBuffer second_moment() const { return values_of(kept_[1]); }
   ParamBuffer average() const { return values_of(kept_.back()); }
   OptimizerBytes bytes() const;
   // Where ParamStore::divided(): the f32 values of this rank's matrices.

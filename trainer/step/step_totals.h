@@ -30,7 +30,7 @@ struct StepTotals {                              // of one rank, before exchange
   bool save_goes_on = false;                     // some rank still works at the present phase of a save
   StopRequest request = StopRequest::none;       // the strongest
   std::vector<double> busy;                      // seconds that each rank worked
-  std::vector<CorpusTotals> corpora;             // of the stage's mix; empty if the run needs none
+  std::vector<CorpusTotals> corpora;             // of the stage's mix
 
   double per_weight() const { return 1.0 / target_weight; }
   double fill(const BatchConfig& batch) const;  // share of a step's rows that hold tokens
@@ -43,7 +43,8 @@ struct StepTotals {                              // of one rank, before exchange
 // unless each has squared those of its shard.
 enum class TotalOf : uint8_t { blocks, split_squares, whole_squares, each_rank };
 
-// Calls of(number, ranks) on each, in this order: v.sum() adds, v.largest() takes the largest, v.list() keeps all.
+// Visits each number in this order with the ranks that have a part of it: v.sum() adds the parts, v.largest() takes the
+// largest, v.list() keeps all.
 template <typename Totals, typename V>
 void for_each_total(Totals& t, V&& v) {
   v.sum(t.loss, TotalOf::blocks);

@@ -8,6 +8,7 @@
 
 #include "data/loader.h"
 #include "tests/support/errors.h"
+#include "tests/support/open_mix.h"
 #include "tests/support/synthetic_corpus.h"
 #include "tests/support/synthetic_lengths.h"
 
@@ -17,6 +18,7 @@ namespace {
 using testing::expect_error;
 using testing::synthetic_lengths;
 using testing::SyntheticCorpus;
+using testing::open_mix;
 
 constexpr uint64_t kSeedOfScores = 5;
 

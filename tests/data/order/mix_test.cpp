@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/open_mix.h"
 #include "tests/support/synthetic_corpus.h"
 
 namespace weft {
 namespace {
+using testing::open_mix;
 
 using Weights = std::vector<std::pair<std::string, int64_t>>;  // of folders
 

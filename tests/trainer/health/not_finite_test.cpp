@@ -1,5 +1,6 @@
 // tests/trainer/health/not_finite_test.cpp: a step with a gradient that is not finite names block, rank and parameter.
 #include "trainer/health/not_finite.h"
+#include "tests/support/open_mix.h"
 
 #include <gtest/gtest.h>
 

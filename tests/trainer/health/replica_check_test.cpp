@@ -72,7 +72,7 @@ bool finds_after_a_step(Place place, int bit) {
       const Tensor at = place == Place::weight         ? weight->value
                         : place == Place::gradient     ? weight->grad
                         : place == Place::first_moment ? optimizer.first_moment().of(*weight)
-                                                       : optimizer.second_moment().of(*weight);
+                                                       : optimizer.states()[1].values.of(*weight);
       if (step == 1 && world.rank() == 1) flip(at.ptr<float>()[13], bit);
       StepScalars scalars;
       optimizer.next_step(scalars, /*lr=*/0.01, /*grad_scale=*/1);
@@ -82,7 +82,7 @@ bool finds_after_a_step(Place place, int bit) {
       require_equal_replicas(ctx, params,
                              {{"", params.values()},
                               {"the first moment of ", optimizer.first_moment()},
-                              {"the second moment of ", optimizer.second_moment()}},
+                              {"the second moment of ", optimizer.states()[1].values}},
                              mesh);
     });
     if (world.rank() == 0) found = refusal.find("weight differs between rank 0 and rank 1") != std::string::npos;

@@ -1,5 +1,6 @@
 // tests/trainer/plan/same_on_all_ranks_test.cpp: ranks that were given different options or corpora.
 #include "trainer/plan/same_on_all_ranks.h"
+#include "tests/support/open_mix.h"
 
 #include <gtest/gtest.h>
 
