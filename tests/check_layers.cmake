@@ -45,7 +45,7 @@ set(rooms
   trainer/step       "^trainer/((config|optimizer)/.*|precision|signals)[.]h$"
   trainer/stages     "^trainer/((config|step)/.*)[.]h$"
   trainer/validation "^trainer/(config/.*|trainer|replica|checkpoint/.*|inference/.*)[.]h$"
-  trainer/plan       "^trainer/(config/.*|trainer|flat_states|precision|train_state|(checkpoint|display|inference|stages|step|validation)/.*)[.]h$"
+  trainer/plan       "^trainer/(config/.*|flat_states|precision|train_state|(checkpoint|display|inference|stages|step|validation)/.*)[.]h$"
   trainer/run        "^trainer/.*[.]h$"
   trainer/bench      "^trainer/([a-z0-9_]+|(config|plan|step)/.*)[.]h$"
   trainer/cluster    "^trainer/([a-z0-9_]+|(bench|config|plan|step)/.*)[.]h$"
