@@ -14,6 +14,7 @@
 #include "launch/commands.h"
 #include "launch/options/options.h"
 #include "tensor/error.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
