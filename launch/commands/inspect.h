@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trainer/config/run_config.h"
@@ -23,11 +22,6 @@ struct RunView {
 };
 void inspect_run(const std::string& folder, const RunView& view);                        // its log and checkpoints
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // the files, of all together
-
-inline constexpr std::string_view kHtmlTag = "<html";
-// An Error of kind usage if `path`, given to --option, is a folder, or a file without the tag `kind` at its beginning,
-// which would be lost.
-void require_replaceable(const std::string& option, const std::string& path, std::string_view kind);
 
 struct ModelView {
   int64_t vocabulary = 0;  // used if neither the file nor its corpus has it; 0 = not given

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "data/atomic_file.h"
 #include "launch/commands/inspect.h"
@@ -50,26 +51,27 @@ std::vector<std::string> folders_of_events(const std::vector<std::string>& runs,
   return folders;
 }
 
-}  // namespace
-
-void require_replaceable(const std::string& option, const std::string& path, std::string_view kind) {
+// An Error of kind usage if it is a folder, or a file of another kind, which would be lost.
+void require_replaceable_page(const std::string& path) {
+  constexpr std::string_view kTag = "<html";
   std::error_code none;
-  if (fs::is_directory(path, none))
-    fail(ErrorKind::usage, fmt::format("--{} {} is a folder: name a file", option, path));
+  if (fs::is_directory(path, none)) fail(ErrorKind::usage, fmt::format("--html {} is a folder: name a file", path));
   if (!fs::is_regular_file(path, none)) return;
   std::ifstream file(path, std::ios::binary);
   std::string begin(kBytesThatTell, '\0');
   file.read(begin.data(), std::ssize(begin));
   begin.resize(static_cast<size_t>(file.gcount()));
-  if (!begin.empty() && begin.find(kind) == std::string::npos)
+  if (!begin.empty() && begin.find(kTag) == std::string::npos)
     fail(ErrorKind::usage,
-         fmt::format("--{} {}: there is a file without {} at its beginning, which is kept: give another name", option,
-                     path, kind));
+         fmt::format("--html {}: there is a file without {} at its beginning, which is kept: give another name", path,
+                     kTag));
 }
+
+}  // namespace
 
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view) {
   if (view.html.empty() && view.tensorboard.empty()) return;
-  if (!view.html.empty()) require_replaceable("html", view.html, kHtmlTag);
+  if (!view.html.empty()) require_replaceable_page(view.html);
   const std::vector<std::string> folders_to_write = folders_of_events(folders, view.tensorboard);
   for (const std::string& folder : folders_to_write) require_no_folder_of_a_run(folder);
   const std::vector<PageRun> runs = read_runs(folders);

@@ -34,12 +34,18 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
                      corpus.folder));
 }
 
-// Of the run that this one resumes: its blocks keep their shape, whatever its data is now.
+// Of the run that this one resumes: its blocks keep their shape, whatever its data is now. The link `latest` may be
+// missing after a crash, and the newest checkpoint may be damaged: the run then resumes from one before it.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;
-  for (const std::string& folder : step_folders(root))  // `latest` may lack after a start that ended in a save
-    if (std::filesystem::exists(folder + "/" + kConfigFile)) return kept_config(folder).batch.source_rows;
+  for (const std::string& folder : step_folders(root)) {
+    try {
+      verify_small_files(folder, read_checkpoint_manifest(folder));
+      return kept_config(folder).batch.source_rows;
+    } catch (const Error&) {  // find_latest_checkpoint() passes it over, and says why
+    }
+  }
   return std::nullopt;
 }
 

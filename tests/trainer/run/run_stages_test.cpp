@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "data/atomic_file.h"
 #include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
@@ -227,6 +228,10 @@ TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
   config_.train.steps = 6;
   run();
   EXPECT_EQ(log("loss").size(), 6u);
+  write_file_atomically(config_.train.output + "/checkpoints/step-00000006/config.cfg", "");  // damaged
+  config_.train.steps = 8;
+  run();
+  EXPECT_EQ(log("loss").size(), 8u);
 }
 
 TEST_F(StagedRun, HasSavedItsLastStepWhereTheNextStageCannotBegin) {
