@@ -2,6 +2,8 @@
 #include "launch/open_model.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -45,15 +47,6 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
   return config;
 }
 
-bool has_nvidia_driver(const std::filesystem::path& root) {
-  constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
-                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: the driver of Windows
-  return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
-    std::error_code unreadable;
-    return std::filesystem::exists(root / file, unreadable);
-  });
-}
-
 void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
   options.add("raw-weights", raw_weights, kRawWeightsSentence);
@@ -65,6 +58,7 @@ void ModelRequest::add_to(Options& options) {
   options.add("quiet", quiet, "no progress on standard error");
   options.add("device", device, kDeviceSentence);
   options.section("parallel", parallel);
+  for (const char* of_training : {"parallel.zero", "parallel.gradient_type"}) options.hide(of_training);
 }
 
 LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const {
@@ -96,6 +90,11 @@ std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<
   text = world.broadcast_string(text, 0);
   const std::vector<std::string_view> received = split_lines(text);
   return {received.begin(), received.end()};
+}
+
+void require_no_folder_as_input() {
+  if (struct stat input; fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode))
+    fail(ErrorKind::io, "standard input is a folder: give a file or a pipe");
 }
 
 std::vector<std::string> read_text_file(const std::string& path) {

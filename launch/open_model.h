@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -45,7 +44,6 @@ struct ModelRequest {
 // The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU, or
 // says why none is used on a machine with NVIDIA's driver.
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world);
-bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
 
@@ -56,6 +54,9 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                            return world.is_main_rank() ? std::vector<std::string>(read()) : std::vector<std::string>();
                          }));
 }
+
+// Throws an Error of kind io if standard input is a folder. Nothing is read: on a terminal that stops a background job.
+void require_no_folder_as_input();
 
 std::vector<std::string> read_text_file(const std::string& path);  // plain or packed, checked (data/text/text_reader.h)
 

@@ -22,14 +22,15 @@ std::optional<HelpFormat> asked_help(const std::vector<std::string>& args);
 // arguments without a name; options.
 struct HelpText {
   std::string usage, positional_name, positional_sentence;
-  std::vector<Field> fields;  // of one section after another, those without a section first
+  std::vector<Field> fields;        // one section after another, those without a section first
+  std::vector<std::string> common;  // keys of the options that the text shows first
 };
 
 std::string section_of(const std::string& key);  // "" or "model" of "model.width"
 
-// As a terminal shows it; and its table of options alone: name, value, sentence.
-std::string help_page(const HelpText& help);
-std::string describe_fields(const std::vector<Field>& fields);
+// The help in at most `columns` columns; and only its table of options, with their values in brackets.
+std::string help_page(const HelpText& help, size_t columns);
+std::string describe_fields(const std::vector<Field>& fields, size_t columns);
 
 // A man page (man(7)) is manual_name(), then the manual_body() of the command.
 std::string roff(const std::string& text);               // as man pages spell it

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "trainer/config/nearest.h"
+#include "trainer/display/wrap.h"
 
 namespace weft {
 namespace {
@@ -110,7 +111,9 @@ size_t Options::num_before_positional(const std::vector<std::string>& args) cons
 }
 
 void Options::take_positional(const std::string& text) {
-  if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
+  if (positional_ == nullptr)
+    fail(ErrorKind::usage,
+         fmt::format("'{}' does not belong to an option; usage: weft {}", text, usage_.substr(0, usage_.find('\n'))));
   positional_->push_back(text);
 }
 
@@ -122,11 +125,12 @@ void Options::require(const std::string& key) const {
 }
 
 std::string Options::help(HelpFormat format) const {
-  HelpText help{usage_, positional_name_, positional_sentence_, fields_};
+  HelpText help{usage_, positional_name_, positional_sentence_, fields_, common_};
+  std::erase_if(help.fields, [&](const Field& f) { return hidden_.contains(f.key); });
   std::stable_partition(help.fields.begin(), help.fields.end(),
                         [](const Field& f) { return section_of(f.key).empty(); });
   if (format == HelpFormat::man) return manual_body(help);
-  return format == HelpFormat::words ? completion_words(help) : help_page(help);
+  return format == HelpFormat::words ? completion_words(help) : help_page(help, output_columns());
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ class Options {
   void positional(const char* name, std::vector<std::string>& values, const char* sentence);
 
   void describe_default(const std::string& key, const std::string& text);  // shown in --help in place of the value
+  void show_first(std::vector<std::string> keys) { common_ = std::move(keys); }  // the common options of --help
+  // Leaves the option out of --help and completion. It is still parsed, so that the command can say why it refuses it.
+  void hide(const std::string& key) { hidden_.insert(key); }
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
@@ -56,6 +60,8 @@ class Options {
 
   std::string usage_;
   std::vector<Field> fields_;
+  std::vector<std::string> common_;
+  std::set<std::string> hidden_;
   std::string positional_name_, positional_sentence_;
   std::vector<std::string>* positional_ = nullptr;
   std::multimap<std::string, std::string> given_;  // values by option

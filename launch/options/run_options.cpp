@@ -27,6 +27,9 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
     options.add("config", file, "a .cfg file; options on the command line override it");
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
     options.sections(into);
+    options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",
+                        "batch.tokens", "schedule.lr", "train.init", "train.precision", "parallel.tp", "device",
+                        "dry-run"});
     return options.parse(args);
   };
   RunConfig looked_at;  // the first pass only finds --config

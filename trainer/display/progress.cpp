@@ -110,8 +110,13 @@ ProgressOutput ProgressOutput::standard(bool quiet) {
           .width = terminal_width};
 }
 
-ProgressBar::ProgressBar(std::string title, int64_t total, ProgressOutput out)
-    : title_(std::move(title)), total_(total), out_(std::move(out)), begin_(out_.seconds()), shown_at_(begin_) {}
+ProgressBar::ProgressBar(std::string title, std::string unit, int64_t total, ProgressOutput out)
+    : title_(std::move(title)),
+      unit_(std::move(unit)),
+      total_(total),
+      out_(std::move(out)),
+      begin_(out_.seconds()),
+      shown_at_(begin_) {}
 
 ProgressBar::~ProgressBar() {
   if (out_.style == ProgressStyle::quiet) return;
@@ -119,10 +124,9 @@ ProgressBar::~ProgressBar() {
   if (out_.style == ProgressStyle::bar) out_.write("\n");
 }
 
-void ProgressBar::update(int64_t done, std::string_view extra) {
+void ProgressBar::update(int64_t done) {
   if (out_.style == ProgressStyle::quiet) return;
   done_ = done;
-  extra_ = extra;
   const double waited = out_.seconds() - shown_at_;
   if (out_.style == ProgressStyle::bar) {
     if (shown_done_ < 0 || waited >= kRedrawSeconds) show();
@@ -136,13 +140,12 @@ void ProgressBar::update(int64_t done, std::string_view extra) {
 std::string ProgressBar::line(int width) const {
   const double seconds = std::max(out_.seconds() - begin_, 1e-9);
   const double rate = static_cast<double>(done_) / seconds;
-  std::string text = total_ > 0 ? fmt::format("{} {}/{}", title_, done_, total_) : fmt::format("{} {}", title_, done_);
+  std::string text = fmt::format("{} {}{} {}", title_, done_, total_ > 0 ? fmt::format("/{}", total_) : "", unit_);
   if (seconds >= 0.5) text += fmt::format("  {}/s", format_count(rate));
   if (total_ > done_ && rate > 0 && seconds >= 0.5)
     text += fmt::format("  {} left", format_duration(static_cast<double>(total_ - done_) / rate));
   else if (total_ > 0 && done_ >= total_)
     text += fmt::format("  in {}", seconds < 10 ? fmt::format("{:.1f}s", seconds) : format_duration(seconds));
-  if (!extra_.empty()) text += "  " + extra_;
   if (width > 0 && total_ > 0) return bar_row(static_cast<double>(done_) / static_cast<double>(total_), text, width);
   if (width > 0 && static_cast<int>(text.size()) >= width) text.resize(std::max(width - 1, 0));
   return text;

@@ -29,20 +29,20 @@ struct ProgressOutput {  // where progress is written; tests replace it
 // For work of known or unknown length: packing, translating, hashing. Lines come every 10 % or 10 s.
 class ProgressBar {
  public:
-  ProgressBar(std::string title, int64_t total, ProgressOutput out = ProgressOutput::standard());  // total 0: unknown
+  // `unit`: what is counted, in the plural; total 0: unknown.
+  ProgressBar(std::string title, std::string unit, int64_t total, ProgressOutput out = ProgressOutput::standard());
   ~ProgressBar();  // leaves the last state on the screen
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void update(int64_t done, std::string_view extra = {});
+  void update(int64_t done);
 
  private:
   std::string line(int width) const;
   void show();
 
-  std::string title_;
+  std::string title_, unit_;
   int64_t total_, done_ = 0;
-  std::string extra_;
   ProgressOutput out_;
   double begin_, shown_at_;
   int64_t shown_done_ = -1;

@@ -34,6 +34,14 @@ std::string refusal(Example& example, const std::vector<std::string>& args) {
   });
 }
 
+struct FieldCollectorOf {
+  std::vector<Field> all;
+  template <typename T>
+  void add(const char* name, T& value, const char* sentence) {
+    FieldCollector(all, "")(name, value, sentence);
+  }
+};
+
 TEST(Options, FillsValuesListsFlagsAndPositionals) {
   Example e;
   EXPECT_TRUE(e.options.parse({"one", "--source", "a.en", "--json", "two", "--reference", "r1", "--reference=r2",
@@ -104,13 +112,37 @@ TEST(Options, ShowsUsageValuesAndSentencesAsHelp) {
   Example e;
   const std::string help = e.options.help();
   EXPECT_TRUE(help.starts_with("usage: weft example --source FILE [FILE ...]\n")) << help;
-  EXPECT_NE(help.find("--vocab-size                   8000           entries of the vocabulary\n"), std::string::npos)
-      << help;
+  EXPECT_NE(help.find("\n  --vocab-size  "), std::string::npos) << help;
+  EXPECT_NE(help.find("  entries of the vocabulary [8000]\n"), std::string::npos) << help;
   EXPECT_NE(help.find("\ndecode\n  --decode.beam "), std::string::npos) << help;
   EXPECT_LT(help.find("--json"), help.find("\ndecode\n")) << help;  // what has no section comes first
   ::testing::internal::CaptureStdout();
   EXPECT_FALSE(e.options.parse({"--source", "x", "--help"}));
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), help);
+}
+
+TEST(Options, ShowsCommonOptionsFirstAndHidesThoseThatAreRefused) {
+  Example e;
+  e.options.show_first({"decode.beam"});
+  e.options.hide("json");
+  const std::string help = e.options.help();
+  EXPECT_NE(help.find("\ncommon options, with [defaults]\n  --decode.beam "), std::string::npos) << help;
+  EXPECT_EQ(help.find("--decode.beam"), help.rfind("--decode.beam")) << help;
+  EXPECT_EQ(help.find("--json"), std::string::npos) << help;
+  EXPECT_EQ(e.options.help(HelpFormat::words).find("--json"), std::string::npos);
+  EXPECT_TRUE(e.options.parse({"--source", "x", "--json"}));  // the command says why it refuses it
+}
+
+TEST(Options, HelpBreaksBetweenWordsAtTheWidthOfTheTerminal) {
+  int64_t n = 7;
+  FieldCollectorOf fields;
+  fields.add("a-name-that-is-too-long-for-its-column", n, "what the option does, in many words that need two lines");
+  const std::string text = describe_fields(fields.all, /*columns=*/60);
+  EXPECT_EQ(text,
+            "\n  --a-name-that-is-too-long-for-its-column\n"
+            "                                what the option does, in\n"
+            "                                many words that need two\n"
+            "                                lines [7]\n");
 }
 
 }  // namespace

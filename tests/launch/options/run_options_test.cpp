@@ -57,8 +57,10 @@ TEST(RunOptions, ReadsStagesFromTheCommandLine) {
 }
 
 TEST(RunOptions, RefusesStrayWordsAndMissingFiles) {
-  EXPECT_EQ(argument_error({"model.width=3"}), "'model.width=3' is not an option; --help lists them");
-  EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}), "cannot read the configuration '/no/such.cfg'");
+  EXPECT_EQ(argument_error({"model.width=3"}),
+            "'model.width=3' does not belong to an option; usage: weft train --config FILE [--section.key=value ...]");
+  EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}),
+            "cannot read the configuration '/no/such.cfg': No such file or directory");
 }
 
 TEST(RunOptions, RefusesValuesThatACfgCannotHold) {
@@ -82,9 +84,10 @@ TEST(RunOptions, NameKeyValueAndWhatIsAllowed) {
 
 TEST(RunOptions, AreExplainedUnderTheirNames) {
   RunConfig config;
-  const std::string text = describe_fields(fields_of(config));
+  const std::string text = describe_fields(fields_of(config), /*columns=*/110);
   EXPECT_NE(text.find("\nschedule\n  --schedule.kind "), std::string::npos);
-  EXPECT_NE(text.find("--train.label_smoothing        0.1 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  --train.label_smoothing       "), std::string::npos) << text;
+  EXPECT_NE(text.find(" [0.1]\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -25,22 +25,22 @@ struct FakeTerminal {
 TEST(ProgressBar, WritesAboutTenLinesOnAPipe) {
   FakeTerminal t;
   {
-    ProgressBar bar("packing", 1000, t.output(ProgressStyle::lines));
+    ProgressBar bar("packing", "lines", 1000, t.output(ProgressStyle::lines));
     for (int i = 1; i <= 1000; ++i) {
       t.now += 0.05;
       bar.update(i);
     }
   }
   EXPECT_EQ(t.lines(), 10);
-  EXPECT_NE(t.text.find("packing 500/1000  20/s  25s left\n"), std::string::npos) << t.text;
-  EXPECT_NE(t.text.find("packing 1000/1000  20/s  in 50s\n"), std::string::npos) << t.text;
+  EXPECT_NE(t.text.find("packing 500/1000 lines  20/s  25s left\n"), std::string::npos) << t.text;
+  EXPECT_NE(t.text.find("packing 1000/1000 lines  20/s  in 50s\n"), std::string::npos) << t.text;
   EXPECT_EQ(t.text.find('\033'), std::string::npos);
 }
 
 TEST(ProgressBar, WritesOneLineForQuickWorkOnAPipe) {
   FakeTerminal t;
   {
-    ProgressBar bar("reading", 10, t.output(ProgressStyle::lines));
+    ProgressBar bar("reading", "lines", 10, t.output(ProgressStyle::lines));
     for (int i = 1; i <= 10; ++i) bar.update(i);
   }
   EXPECT_EQ(t.lines(), 1);
@@ -49,7 +49,7 @@ TEST(ProgressBar, WritesOneLineForQuickWorkOnAPipe) {
 TEST(ProgressBar, WritesALineEveryTenSecondsWhenTheTotalIsUnknown) {
   FakeTerminal t;
   {
-    ProgressBar bar("pairs", 0, t.output(ProgressStyle::lines));
+    ProgressBar bar("pairs", "lines", 0, t.output(ProgressStyle::lines));
     for (int i = 1; i <= 35; ++i) {
       t.now += 1;
       bar.update(i);
@@ -61,10 +61,11 @@ TEST(ProgressBar, WritesALineEveryTenSecondsWhenTheTotalIsUnknown) {
 TEST(ProgressBar, RedrawsOneRowWithinTheTerminal) {
   FakeTerminal t;
   {
-    ProgressBar bar("translating", 50, t.output(ProgressStyle::bar, 60));
+    ProgressBar bar("translating", "lines of a text whose name does not fit beside a bar", 50,
+                    t.output(ProgressStyle::bar, 60));
     for (int i = 1; i <= 50; ++i) {
       t.now += 0.5;
-      bar.update(i, "a long remark that does not fit beside a bar");
+      bar.update(i);
     }
   }
   EXPECT_EQ(t.lines(), 1);
@@ -78,7 +79,7 @@ TEST(ProgressBar, RedrawsOneRowWithinTheTerminal) {
 TEST(ProgressBar, RedrawsAtMostTenTimesASecond) {
   FakeTerminal t;
   {
-    ProgressBar bar("packing", 1000, t.output(ProgressStyle::bar));
+    ProgressBar bar("packing", "lines", 1000, t.output(ProgressStyle::bar));
     for (int i = 1; i <= 1000; ++i) {
       t.now += 0.001;
       bar.update(i);
@@ -90,7 +91,7 @@ TEST(ProgressBar, RedrawsAtMostTenTimesASecond) {
 
 TEST(ProgressBar, IsSilentWhenQuiet) {
   FakeTerminal t;
-  { ProgressBar("packing", 10, t.output(ProgressStyle::quiet)).update(10); }
+  { ProgressBar("packing", "lines", 10, t.output(ProgressStyle::quiet)).update(10); }
   EXPECT_EQ(t.text, "");
 }
 
