@@ -7,7 +7,7 @@
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
 install(DIRECTORY launch/container launch/slurm DESTINATION launch ${node})
-install(FILES README.md CONTRIBUTING.md DESTINATION . ${node})
+install(FILES README.md CONTRIBUTING.md CHANGELOG.md DESTINATION . ${node})
 foreach(name mpirun orted)
   install(PROGRAMS launch/mpirun.sh DESTINATION bin RENAME ${name} ${node})
 endforeach()

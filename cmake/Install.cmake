@@ -13,7 +13,7 @@ foreach(folder site-functions vendor-completions)
   install(FILES launch/completion/_weft DESTINATION share/zsh/${folder})
 endforeach()
 install(DIRECTORY docs configs DESTINATION share/doc/weft COMPONENT documents)
-install(FILES README.md DESTINATION share/doc/weft COMPONENT documents)
+install(FILES README.md CHANGELOG.md DESTINATION share/doc/weft COMPONENT documents)
 
 # find_package(weft): the libraries below launch/, with their headers (docs/library).
 set(libraries parallel data model trainer)

@@ -18,6 +18,12 @@
 #include "tensor/error.h"
 
 namespace weft {
+namespace {
+
+// True if all ranks have this error: its text names the rank that failed (all_or_none()).
+bool is_agreed(const std::exception& e) { return std::string_view(e.what()).starts_with("rank "); }
+
+}  // namespace
 
 int exit_code_of(const std::exception& e) {
   if (const auto* error = dynamic_cast<const Error*>(&e)) return error->exit_code();
@@ -28,9 +34,8 @@ int exit_code_of(const std::exception& e) {
 std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host) {
   const auto* error = dynamic_cast<const Error*>(&e);
   const bool out_of_memory = dynamic_cast<const std::bad_alloc*>(&e) != nullptr;
-  const bool agreed = std::string_view(e.what()).starts_with("rank ");  // it names the rank that failed
   std::string text = world_size == 1 ? "weft: "
-                     : agreed        ? fmt::format("weft[{} ranks]: ", world_size)
+                     : is_agreed(e)  ? fmt::format("weft[{} ranks]: ", world_size)
                                      : fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host);
   text += out_of_memory ? "out of memory" : e.what();
   if (error != nullptr && !error->frames().empty()) {
@@ -47,7 +52,8 @@ std::chrono::milliseconds delay_before_report(const std::exception& e, int rank)
   constexpr int kMostRanks = 50;
   const std::chrono::milliseconds in_turn(rank == 0 ? 0 : 300 + 20 * std::min(rank, kMostRanks));
   const bool follows = exit_code_of(e) == static_cast<int>(ErrorKind::peer);
-  return in_turn + std::chrono::milliseconds(follows ? 1500 : 0);
+  const bool left_to_rank0 = rank > 0 && is_agreed(e);
+  return in_turn + std::chrono::milliseconds(left_to_rank0 ? 10'000 : follows ? 1500 : 0);
 }
 
 int report_failure(const std::exception& e, const Communicator* world) {

@@ -37,7 +37,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
     if (ranks % tp != 0) {
       fail(ErrorKind::usage,
            fmt::format("{} ranks cannot be divided into groups of parallel.tp = {}: change parallel.tp "
-                       "or start a multiple of {} ranks (mpirun -n)",
+                       "or start a multiple of {} ranks (weft launch -n)",
                        ranks, tp, tp));
     }
     wanted.dp = ranks / tp;
@@ -46,8 +46,8 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   if (dp != ranks / tp || ranks % tp != 0) {
     const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // cannot overflow
     fail(ErrorKind::usage,
-         fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: use mpirun -n "
-                     "{:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
+         fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: give "
+                     "weft launch -n {:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
                      dp, tp, needed, ranks, needed));
   }
   return wanted;

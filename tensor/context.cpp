@@ -110,15 +110,6 @@ std::string missing_features() {
 
 }  // namespace
 
-bool has_bf16_instructions() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
-}
-
 std::string cpu_description() {
   const std::string_view unused = unused_instructions();
   const std::string remark = unused.empty() ? "" : fmt::format(" though it has {}", unused);

@@ -27,6 +27,7 @@ struct TextReader::Impl {
     std::error_code error;
     const auto status = std::filesystem::status(path, error);
     if (!std::filesystem::exists(status)) fail(ErrorKind::data, fmt::format("there is no file {}", path));
+    if (std::filesystem::is_directory(status)) fail(ErrorKind::data, fmt::format("{} is a folder: give a file", path));
     if (!std::filesystem::is_regular_file(status))
       fail(ErrorKind::data,
            fmt::format("{} is not a regular file (text is read twice, so a pipe does not work)", path));

@@ -75,8 +75,10 @@ std::string root_of_run(const std::string& run) {
 
 [[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
   fail(ErrorKind::usage,
-       fmt::format("{} has {} {}, --{} asks for {}: give a smaller number ({} lets a run keep more)", run, found, what,
-                   option, wanted, option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
+       fmt::format("--{} {}: {} keeps only {} {}{}: give a smaller number, or let a run save and keep more "
+                   "(train.save_every, {})",
+                   option, wanted, run, found, what, found == 1 ? "" : "s",
+                   option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }
 
 std::vector<std::string> folders_of_run(const std::string& run) {
@@ -88,7 +90,7 @@ std::vector<std::string> folders_of_run(const std::string& run) {
 
 std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
   std::vector<std::string> folders = folders_of_run(run);
-  if (std::ssize(folders) < count) too_few(run, folders.size(), "checkpoints", "last", count);
+  if (std::ssize(folders) < count) too_few(run, folders.size(), "checkpoint", "last", count);
   folders.resize(static_cast<size_t>(count));
   return folders;
 }
@@ -115,7 +117,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   if (scored.empty())
     fail(ErrorKind::usage,
          fmt::format("--best: no checkpoint of {} was validated by {}: give --last", run, rule->text()));
-  if (std::ssize(scored) < count) too_few(run, scored.size(), "checkpoints that were validated", "best", count);
+  if (std::ssize(scored) < count) too_few(run, scored.size(), "validated checkpoint", "best", count);
   std::sort(scored.rbegin(), scored.rend());
   std::vector<std::string> best;
   for (const auto& [score, folder] : scored) best.push_back(folder);
@@ -212,8 +214,8 @@ int run_average(const CommandContext& context) {
   const std::string root = folder_to_write(request.output);
   std::optional<ProgressBar> bar;
   const auto show = [&](int64_t done, int64_t total) {
-    if (!bar) bar.emplace("averaging", total, ProgressOutput::standard(request.quiet));
-    bar->update(done, "tensors");
+    if (!bar) bar.emplace("averaging", "tensors", total, ProgressOutput::standard(request.quiet));
+    bar->update(done);
   };
   const std::string made = average_checkpoints(folders, which, root, state, show);
   if (root != request.output) replace_folder(root, request.output);

@@ -60,6 +60,7 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("seconds", into.seconds, "time for measurements; each is made at least once");
   options.add("json", into.json, "print JSON");
   options.add("machine", into.machine, "print a .cfg file of what was measured, for `weft plan --machine`");
+  options.show_first({"config", "device", "precision", "seconds", "json", "machine"});
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);
   options.section("parallel", into.config.parallel);

@@ -55,7 +55,7 @@ Metric make_metric(const std::string& name, const BleuRequest& r) {
 
 SystemStats score_segments(const Metric& metric, const ScoredTexts& set, bool quiet) {
   const size_t num_segments = set.references[0].size();
-  ProgressBar bar("scoring " + metric.name, static_cast<int64_t>(set.names.size() * num_segments),
+  ProgressBar bar("scoring " + metric.name, "sentences", static_cast<int64_t>(set.names.size() * num_segments),
                   patient_output(quiet));
   int64_t num_done = 0;
   SystemStats stats{.score = metric.score};
@@ -67,7 +67,7 @@ SystemStats score_segments(const Metric& metric, const ScoredTexts& set, bool qu
 std::vector<SystemResult> test(const Metric& metric, const SystemStats& stats, const BleuRequest& r) {
   using Test = std::vector<SystemResult> (*)(const SystemStats&, const Resampling&);
   const auto run = [&](Test test, const char* title, int64_t count) {
-    ProgressBar bar(fmt::format("{} {}", title, metric.name), count, patient_output(r.quiet));
+    ProgressBar bar(fmt::format("{} {}", title, metric.name), "resamples", count, patient_output(r.quiet));
     return test(stats, {.count = count, .seed = r.seed, .progress = [&](int64_t done) { bar.update(done); }});
   };
   if (r.paired_bs) return run(paired_bootstrap, "resampling", r.paired_bs_n);

@@ -53,6 +53,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   options.add("documents", r.documents,
               "translate consecutive lines together, up to this many source tokens; 0 = line by line");
   add_decode_options(options, r.decode);
+  options.show_first({"checkpoint", "source", "reference", "output", "samples", "json", "beam", "precision"});
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
   if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
@@ -175,6 +176,7 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
     std::string text;
     for (const std::string& line : set.translations) text += line + '\n';
     write_file_atomically(output_file(folder, set.name), text);
+    fmt::print(stderr, "weft: {}: {} translations\n", output_file(folder, set.name), set.translations.size());
   }
 }
 
@@ -184,7 +186,7 @@ void translate_and_score(std::vector<TestSet>& sets, Translator& translator, con
   std::optional<DocumentTranslator> documents;
   if (request.documents > 0) documents.emplace(translator, request.documents);
   for (TestSet& set : sets) {
-    ProgressBar bar("translating " + set.name, static_cast<int64_t>(set.sources.size()),
+    ProgressBar bar("translating " + set.name, "sentences", static_cast<int64_t>(set.sources.size()),
                     ProgressOutput::standard(quiet));
     const int64_t num_cut_before = translator.num_cut();
     std::vector<TranslationInput> inputs;

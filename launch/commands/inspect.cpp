@@ -125,8 +125,10 @@ int run_inspect(const CommandContext& context) {
     things.push_back(thing_at(path));
     check_used(options, path, things.back());
   }
-  for (const Thing& thing : things) thing.show(request);
-  write_views_of_runs(request.paths, request.run);
+  const bool writes_files = !request.run.html.empty() || !request.run.tensorboard.empty();
+  if (!writes_files || request.run.chart)
+    for (const Thing& thing : things) thing.show(request);
+  if (writes_files) write_views_of_runs(request.paths, request.run);
   return 0;
 }
 

@@ -25,16 +25,15 @@ namespace {
 
 constexpr size_t kLastRecords = 5;
 
-// The last few records that have `key`, each as "step 1200  loss 3.1  ...".
-void print_last(const std::vector<nlohmann::json>& log, const char* key, std::initializer_list<const char*> shown) {
+// Each of the last few steps, as "step 1200  epoch 3  loss 3.1000  ...".
+void print_last_steps(const std::vector<nlohmann::json>& log) {
   std::vector<const nlohmann::json*> records;
   for (const nlohmann::json& record : log)
-    if (record.contains(key)) records.push_back(&record);
+    if (record.contains("loss")) records.push_back(&record);
   for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
-    fmt::print("  step {:<8}", number_or_0(*records[i], "step"));
-    for (const char* name : shown)
-      if (const auto value = number_at(*records[i], name)) fmt::print("  {} {:.6g}", name, *value);
-    fmt::print("\n");
+    const auto value = [&](const char* name) { return number_or_0(*records[i], name); };
+    fmt::print("  step {:<8}  epoch {}  loss {:.4f}  nll {:.4f}  lr {:.2e}  grad {:.3f}\n", value("step"),
+               value("epoch"), value("loss"), value("nll"), value("lr"), value("grad_norm"));
   }
 }
 
@@ -70,8 +69,8 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
     for (const std::string& name : sets_of(*records[i])) {
       fmt::print("  step {:<8}", number_or_0(*records[i], "step"));
       for (const ValidationMetric& metric : kValidationMetrics) {
-        const std::string key = validation_key(name, metric.key);
-        if (const auto value = number_at(*records[i], key)) fmt::print("  {} {:.6g}", printable(key), *value);
+        const auto value = number_at(*records[i], validation_key(name, metric.key));
+        if (value) fmt::print("  {}{}{}", printable(name), name.empty() ? "" : ".", worded(metric, *value));
       }
       fmt::print("\n");
     }
@@ -141,7 +140,7 @@ void inspect_run(const std::string& folder, const RunView& view) {
   for (const nlohmann::json& record : log) end.pass(record);
   fmt::print("{} of steps, {} target tokens\n", format_duration(end.seconds), format_count(end.target_tokens));
   fmt::print("\nlast steps\n");
-  print_last(log, "loss", {"epoch", "loss", "nll", "lr", "grad_norm"});
+  print_last_steps(log);
   print_stages_and_corpora(log);
   fmt::print("\nlast validations\n");
   print_last_validations(log);

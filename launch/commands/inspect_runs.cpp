@@ -70,16 +70,19 @@ void require_replaceable_page(const std::string& path) {
 }  // namespace
 
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view) {
-  if (view.html.empty() && view.tensorboard.empty()) return;
   if (!view.html.empty()) require_replaceable_page(view.html);
   const std::vector<std::string> folders_to_write = folders_of_events(folders, view.tensorboard);
   for (const std::string& folder : folders_to_write) require_no_folder_of_a_run(folder);
   const std::vector<PageRun> runs = read_runs(folders);
-  if (!view.html.empty()) write_file_atomically(view.html, run_page(runs));
+  if (!view.html.empty()) {
+    write_file_atomically(view.html, run_page(runs));
+    fmt::print("{}: curves, samples and configurations; open it in a browser\n", view.html);
+  }
   for (size_t i = 0; i < folders_to_write.size(); ++i) {
     TensorBoardLog events(folders_to_write[i], runs[i].config);
     for (const nlohmann::json& record : runs[i].log) events.write(record);
     events.flush();
+    fmt::print("{}: events; show them with: tensorboard --logdir {}\n", folders_to_write[i], view.tensorboard);
   }
 }
 

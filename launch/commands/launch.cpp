@@ -65,9 +65,7 @@ Start plan_start(const LaunchOptions& o) {
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
     fail(ErrorKind::usage, fmt::format("-n {}: this host, with {} processors, may have {} ranks; give --hosts", c.ranks,
                                        most / kMostRanksAProcessor, most));
-  // mpirun would take a folder for an empty input. To read from a terminal would stop a job in the background.
-  if (struct stat input; fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode))
-    fail(ErrorKind::io, "standard input is a folder: give a file or a pipe");
+  require_no_folder_as_input();  // mpirun would take it for an empty input
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
   return start;

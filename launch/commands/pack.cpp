@@ -126,6 +126,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.section("", p.filter);
   add_variant_options(options, p.variants);
   add_run_options(options, request);
+  options.show_first({"source", "target", "tsv", "output", "vocab-size", "tokenizer", "no-shuffle", "append", "quiet"});
   if (!options.parse(args)) {
     fmt::print("{}", kExamples);
     return false;
@@ -143,7 +144,7 @@ class PhaseBars {  // a progress bar for each phase, one after the other
  public:
   explicit PhaseBars(bool quiet) : quiet_(quiet) {}
   void update(const char* phase, int64_t done, int64_t total) {
-    if (!bar_ || std::strcmp(phase, phase_) != 0) bar_.emplace(phase, total, ProgressOutput::standard(quiet_));
+    if (!bar_ || std::strcmp(phase, phase_) != 0) bar_.emplace(phase, "lines", total, ProgressOutput::standard(quiet_));
     phase_ = phase;
     bar_->update(done);
   }

@@ -18,8 +18,8 @@ Predicts for each dp x tp grid of N ranks: memory of a rank, time of a step by p
 efficiency against N ranks that each train alone, hours of the run, and what costs most. The best grid comes
 first. It needs neither a GPU nor a corpus, and measures nothing.
 
-  weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64 --tokens 25000
-                                                   25,000 target tokens a step for each GPU
+  weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64
+      --tokens-per-rank 25000                      25,000 target tokens per GPU and step, 1.6 million in all
   weft plan ... --variants                         gradients in f32 and bf16, optimizer whole and sharded
   weft plan ... --network.bandwidth=25e9           any constant of the machine, or option of model, batch, train
 
@@ -40,7 +40,7 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("machine", o.machine_file, "a .cfg file of a machine, such as those in configs/machines");
   options.add("ranks", o.request.ranks, "ranks in all: GPUs, or processes of CPU machines");
   options.add("tp", o.request.tp, "only grids with so many tensor-parallel ranks; 0 = all grids");
-  options.add("tokens", o.request.tokens,
+  options.add("tokens-per-rank", o.request.tokens,
               "target tokens of a step for each rank, in whole blocks; 0 = the file's step, divided among the ranks");
   options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
   options.add("vocabulary", o.vocabulary, "entries of both vocabularies; 0 = those of the file, or 32768");
@@ -57,6 +57,7 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
               "true: tensor-parallel ranks split the rows of what is between their layers");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
+  options.show_first({"config", "machine", "ranks", "tp", "tokens-per-rank", "target-tokens", "variants", "json"});
   if (!options.parse(args)) return false;
   if (!require_files) return true;
   options.require("machine");

@@ -86,7 +86,7 @@ EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, c
 // Checks both files before anything is printed: either every pair is scored, or none.
 void check_pairs(LoadedModel& model, const ScoreRequest& r) {
   const int64_t longest = longest_scored_tokens(model.replica().model());
-  ProgressBar bar("reading", /*total=*/0, ProgressOutput::standard(r.model.quiet));
+  ProgressBar bar("reading", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
   std::string first;
   int64_t num_read = 0, num_long = 0;
@@ -99,7 +99,7 @@ void check_pairs(LoadedModel& model, const ScoreRequest& r) {
         first = fmt::format("{}, line {}: a sentence of {} tokens", is_source ? r.source : r.target, num_read,
                             is_source ? pair.source.size() : pair.target.size());
     }
-    bar.update(num_read, "pairs");
+    bar.update(num_read);
   }
   if (num_long > 0)
     fail(ErrorKind::data, fmt::format("{}; this model can score at most {}, and {} of {} pairs are longer: shorten "
@@ -138,7 +138,7 @@ int run_score(const CommandContext& context) {
   all_or_none(world, [&] {
     if (is_main_rank) check_pairs(model, request);
   });
-  ProgressBar bar("scoring", /*total=*/0, ProgressOutput::standard(request.model.quiet || !is_main_rank));
+  ProgressBar bar("scoring", "pairs", /*total=*/0, ProgressOutput::standard(request.model.quiet || !is_main_rank));
   std::unique_ptr<PairReader> reader;  // on rank 0
   if (is_main_rank && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
   for (int64_t done = 0;;) {
@@ -151,7 +151,7 @@ int run_score(const CommandContext& context) {
     const std::vector<PairScore> scores = score_pairs(model.replica(), pairs, given);
     if (is_main_rank) write(scores, done, request.json);
     done += static_cast<int64_t>(pairs.size());
-    bar.update(done, "pairs");
+    bar.update(done);
   }
 }
 

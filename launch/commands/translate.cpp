@@ -72,6 +72,7 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
+  options.show_first({"checkpoint", "beam", "nbest", "scores", "precision", "tag", "quiet"});
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
@@ -166,7 +167,7 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
   const bool is_main_rank = world.is_main_rank();
   const TaggedLines format = r.lines();
   SearchSpeed speed;
-  ProgressBar bar("translating", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
+  ProgressBar bar("translating", "sentences", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   std::vector<std::string> lines;  // read, and not yet translated
   for (int64_t done = 0;;) {
     const std::vector<std::string> read =
@@ -175,7 +176,7 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
     const double begin = monotonic_seconds();
     std::vector<TranslationInput> inputs = encode(translator, format, lines, done);
     if (documents && !read.empty()) inputs.resize(documents->num_complete(inputs));  // the others wait for more lines
-    const auto progress = [&](int64_t sentences) { bar.update(done + sentences, "sentences"); };
+    const auto progress = [&](int64_t sentences) { bar.update(done + sentences); };
     const std::vector<NBest> translations =
         documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
     speed.add(begin, translations);
@@ -186,7 +187,7 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
     if (keeper && !inputs.empty()) keeper->add(translator, std::move(inputs), translations);
     done += std::ssize(translations);
     lines.erase(lines.begin(), lines.begin() + std::ssize(translations));
-    bar.update(done, "sentences");
+    bar.update(done);
     if (read.empty()) break;
   }
   if (keeper) keeper->finish();
@@ -201,7 +202,9 @@ int run_translate(const CommandContext& context) {
   if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
   all_or_none(world, [&] {
-    if (world.is_main_rank()) request.alignment.check_files();
+    if (!world.is_main_rank()) return;
+    require_no_folder_as_input();
+    request.alignment.check_files();
   });
   const std::string folder = find_checkpoint(world, request.model.checkpoint);
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());

@@ -80,6 +80,8 @@ void print_output(const PackSummary& summary, const std::string& folder, double 
                with_commas(std::ssize(m.shards)));
   else
     fmt::print("  packed into {}\n", folder);
+  fmt::print("  next: weft pack ... --tokenizer {0}/{1} for held-out text, weft train --data.train={0} ...\n", folder,
+             m.source_tokenizer);
 }
 
 }  // namespace

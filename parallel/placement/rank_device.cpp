@@ -103,6 +103,15 @@ int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu) {
   return most;
 }
 
+bool has_nvidia_driver(const std::filesystem::path& root) {
+  constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: the driver of Windows
+  return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
+    std::error_code unreadable;
+    return std::filesystem::exists(root / file, unreadable);
+  });
+}
+
 RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& world) {
   if (wanted == DeviceChoice::cpu) return {};
   const std::string reason = reason_without_gpu();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct RankDevice {
   // The first rank that cannot use NCCL, and why; empty if all can. The same on every rank.
   std::string without_nccl;
 };
+
+// True on a machine with NVIDIA's driver, where the user expects a GPU to be used.
+bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
 // All ranks of `world` call it. The calling thread then uses its rank's GPU.
 RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& world);

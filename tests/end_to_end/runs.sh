@@ -155,7 +155,7 @@ averaging() {
   expect 2 train 1 resumed --train.steps=20
   check "training does not resume from an average, and names the option that helps" has err "give --train.init=resumed"
   expect 2 "$weft" average unaveraged --last 4 --output refused
-  check "more checkpoints than there are is refused with their number" has err 'unaveraged has 3 checkpoints, --last asks for 4'
+  check "more checkpoints than there are is refused with their number" has err '--last 4: unaveraged keeps only 3 checkpoints'
   expect 4 "$weft" average unaveraged averaged missing --output refused
   check "so is a checkpoint that is not there, and nothing is left" [ ! -e refused ]
 }

@@ -5,9 +5,7 @@
 
 #include <atomic>
 
-#include "data/atomic_file.h"
 #include "tests/support/errors.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/support/without_cuda.h"
 
 namespace weft {
@@ -48,14 +46,6 @@ TEST(ConfigForUse, RefusesOptionsOfTrainingAlone) {
   EXPECT_EQ(refused({.zero = 1}), "parallel.zero has no effect: it is of training; leave it out");
   EXPECT_EQ(refused({.gradient_type = GradientType::bf16}),
             "parallel.gradient_type has no effect: it is of training; leave it out");
-}
-
-TEST(NvidiaDriver, IsFoundByItsFiles) {
-  const testing::TemporaryFolder root;
-  EXPECT_FALSE(has_nvidia_driver(root.path()));
-  std::filesystem::create_directories(root / "dev");
-  write_file_atomically(root / "dev/nvidiactl", "");
-  EXPECT_TRUE(has_nvidia_driver(root.path()));
 }
 
 TEST(MeshForUse, SaysWhyThereIsNoGpuOnlyWhereOneIsToBeExpected) {

@@ -30,7 +30,7 @@ TEST(ResolveGrid, RefusesWhatDoesNotFitWithNumbersAndOptions) {
     EXPECT_NE(message.find("parallel.tp"), std::string::npos) << message;
     EXPECT_NE(message.find(std::to_string(wanted.tp)), std::string::npos) << message;
   }
-  EXPECT_NE(refusal({.dp = 3, .tp = 2}, 4).find("mpirun -n 6"), std::string::npos);
+  EXPECT_NE(refusal({.dp = 3, .tp = 2}, 4).find("weft launch -n 6"), std::string::npos);
 }
 
 TEST(ResolveGrid, RefusesATimeoutThatIsNone) {

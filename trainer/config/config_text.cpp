@@ -87,10 +87,12 @@ void apply(const std::vector<CfgOption>& options, const std::string& file_name, 
 }
 
 std::string cfg_text(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::string text(kLargestFile + 1, '\0');
   if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || !in.is_open()) fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}'", path));
+  if (in.bad() || !in.is_open())
+    fail(ErrorKind::usage, fmt::format("cannot read the configuration '{}': {}", path, std::strerror(errno)));
   text.resize(static_cast<size_t>(in.gcount()));
   return text;
 }

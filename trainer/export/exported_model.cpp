@@ -13,7 +13,9 @@ int64_t exported_positions(const ModelConfig& config) {
 
 void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                  const std::string& what_fits) {
-  fail(ErrorKind::usage, fmt::format("{} has no {} = {}: {}", engine, option, value, what_fits));
+  fail(ErrorKind::usage, fmt::format("{} has no {} = {}: {}, and a trained model keeps its form; export it "
+                                     "to ctranslate2, or train again with a form that fits",
+                                     engine, option, value, what_fits));
 }
 
 void copy_tokenizers(const ExportedModel& model, const OutputFolder& output) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "data/loader.h"
 #include "model/decoding/beam_search.h"
@@ -106,25 +109,23 @@ MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const R
 }
 
 std::string describe(const MemoryPlan& m, const char* storage) {
+  constexpr size_t kShown = 3;
   const bool on_gpu = m.device == Device::cuda;
-  std::string s = fmt::format("{} {}a rank: parameters {}", format_bytes(on_gpu ? m.tensors() : m.total()),
-                              on_gpu ? "of the GPU " : "", format_bytes(m.parameters));
-  const auto part = [&](const std::string& name, size_t bytes) {
-    if (bytes > 0) s += fmt::format(", {} {}", name, format_bytes(bytes));
-  };
-  part(fmt::format("their {} copies", storage), m.copies);
-  part("gradients", m.gradients);
-  part("moments", m.moments);
-  part("average", m.average);
-  part("activations", m.activations);
-  part("scratch", m.scratch);
-  part("translation", m.translation);
-  if (on_gpu) s += fmt::format("; {} of the host", format_bytes(m.total() - m.tensors()));
-  part("messages", m.messages);
-  part("checkpoint copy", m.saving);
-  part("data", m.data);
-  part("program", m.program);
-  return s;
+  std::vector<std::pair<size_t, std::string>> parts = {
+      {m.parameters, "parameters"}, {m.copies, fmt::format("their {} copies", storage)},
+      {m.gradients, "gradients"},   {m.moments, "moments"},
+      {m.average, "average"},       {m.activations, "activations"},
+      {m.scratch, "scratch"},       {m.translation, "translation"}};
+  if (!on_gpu)
+    parts.insert(parts.end(),
+                 {{m.messages, "messages"}, {m.saving, "checkpoint copy"}, {m.data, "data"}, {m.program, "program"}});
+  std::ranges::stable_sort(parts, std::greater(), [](const auto& part) { return part.first; });
+  size_t others = on_gpu ? m.tensors() : m.total();
+  std::string s = fmt::format("{} {}per rank: ", format_bytes(others), on_gpu ? "of the GPU " : "");
+  for (size_t i = 0; i < kShown; others -= parts[i++].first)
+    s += fmt::format("{} {}, ", parts[i].second, format_bytes(parts[i].first));
+  s += "others " + format_bytes(others);
+  return on_gpu ? fmt::format("{}; {} of the host", s, format_bytes(m.total() - m.tensors())) : s;
 }
 
 size_t resident_bytes() {

@@ -43,7 +43,8 @@ struct MemoryPlan {  // bytes
 MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own = {});
 MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Device device);  // only the tensors
 
-std::string describe(const MemoryPlan& memory, const char* storage);  // "1.2 GiB a rank: parameters 240 MiB, ..."
+// "1.2 GiB per rank: parameters 240 MiB, ...": the total, its three largest parts, and the sum of the others.
+std::string describe(const MemoryPlan& memory, const char* storage);
 
 size_t resident_bytes();  // of this process, now; 0 if that is unknown
 

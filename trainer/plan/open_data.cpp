@@ -61,9 +61,13 @@ void open_validation_set(const RunConfig& c, const MixCorpus& training, Validati
                    option, set.folder, training.folder, training.folder, training.manifest().source_tokenizer));
 }
 
+bool fits(const Manifest& m, const BatchConfig& batch) {
+  return m.longest_source < batch.source_rows && m.longest_target < batch.rows;
+}
+
 bool has_a_pair_that_fits(const MixCorpus& used, int64_t variant, const BatchConfig& batch) {
   const Manifest& m = used.manifest();
-  if (!used.min_score && m.longest_source < batch.source_rows && m.longest_target < batch.rows) return true;
+  if (!used.min_score && fits(m, batch)) return true;
   const LengthSource read = lengths_of(*used.opened, used.min_score, [variant](int64_t) { return variant; });
   std::vector<PairLength> lengths;
   for (int64_t first = 0; first < m.num_pairs; first += kChunk) {
@@ -144,6 +148,24 @@ void require_pairs(const RunConfig& c, const std::vector<Stage>& stages) {
     const std::string option = stage.name.empty() ? "data.min_score" : fmt::format("stage.{}.min_score", stage.name);
     for (const MixCorpus& corpus : stage.corpora) require_a_pair(corpus, option, c.batch);
   }
+}
+
+void require_all_pairs_fit(const std::vector<ValidationSet>& sets, const BatchConfig& batch) {
+  for (const ValidationSet& set : sets)
+    if (const Manifest& m = set.opened->manifest(); !fits(m, batch))
+      fail(ErrorKind::usage,
+           fmt::format("data.valid: {} has pairs of up to {} x {} tokens, and a validation needs all of them in blocks "
+                       "of {} x {} rows (source x target): raise batch.rows and batch.source_rows",
+                       set.folder, m.longest_source, m.longest_target, batch.source_rows, batch.rows));
+}
+
+double share_too_long(Corpus& corpus, const BatchConfig& batch) {
+  if (fits(corpus.manifest(), batch)) return 0;
+  std::vector<PairLength> lengths;
+  corpus.read_lengths(0, std::min(kChunk, corpus.num_pairs()), lengths, /*variant=*/0);
+  const auto too_long = std::ranges::count_if(
+      lengths, [&](const PairLength& p) { return p.source >= batch.source_rows || p.target >= batch.rows; });
+  return static_cast<double>(too_long) / static_cast<double>(lengths.size());
 }
 
 void require_positions(const RunConfig& c, const std::vector<Stage>& stages, const std::vector<ValidationSet>& sets) {

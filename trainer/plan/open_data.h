@@ -22,6 +22,10 @@ void open_validation_sets(const RunConfig& config, const MixCorpus& training, st
 
 // Of each corpus some pair that is used must fit a block.
 void require_pairs(const RunConfig& config, const std::vector<Stage>& stages);
+// A validation scores all pairs of its sets, so they must fit a block.
+void require_all_pairs_fit(const std::vector<ValidationSet>& sets, const BatchConfig& batch);
+// Share of pairs that are longer than a block, of the corpus's first 65,536, which `weft pack` has shuffled.
+double share_too_long(Corpus& corpus, const BatchConfig& batch);
 // Tables of learned positions are finite.
 void require_positions(const RunConfig& config, const std::vector<Stage>& stages,
                        const std::vector<ValidationSet>& sets);

@@ -71,6 +71,7 @@ ResolvedRun read(const RunConfig& wanted, int ranks) {
   resolve_blocks(c.batch);
   require_even_rows(c);
   require_pairs(c, run.stages);
+  require_all_pairs_fit(run.valid, c.batch);
   require_positions(c, run.stages, run.valid);
   return run;
 }

@@ -7,14 +7,18 @@
 #include "tensor/context.h"
 #include "tensor/error.h"
 #include "trainer/display/units.h"
+#include "trainer/display/wrap.h"
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/data_plan.h"
+#include "trainer/plan/open_data.h"
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/precision.h"
 
 namespace weft {
 namespace {
+
+constexpr size_t kTextColumn = 15;
 
 // Ranks that wait in every step because others have a block more.
 std::string describe_idle_ranks(const RunConfig& c) {
@@ -50,7 +54,9 @@ std::string describe_model(const ModelConfig& c) {
 }
 
 struct PlanText {
-  void row(const std::string& name, const std::string& text) { rows += fmt::format("  {:<12} {}\n", name, text); }
+  void row(const std::string& name, const std::string& text) {
+    rows += fmt::format("  {:<{}} {}\n", name, kTextColumn - 3, text);
+  }
   void add_model(const RunConfig& c, const ParamStore& params);
   void add_ranks(const RunConfig& c, const RankDevice& own, const PlacementReport& placement);
   void add_data(const ResolvedRun& run, bool mixed);
@@ -73,7 +79,7 @@ void PlanText::add_ranks(const RunConfig& c, const RankDevice& own, const Placem
   row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp, ranks,
                           ranks == 1 ? "" : "s", num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
   if (own.device == Device::cuda) row("device", describe_gpus(c, own));
-  if (!own.remark.empty()) row("device", "CPUs: " + own.remark);
+  if (!own.remark.empty() && has_nvidia_driver()) row("device", "CPUs: " + own.remark);
   if (!placement.placement.empty()) row("placement", placement.placement);
   if (!placement.network.empty()) row("network", placement.network);
   for (const std::string& warning : placement.warnings) row("warning", warning);
@@ -90,17 +96,18 @@ void PlanText::add_data(const ResolvedRun& run, bool mixed) {
 
 void PlanText::add_block(const ResolvedRun& run) {
   int64_t longest_source = 0, longest_target = 0;
+  const BatchConfig& batch = run.config.batch;
+  std::string too_long;
   for (const Stage& stage : run.stages)
     for (const MixCorpus& corpus : stage.corpora) {
       longest_source = std::max(longest_source, corpus.manifest().longest_source);
       longest_target = std::max(longest_target, corpus.manifest().longest_target);
+      if (const double share = share_too_long(*corpus.opened, batch); share > 0)
+        too_long += fmt::format("; {:.3g} % of the pairs of {} do not fit and are left out (batch.rows)", 100 * share,
+                                corpus.folder);
     }
-  const BatchConfig& batch = run.config.batch;
   row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", batch.source_rows, batch.rows,
-                           longest_source, longest_target,
-                           longest_source < batch.source_rows && longest_target < batch.rows
-                               ? ""
-                               : ", and what does not fit is left out"));
+                           longest_source, longest_target, too_long));
   row("step",
       fmt::format("{} block{}, {} target rows{}{}", batch.blocks, batch.blocks == 1 ? "" : "s",
                   batch.rows * batch.blocks,
@@ -144,6 +151,8 @@ int64_t vocabulary_numel(const ParamStore& params) {
     if (p.spec.pad && p.spec.shape.rank() == 2) n += p.spec.shape.numel();
   return n;
 }
+
+std::string plan_for_screen(const std::string& plan) { return wrap_lines(plan, kTextColumn, output_columns()); }
 
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement) {

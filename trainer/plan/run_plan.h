@@ -16,5 +16,7 @@ int64_t vocabulary_numel(const ParamStore& params);
 // One screen: model, parameters, grid, what ranks got, precision, blocks, steps an epoch, schedule, memory.
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement);
+// Breaks its rows between words at the width of the terminal. Logs keep it with one line per row.
+std::string plan_for_screen(const std::string& plan);
 
 }  // namespace weft

@@ -7,9 +7,9 @@
 namespace weft {
 
 struct TrainStatus {
-  int64_t step = 0, total_steps = 0;
-  std::string data;     // its stage and epochs, with stages or a mix; else empty
-  double fraction = 0;  // of the whole run, by steps or by minutes, whichever ends first
+  int64_t step = 0, total_steps = 0;  // total_steps: 0 if the run's time ends it first
+  std::string data;                   // its stage and epochs, with stages or a mix; else empty
+  double fraction = 0;                // of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
   double fill = 0;                                                    // of the blocks' rows, 0 to 1

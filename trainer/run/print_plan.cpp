@@ -3,6 +3,7 @@
 
 #include "tensor/error.h"
 #include "trainer/plan/prepare_run.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/run/run.h"
 
 namespace weft {
@@ -29,7 +30,7 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   run_thread_ranks(static_cast<int>(parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
     set_num_threads(threads);
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
-    const std::string plan = plan_run(run, mesh);
+    const std::string plan = plan_for_screen(plan_run(run, mesh));
     if (tp.is_main_rank()) std::fputs(plan.c_str(), stdout);
     const std::string tight_fit = require_fit_on_gpus(run, mesh);
     if (tp.is_main_rank() && !tight_fit.empty()) fmt::print("  {}\n", tight_fit);

@@ -10,6 +10,7 @@
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/initial_values.h"
 #include "trainer/plan/prepare_run.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/run/recovery.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_report.h"
@@ -198,6 +199,7 @@ int Run::finish(RunEnd end) {
     return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
   }
   run_.log.message(describe_end(end, run_.config(), run_.data.stages(), run_.state.step));
+  run_.log.message(describe_next_step(run_.config().train.output, run_.data.dropped()));
   all_or_none(run_.world(), [&] {
     if (run_.is_main_rank()) folder_->note_finished(run_.state.step);
   });
@@ -225,7 +227,7 @@ int run_on(const Mesh& mesh, ResolvedRun resolved) {
   std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(t, world);
   const PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);
   const std::string plan = plan_run(prepared, mesh);
-  if (world.is_main_rank()) std::fputs(("weft train\n" + plan).c_str(), stderr);
+  if (world.is_main_rank()) std::fputs(("weft train\n" + plan_for_screen(plan)).c_str(), stderr);
   if (const std::string tight = require_fit_on_gpus(prepared, mesh); !tight.empty()) log.message(tight);
   const std::string kept_gemms =
       all_or_none(world, [&] { return t.tune_gemm && world.is_main_rank() ? read_tuned_gemms(t.output) : ""; });

@@ -177,7 +177,7 @@ TrainStatus RunLog::status_of(const StepReport& r, const RunSoFar& run) const {
   const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
   return {.step = r.step,
-          .total_steps = run.last_step,
+          .total_steps = by_time < by_steps ? 0 : run.last_step,
           .data = describe_place(r),
           .fraction = run.seconds / std::max(run.seconds + left, 1e-9),
           .loss = r.loss(),

@@ -62,6 +62,13 @@ std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& st
   return text + fmt::format("; in stage {} of {}, {}; {} did not begin", begun, all.size(), all[begun - 1].name, names);
 }
 
+std::string describe_next_step(const std::string& output, int64_t dropped) {
+  return fmt::format(
+      "{}use it: weft translate --checkpoint {}",
+      dropped == 0 ? "" : fmt::format("{} pairs were longer than a block (batch.rows) and left out; ", dropped),
+      output);
+}
+
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step) {
   return fmt::format("nothing is left to do after step {}: give more {}", step,
                      end == RunEnd::patience    ? "train.patience"

@@ -21,6 +21,8 @@ std::string describe_next_stage(const StageRun& stages, const std::string& what)
 
 // Of a run that is finished, and the stages that did not begin. Of one that resumes without anything left to do.
 std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& stages, int64_t step);
+// The command to go on with, and how many pairs were too long for a block.
+std::string describe_next_step(const std::string& output, int64_t dropped);
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step);
 
 }  // namespace weft

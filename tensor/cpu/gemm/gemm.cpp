@@ -251,3 +251,8 @@ void pack_weight(Context&, const ops::PackWeight& a) {
 }
 
 }  // namespace weft::cpu
+
+// ONEDNN_MAX_CPU_ISA can keep oneDNN, which computes the products, from instructions that the processor has.
+bool weft::has_bf16_instructions() {
+  return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+}

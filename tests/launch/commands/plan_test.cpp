@@ -44,7 +44,7 @@ double sum_of_parts(const Json& grid) {
 }
 
 TEST(Plan, FitsAScreen) {
-  const std::string text = plan(cluster("base", "h200-400g", 1024, {"--variants", "--tokens=4096"}));
+  const std::string text = plan(cluster("base", "h200-400g", 1024, {"--variants", "--tokens-per-rank=4096"}));
   std::istringstream lines(text);
   int rows = 0;
   for (std::string line; std::getline(lines, line); ++rows) {
@@ -57,7 +57,7 @@ TEST(Plan, FitsAScreen) {
 }
 
 TEST(Plan, WritesJsonWhosePartsAddUp) {
-  const Json json = Json::parse(plan(cluster("base", "h100-400g", 16, {"--json", "--tokens=6144"})));
+  const Json json = Json::parse(plan(cluster("base", "h100-400g", 16, {"--json", "--tokens-per-rank=6144"})));
   EXPECT_EQ(json.at("ranks"), 16);
   EXPECT_EQ(json.at("nodes"), 2);
   ASSERT_EQ(json.at("grids").size(), 4u);  // tp 1, 2, 4, 8
@@ -79,7 +79,7 @@ TEST(Plan, HasTheSumsOfTheCensus) {
 
 TEST(Plan, TakesConstantsAndOptionsFromTheCommandLine) {
   const auto step = [](const std::vector<std::string>& more) {
-    std::vector<std::string> args = {"--json", "--tokens=4096"};
+    std::vector<std::string> args = {"--json", "--tokens-per-rank=4096"};
     args.insert(args.end(), more.begin(), more.end());
     const Json json = Json::parse(plan(cluster("base", "h200-400g", 64, args)));
     return json.at("grids").front().at("step_seconds").get<double>();
@@ -118,7 +118,7 @@ TEST(Plan, OfMlperfsTransformerIsWithinFifteenPercent) {
         Json::parse(plan(cluster("big", "a100-mlperf-v0.7", run.gpus,
                                  {"--json", "--tp=1", "--vocabulary=33712", "--model.norm=pre",
                                   "--parallel.gradient_type=bf16", "--train.precision=f16", "--train.validate_every=0",
-                                  "--train.save_every=0", "--tokens=" + rows, "--batch.rows=" + rows})));
+                                  "--train.save_every=0", "--tokens-per-rank=" + rows, "--batch.rows=" + rows})));
     const double step = json.at("grids").front().at("step_seconds");
     EXPECT_NEAR(run.updates * step / run.seconds, 1, run.within) << run.gpus << " GPUs";
   }
@@ -164,7 +164,8 @@ TEST(Plan, RefusesWhatItCannotRead) {
   };
   EXPECT_TRUE(holds(refusal({"--ranks=4"}), "--machine is missing"));
   EXPECT_TRUE(holds(refusal({"--machine=x.cfg"}), "--ranks is missing"));
-  EXPECT_EQ(refusal({"--ranks=4", "--machine=no-such.cfg"}), "cannot read the configuration 'no-such.cfg'");
+  EXPECT_EQ(refusal({"--ranks=4", "--machine=no-such.cfg"}),
+            "cannot read the configuration 'no-such.cfg': No such file or directory");
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--parallel.zero=2"})), "parallel.zero = 2: give 0 or 1"));
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--network.hop=2 guessed"})),
                     "network.hop = '2 guessed': give a number, 0 or more"));

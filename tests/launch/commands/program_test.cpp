@@ -81,8 +81,8 @@ TEST(Program, RefusesAnUnknownKeyInOneLineAndStatusTwo) {
 TEST(Program, DescribesTheSearchsDefaultsAsTheCheckpoints) {
   for (const char* command : {"translate", "evaluate"}) {
     const std::string help = run_weft(std::string(command) + " --help").text;
-    EXPECT_NE(help.find("--beam                         checkpoint's "), std::string::npos) << help;
-    EXPECT_NE(help.find("--length-penalty               checkpoint's "), std::string::npos) << help;
+    EXPECT_NE(help.find("1 = greedy [checkpoint's]"), std::string::npos) << help;
+    EXPECT_NE(help.find("0 = none [checkpoint's]"), std::string::npos) << help;
   }
 }
 

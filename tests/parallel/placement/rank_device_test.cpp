@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "parallel/device_mesh.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/without_cuda.h"
 
 namespace weft::testing {
@@ -80,6 +84,14 @@ TEST(DeviceMesh, OnCpusIsTheMeshItself) {
     const std::string message = refusal([&] { DeviceMesh(mesh, Communication::nccl); });
     EXPECT_TRUE(holds(message, "parallel.communication = nccl")) << message;
   });
+}
+
+TEST(NvidiaDriver, IsFoundByItsFiles) {
+  const TemporaryFolder root;
+  EXPECT_FALSE(has_nvidia_driver(root.path()));
+  std::filesystem::create_directories(root / "dev");
+  std::ofstream(root / "dev/nvidiactl") << "";
+  EXPECT_TRUE(has_nvidia_driver(root.path()));
 }
 
 }  // namespace

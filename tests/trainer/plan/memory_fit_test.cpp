@@ -84,6 +84,17 @@ TEST_F(MemoryFit, RefusesWhatTheHostCannotHold) {
   EXPECT_TRUE(message.ends_with("it fits with --train.recompute")) << message;
 }
 
+TEST(DescribedMemory, HasTheTotalItsThreeLargestPartsAndTheSumOfTheOthers) {
+  constexpr size_t kMiB = 1 << 20;
+  MemoryPlan plan{.parameters = 4 * kMiB, .copies = 2 * kMiB, .gradients = 3 * kMiB, .program = 90 * kMiB};
+  EXPECT_EQ(describe(plan, "bf16"),
+            "99.0 MiB per rank: program 90.0 MiB, parameters 4.0 MiB, gradients 3.0 MiB, others 2.0 MiB");
+  plan.device = Device::cuda;
+  EXPECT_EQ(describe(plan, "bf16"),
+            "9.0 MiB of the GPU per rank: parameters 4.0 MiB, gradients 3.0 MiB, their bf16 copies 2.0 MiB, "
+            "others 0 bytes; 90.0 MiB of the host");
+}
+
 TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "no smaller block")); }
 
 }  // namespace
