@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMostShown = 12;
+constexpr size_t kMaxShown = 12;
 
 bool can_be_tag(const std::string& name) {
   const auto has = [&](auto is) {
@@ -27,8 +27,8 @@ bool can_be_tag(const std::string& name) {
 
 std::string list_of(const std::vector<std::string>& tags) {
   std::string list;
-  for (size_t i = 0; i < std::min(tags.size(), kMostShown); ++i) list += (i > 0 ? ", " : "") + tags[i];
-  return tags.size() > kMostShown ? fmt::format("{} and {} more", list, tags.size() - kMostShown) : list;
+  for (size_t i = 0; i < std::min(tags.size(), kMaxShown); ++i) list += (i > 0 ? ", " : "") + tags[i];
+  return tags.size() > kMaxShown ? fmt::format("{} and {} more", list, tags.size() - kMaxShown) : list;
 }
 
 // Calls tag(id) and text(ids) for tags and the tokens between them, in their order.

@@ -11,10 +11,10 @@ namespace weft {
 namespace {
 
 void check_timeout(double seconds) {
-  constexpr double kLeast = 0.001, kMost = 1e6;
-  if (seconds >= kLeast && seconds <= kMost) return;
+  constexpr double kMin = 0.001, kMax = 1e6;
+  if (seconds >= kMin && seconds <= kMax) return;
   fail(ErrorKind::usage,
-       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kLeast, kMost));
+       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kMin, kMax));
 }
 
 }  // namespace

@@ -160,8 +160,8 @@ struct NormSums {  // the sums that the backward passes of several norms left fo
   struct Norm {    // as given to that pass
     Tensor partial, d_gamma, d_beta, d_bias;
   };
-  static constexpr size_t kMost = 3;
-  std::array<Norm, kMost> norms;  // without `partial`: none
+  static constexpr size_t kMax = 3;
+  std::array<Norm, kMax> norms;  // without `partial`: none
 };
 
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id of another rank

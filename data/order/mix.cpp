@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kThousandths = 1000;  // in which a weight is read
-static_assert(1000 * kThousandths == Turns::kMostWeight);
+static_assert(1000 * kThousandths == Turns::kMaxWeight);
 
 // In thousandths; nothing if it is out of range.
 std::optional<int64_t> weight_of(const std::string& text) {
@@ -53,9 +53,9 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
     mix.push_back({.folder = folder, .weight = *weight});
   }
-  if (std::ssize(mix) > Turns::kMostParts)
+  if (std::ssize(mix) > Turns::kMaxParts)
     fail(ErrorKind::usage, fmt::format("{} has {} corpora; a mix has at most {}: pack some of them together", option,
-                                       mix.size(), Turns::kMostParts));
+                                       mix.size(), Turns::kMaxParts));
   int64_t divisor = 0;
   for (const MixCorpus& part : mix) divisor = std::gcd(divisor, part.weight);
   for (MixCorpus& part : mix) part.weight /= divisor;

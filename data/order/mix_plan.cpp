@@ -44,7 +44,7 @@ int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, in
   return std::clamp<int64_t>(num_pairs / (kSeveral * num_streams), std::min(least, most), most);
 }
 
-constexpr int64_t kLeastLookAhead = 4;  // or blocks of a tiny corpus in many streams would not be full
+constexpr int64_t kMinLookAhead = 4;  // or blocks of a tiny corpus in many streams would not be full
 
 // A corpus of the mix: its place in its order, and its candidates.
 struct Source {
@@ -54,7 +54,7 @@ struct Source {
         whole{config.source_rows, config.rows},
         look_ahead(shuffle
                        ? static_cast<size_t>(share_of_stream(of.num_usable, std::min(config.look_ahead, of.num_usable),
-                                                             stream.count, kLeastLookAhead))
+                                                             stream.count, kMinLookAhead))
                        : 1),
         shuffle(shuffle),
         most_tries((stream.count == 1 ? 2 : 64) * of.num_pairs),

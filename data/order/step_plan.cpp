@@ -14,9 +14,9 @@ BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size) {
 }
 
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
-  constexpr int64_t kLeastPages = 4, kLeastLookAheads = 4;  // of an epoch
-  const int64_t least = std::max({int64_t{1}, kLeastPages * std::min(config.page, num_pairs),
-                                  kLeastLookAheads * std::min(config.look_ahead, num_pairs)});
+  constexpr int64_t kMinPages = 4, kMinLookAheads = 4;  // of an epoch
+  const int64_t least = std::max({int64_t{1}, kMinPages * std::min(config.page, num_pairs),
+                                  kMinLookAheads * std::min(config.look_ahead, num_pairs)});
   int64_t streams = std::max<int64_t>(1, std::min(config.blocks, num_pairs / least));
   while (config.blocks % streams != 0) --streams;
   return streams;

@@ -21,8 +21,8 @@ Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
 // do: the rule gives a small part its turn earlier in its round than after half of it, so phases would do that
 // together.
 void Turns::stand_after(int64_t num_turns) {
-  constexpr int64_t kMostByTheRule = 4096;
-  const int64_t by_the_rule = std::min(num_turns, kMostByTheRule), before = num_turns - by_the_rule;
+  constexpr int64_t kMaxByTheRule = 4096;
+  const int64_t by_the_rule = std::min(num_turns, kMaxByTheRule), before = num_turns - by_the_rule;
   // By largest remainders: w_i * before rounded down, and up for those whose remainders are largest.
   int64_t left = before;
   for (size_t i = 0; i < weights_.size(); ++i) {
@@ -52,10 +52,10 @@ void Turns::give(size_t part) {
   credits_[part] -= total_;
 }
 
-bool Turns::may(size_t part) const { return due(part) - total_ >= -kMostAhead * total_; }
+bool Turns::may(size_t part) const { return due(part) - total_ >= -kMaxAhead * total_; }
 
 bool Turns::restore(const std::vector<int64_t>& credits) {
-  const int64_t n = std::ssize(weights_), most = (kMostAhead + 2) * n * total_;
+  const int64_t n = std::ssize(weights_), most = (kMaxAhead + 2) * n * total_;
   const auto too_far = [&](int64_t credit) { return credit < -most || credit > most; };
   if (std::ssize(credits) != n || std::ranges::any_of(credits, too_far)) return false;
   if (std::accumulate(credits.begin(), credits.end(), int64_t{0}) != 0) return false;

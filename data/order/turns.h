@@ -16,10 +16,10 @@ namespace weft {
 
 class Turns {
  public:
-  static constexpr int64_t kMostParts = 32, kMostWeight = 1'000'000;  // or products would overflow
-  static constexpr int64_t kMostAhead = 1;  // of its share that may() lets a part be, in turns
+  static constexpr int64_t kMaxParts = 32, kMaxWeight = 1'000'000;  // or products would overflow
+  static constexpr int64_t kMaxAhead = 1;                           // of its share that may() lets a part be, in turns
 
-  // Weights of 1 .. kMostWeight. The turns repeat themselves after (sum of the weights) / (their greatest common
+  // Weights of 1 .. kMaxWeight. The turns repeat themselves after (sum of the weights) / (their greatest common
   // divisor) of them. Phases begin at places that are spread over this period, and so are any consecutive ones; 0 at
   // its start.
   explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0);

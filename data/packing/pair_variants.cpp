@@ -41,8 +41,8 @@ PairNoise::PairNoise(const VariantOptions& options)
       marks(parse_mark_rates("--insert", options.insert)) {}
 
 void check_variant_options(const VariantOptions& o) {
-  if (o.count < 0 || o.count > kMostVariants)
-    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMostVariants));
+  if (o.count < 0 || o.count > kMaxVariants)
+    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMaxVariants));
   check_probability("--bpe-dropout", o.bpe_dropout);
   check_probability("--concatenate", o.concatenate);
   if (!(o.unigram_alpha >= 0 && o.unigram_alpha <= 100))

@@ -112,7 +112,7 @@ PairColumns read_columns(const Fields& fields) {
 Variants read_variants(const Fields& fields, const std::string& path) {
   const Fields entry(fields.get("variants"), path + ": variants");
   Variants variants{.count = entry.count("count"), .made_by = {}};
-  if (variants.count < 1 || variants.count > kMostVariants) entry.bad("count", "is not a whole number from 1 to 1000");
+  if (variants.count < 1 || variants.count > kMaxVariants) entry.bad("count", "is not a whole number from 1 to 1000");
   if (!entry.get("made_by").is_object()) entry.bad("made_by", "is not an object");
   for (const auto& [option, value] : entry.get("made_by").items()) {
     if (!value.is_string()) entry.bad("made_by", "holds something other than strings");

@@ -43,7 +43,7 @@ struct Variants {                              // texts that stand for the same 
   int64_t count = 0;                           // 0: pairs have one text
   std::map<std::string, std::string> made_by;  // options of `weft pack`
 };
-inline constexpr int64_t kMostVariants = 1000;
+inline constexpr int64_t kMaxVariants = 1000;
 
 struct Manifest {
   int64_t version = 1;  // 2 with columns, 3 with variants

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestInterval{200};  // between two looks
 constexpr milliseconds kOthers{500};           // for other ranks to write their reports
 constexpr milliseconds kFolder{3000};          // to write and read them: a lost network may be that of the files, too
-constexpr int kMostNamed = 16;                 // ranks in the message
+constexpr int kMaxNamed = 16;                  // ranks in the message
 
 }  // namespace
 
@@ -103,7 +103,7 @@ std::string MpiWatchdog::exchange_reports() const {
     std::string line;
     std::ifstream report(file_of(rank));
     if (std::getline(report, line)) {
-      if (rank != rank_ && named++ < kMostNamed) text += "  " + line + "\n";
+      if (rank != rank_ && named++ < kMaxNamed) text += "  " + line + "\n";
     } else {
       silent += fmt::format("{}{}", silent.empty() ? "" : ", ", rank);
     }

@@ -57,7 +57,7 @@ std::string describe_ranks_of(const PlacedHost& host) {
 
 // Hosts where ranks got the same are one part of the line.
 std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
-  constexpr size_t kMostParts = 4;
+  constexpr size_t kMaxParts = 4;
   std::map<std::string, std::vector<const PlacedHost*>> alike;
   for (const PlacedHost& host : hosts)
     alike[fmt::format("{}: {}", counted(host.ranks.size(), "rank"), describe_ranks_of(host))].push_back(&host);
@@ -65,13 +65,13 @@ std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
   std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   std::vector<std::string> texts;
   for (const auto& [what, where] : parts) {
-    if (texts.size() == kMostParts) break;
+    if (texts.size() == kMaxParts) break;
     const std::string name = parts.size() > 1 && where.size() == 1 ? " (" + where.front()->name + ")" : "";
     texts.push_back(fmt::format("{}{} x {}", counted(where.size(), "host"), name, what));
   }
-  if (parts.size() > kMostParts) {
+  if (parts.size() > kMaxParts) {
     size_t rest = 0;
-    for (size_t i = kMostParts; i < parts.size(); ++i) rest += parts[i].second.size();
+    for (size_t i = kMaxParts; i < parts.size(); ++i) rest += parts[i].second.size();
     texts.push_back(counted(rest, "other host"));
   }
   return fmt::format("{}", fmt::join(texts, " | "));

@@ -250,9 +250,9 @@ void for_row_width(const Tensor& logits, int64_t valid, const F& f) {
   const bool aligned = reinterpret_cast<uintptr_t>(logits.data) % 16 == 0 &&
                        logits.row_stride * static_cast<int64_t>(sizeof(T)) % 16 == 0;
   const auto holds = [&](int64_t groups) { return aligned && valid <= groups * kRowThreads * kGroup; };
-  constexpr int kFew = 2, kMostHeld = 8;
+  constexpr int kFew = 2, kMaxHeld = 8;
   if (holds(kFew)) return f(std::integral_constant<int, kFew>());
-  if (holds(kMostHeld)) return f(std::integral_constant<int, kMostHeld>());
+  if (holds(kMaxHeld)) return f(std::integral_constant<int, kMaxHeld>());
   f(std::integral_constant<int, 0>());
 }
 

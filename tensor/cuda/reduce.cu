@@ -12,9 +12,9 @@ namespace {
 constexpr int kThreads = 256;
 
 // column_sum: a block has up to 32 groups of columns side by side and sums one range of rows.
-constexpr int64_t kMostRanges = 64, kLeastRows = 16, kGroupsAcross = 32;
+constexpr int64_t kMaxRanges = 64, kMinRows = 16, kGroupsAcross = 32;
 
-int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kLeastRows, 1, kMostRanges); }
+int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kMinRows, 1, kMaxRanges); }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, int64_t cols, float* partial) {
@@ -50,10 +50,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // sum and sum_squares: each block sums groups of eight, gridDim.x * kThreads groups apart.
-constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMostBlocks = 512;
+constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMaxBlocks = 512;
 
 int64_t blocks_of(int64_t n) {
-  return std::clamp<int64_t>((n + kElementsPerBlock - 1) / kElementsPerBlock, 1, kMostBlocks);
+  return std::clamp<int64_t>((n + kElementsPerBlock - 1) / kElementsPerBlock, 1, kMaxBlocks);
 }
 
 template <bool kSquared>

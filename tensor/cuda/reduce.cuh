@@ -40,13 +40,13 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
 
 // y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends on `ranges` alone.
 struct RangeSums {
-  static constexpr int kMost = 3;
+  static constexpr int kMax = 3;
   const float* partial = nullptr;  // [ranges, sums, cols]
   int64_t sums = 0;
-  float* y[kMost] = {};  // null: skipped
+  float* y[kMax] = {};  // null: skipped
 };
 struct SeveralRangeSums {
-  RangeSums of[ops::NormSums::kMost];
+  RangeSums of[ops::NormSums::kMax];
   int64_t count = 0;
 };
 void add_ranges(Context& ctx, const char* name, int64_t ranges, int64_t cols, const SeveralRangeSums& all);

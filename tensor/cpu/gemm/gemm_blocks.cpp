@@ -2,7 +2,7 @@
 //
 // oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use other code for 1, 2 or 3 remaining
 // rows, for a single row and for larger matrices. Since threads get any number of rows, a row's bits would
-// depend on its neighbours. With whole groups of six, up to kMostRows, every row is computed the same way.
+// depend on its neighbours. With whole groups of six, up to kMaxRows, every row is computed the same way.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr int64_t kStep = 6, kMostRows = 72;  // oneDNN splits more rows, not always into whole sixes
+constexpr int64_t kStep = 6, kMaxRows = 72;  // oneDNN splits more rows, not always into whole sixes
 
 ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   ops::Gemm part = a;
@@ -45,7 +45,7 @@ struct Blocks {
   int64_t whole, rows, remaining;  // rows in whole sixes; rows of a block; fewer than six
   explicit Blocks(int64_t m) : whole(m / kStep * kStep), remaining(m - whole) {
     const int64_t share = (whole / kStep + num_threads() - 1) / num_threads() * kStep;
-    rows = std::clamp(share, kStep, kMostRows);
+    rows = std::clamp(share, kStep, kMaxRows);
   }
   int64_t count() const { return (whole + rows - 1) / rows; }
   int64_t rows_of(int64_t block) const { return std::min(rows, whole - block * rows); }

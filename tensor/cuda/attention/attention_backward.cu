@@ -43,7 +43,7 @@ __device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) 
   return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
 }
 
-constexpr unsigned kMostPieces = 4096;  // that begin at once; a grid has at most 65535 blocks in y
+constexpr unsigned kMaxPieces = 4096;  // that begin at once; a grid has at most 65535 blocks in y
 
 // f32 has room for half of a piece.
 template <typename T>
@@ -94,15 +94,15 @@ struct Parts {
 
 // Tile `tile` of the sentences' tiles, which begin at their row `first`. All loads begin at once.
 __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences, int first, int tile) {
-  constexpr int kMost = ops::AttentionPieces::kTiles;
-  int begin[kMost], end[kMost];
-  for (int i = 0; i < kMost; ++i) {
+  constexpr int kMax = ops::AttentionPieces::kTiles;
+  int begin[kMax], end[kMax];
+  for (int i = 0; i < kMax; ++i) {
     const int sentence = sentence_of(sentences, i);
     begin[i] = sentence < 0 ? 0 : rows.begin[sentence] + first;
     end[i] = sentence < 0 ? 0 : rows.end[sentence];
   }
   Tile found;
-  for (int i = 0; i < kMost; ++i) {
+  for (int i = 0; i < kMax; ++i) {
     const int row = begin[i] + tile * kTileRows;
     if (tile >= 0 && row < end[i])
       found = {sentence_of(sentences, i), first + tile * kTileRows, row, smaller(kTileRows, end[i] - row)};
@@ -361,7 +361,7 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
       // pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which takes longest, begin
       // first.
       const dim3 grid(static_cast<unsigned>(kv_heads),
-                      std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMostPieces));
+                      std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMaxPieces));
       launch(ctx, "attention_backward", attention_backward_kernel<T, decltype(head)::value>, grid,
              dim3(kTiles<T> * kWarp), sizeof(Tiles), parameters);
     });

@@ -181,10 +181,10 @@ template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
 // Blocks per multiprocessor that the register count must allow: in half precision as many as the shared memory of an
-// sm_90 allows, at most kMost. Left alone, the compiler would keep the addresses of all copies of a chunk; for f32 it
+// sm_90 allows, at most kMax. Left alone, the compiler would keep the addresses of all copies of a chunk; for f32 it
 // would rather spill registers than have fewer blocks.
-template <typename T, size_t kSharedBytes, int kMost>
-inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMost);
+template <typename T, size_t kSharedBytes, int kMax>
+inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMax);
 
 template <typename Tiles>
 __device__ inline Tiles& tiles_of_warp() {

@@ -16,8 +16,8 @@ namespace {
 using Kind = ops::Epilogue::Kind;
 
 uint32_t alignment_of(const void* address) {  // in bytes; above 256 cuBLASLt makes no difference
-  constexpr uintptr_t kMost = 256;
-  const auto bits = reinterpret_cast<uintptr_t>(address) | kMost;
+  constexpr uintptr_t kMax = 256;
+  const auto bits = reinterpret_cast<uintptr_t>(address) | kMax;
   return static_cast<uint32_t>(bits & (~bits + 1));
 }
 
@@ -47,9 +47,9 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
 
 // cuBLASLt wants a bias in c's storage: rounded, for bf16 and f16, like the weights.
 bool has_rounded_bias(const ops::Gemm& a) {
-  constexpr uint32_t kLeastAlignment = 16;  // of its vectors
+  constexpr uint32_t kMinAlignment = 16;  // of its vectors
   return !a.rounded_bias.empty() && a.rounded_bias.dtype == a.c.dtype &&
-         alignment_of(a.rounded_bias.data) >= kLeastAlignment;
+         alignment_of(a.rounded_bias.data) >= kMinAlignment;
 }
 bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32 && !has_rounded_bias(a); }
 
@@ -134,7 +134,7 @@ void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
     const float took = time_on_gpu(run, work);
     if (took < least) least = took, best = choice;
   };
-  for (size_t i = 0; i < kMostProposals; ++i) consider({.proposal = i}, [&] { return multiply_at_once(ctx, a); });
+  for (size_t i = 0; i < kMaxProposals; ++i) consider({.proposal = i}, [&] { return multiply_at_once(ctx, a); });
   if (a.epilogue.kind != Kind::none || !a.d_bias.empty()) {
     consider({.separate = true}, [&] {
       multiply_in_parts(ctx, a);

@@ -112,11 +112,11 @@ void GemmPlan::point_to(const GemmOperands& operands) {
 }
 
 void GemmPlan::take(const GemmQueue& queue, const GemmKey& key, size_t proposal) {
-  std::array<cublasLtMatmulHeuristicResult_t, kMostProposals> proposals{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMaxProposals> proposals{};
   cublasLtMatmulPreferenceOpaque_t preference = preference_for(key);
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_,
-                                                               &preference, kMostProposals, proposals.data(), &found);
+                                                               &preference, kMaxProposals, proposals.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, may_refuse_)) return;
   check(status, description(key).c_str());
   if (proposal >= static_cast<size_t>(found)) return;

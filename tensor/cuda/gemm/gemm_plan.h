@@ -17,7 +17,7 @@
 namespace weft::cuda {
 
 inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // the most that cuBLASLt requests on H100
-inline constexpr int kMostProposals = 4;                         // algorithms that cuBLASLt is asked for
+inline constexpr int kMaxProposals = 4;                          // algorithms that cuBLASLt is asked for
 
 struct GemmKey {  // everything that the choice of an algorithm depends on
   int64_t m, n, k, a_stride, b_stride, c_stride;
