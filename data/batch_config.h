@@ -17,7 +17,7 @@ struct BatchConfig {
   int64_t page = 256;
   int64_t window = 64;
 
-  int64_t longest_row() const { return std::max(rows, source_rows); }  // of a block, on either side
+  int64_t longest_row() const { return std::max(rows, source_rows); }  // on either side of a block
   int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
 
   template <typename V>
@@ -33,8 +33,8 @@ struct BatchConfig {
   }
 };
 
-// Sets `blocks` from `tokens`, if these are given. An option out of range is an Error of kind usage that names it.
-// REQUIRES: source_rows is known.
+// Sets `blocks` from `tokens`, if these are given. Throws a usage Error that names an option out of range. REQUIRES:
+// source_rows is known.
 void resolve_blocks(BatchConfig& config);
 
 }  // namespace weft

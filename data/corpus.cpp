@@ -110,9 +110,9 @@ struct Corpus::Impl {
   std::string folder;
   Manifest manifest;
   std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
-  std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was verified
+  std::vector<std::optional<FileIdentity>> verified;  // by shard, set when its digest was verified
   RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
-  RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // by shard, variant, number
+  RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // keys: shard, variant, number
 };
 
 Corpus::Corpus(const std::string& folder) : impl_(std::make_unique<Impl>(folder)) {}

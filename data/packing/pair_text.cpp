@@ -1,4 +1,4 @@
-// data/packing/pair_text.cpp: reads a line of each file, and takes the pair out of it.
+// data/packing/pair_text.cpp: reads a line of each file, and extracts the pair.
 #include "data/packing/pair_text.h"
 
 #include <algorithm>

@@ -158,9 +158,9 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   const ChosenNoise chosen = choose_noise(noise_.rates, place);
   source = with_noise(chosen, source, place);
   if (noise_.target_cases.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
-  insert_marks(noise_.marks, place, source, target);  // last: noise must not change what is to be copied
+  insert_marks(noise_.marks, place, source, target);  // last, because noise must not change what is to be copied
 
-  PairIds ids = plain.ids;  // with weight and score
+  PairIds ids = plain.ids;  // including weight and score
   const TextPair& text = plain.text;
   const bool same_source = source == text.source, same_target = target == text.target;
   if (source_.sampler || !same_source)

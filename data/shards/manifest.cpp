@@ -242,7 +242,7 @@ void write_manifest(const std::string& folder, const Manifest& manifest, const C
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added) {
   const OrderedJson old = OrderedJson::parse(read_file((std::filesystem::path(folder) / kManifestFile).string()));
   OrderedJson creation = old.value("creation", OrderedJson::object());
-  if (!creation.is_object()) creation = OrderedJson::object();  // of other software
+  if (!creation.is_object()) creation = OrderedJson::object();  // the file of other software may have another type
   if (!creation["appended"].is_array()) creation["appended"] = OrderedJson::array();
   creation["appended"].push_back(json_of(added));
   write(folder, manifest, creation);

@@ -43,7 +43,7 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
   return Hdf5File(file.get(), path);
 }
 
-class Side {  // source or target of a shard
+class Side {  // one side of a shard
  public:
   Side(const Hdf5File& file, const char* ids, const char* offsets, int64_t num_sentences, int64_t num_tokens,
        int64_t vocabulary)
@@ -58,7 +58,7 @@ class Side {  // source or target of a shard
                                         last, ids_.size()));
   }
 
-  std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // count + 1 of them
+  std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // returns count + 1 offsets
     std::vector<uint64_t> values(static_cast<size_t>(count) + 1);
     offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
     for (size_t i = 0; i + 1 < values.size(); ++i)
@@ -91,7 +91,7 @@ class Side {  // source or target of a shard
   int64_t vocabulary_;
 };
 
-class PairNumbers {  // a number of each pair; none if the shard lacks the column
+class PairNumbers {  // one number per pair; none if the shard lacks the column
  public:
   PairNumbers(const Hdf5File& file, const char* dataset, bool present, int64_t num_pairs, float least) : least_(least) {
     if (!present) return;
@@ -165,7 +165,7 @@ struct ShardReader::Impl {
 
   Hdf5File file;
   int64_t num_pairs;
-  Side source, target;  // of sentences: those of variant v begin at v * num_pairs
+  Side source, target;  // per side: the sentences of variant v start at v * num_pairs
   PairNumbers weights, scores;
 };
 

@@ -20,7 +20,7 @@ class GzipDecompressor : public Decompressor {
   GzipDecompressor(const GzipDecompressor&) = delete;
   GzipDecompressor& operator=(const GzipDecompressor&) = delete;
 
-  // (gzread would treat anything that follows a member and is none as the end of the file, and lose the rest.)
+  // gzread would treat anything after a member that is not a member as the end of the file, and would lose the rest.
   size_t next(std::string_view& packed, char* out, size_t size) override {
     constexpr size_t kMax = std::numeric_limits<uInt>::max();
     if (packed.empty() && between_parts_) return 0;

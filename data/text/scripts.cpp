@@ -18,8 +18,8 @@ using unicode_tables::kScriptNames;
 using unicode_tables::kScripts;
 using unicode_tables::ScriptRange;
 
-// The range that holds the letter, or null for what is no letter of one script. `last` is the one found before:
-// neighbouring letters are mostly in the same range.
+// Returns the range that contains the letter, or null if it is not a letter of one script. `last` is the range found
+// before: neighboring letters are mostly in the same range.
 const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
   if (last && c >= last->first && c <= last->last) return last;
   const auto after = std::upper_bound(std::begin(kScripts), std::end(kScripts), c,
