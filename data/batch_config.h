@@ -26,7 +26,7 @@ struct BatchConfig {
     v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio", OnResume::order);
     v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
     v("tokens", tokens,
-      "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
+      "target tokens per optimizer step: sets blocks to the number that holds about as many; 0 = blocks as given");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
     v("page", page, "consecutive pairs that are shuffled as one page", OnResume::order);
     v("window", window, "pages whose sentences are shuffled together, over all blocks of a step", OnResume::order);

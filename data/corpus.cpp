@@ -202,7 +202,7 @@ std::map<std::string, std::string> read_tokenizers(const std::string& folder, co
     bytes = read_file(folder + "/" + *name);
     if (sha256_of(bytes) != *sha256)
       fail(ErrorKind::data, fmt::format("tokenizer {}/{} is damaged or another one: its SHA-256 is not the manifest's; "
-                                        "copy it again from where it is whole, or pack the corpus again",
+                                        "restore it from an intact copy, or pack the corpus again",
                                         folder, *name));
   }
   return files;

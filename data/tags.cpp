@@ -53,12 +53,12 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
   for (const std::string_view part : split(list, ',')) {
     const std::string name(part);
     if (!can_be_tag(name))
-      fail(ErrorKind::usage,
-           fmt::format("{}: '{}' cannot be a tag: give it letters and a mark, such as <2de>, without spaces, and with "
-                       "commas between tags",
-                       option, printable(name)));
+      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: give it letters and a punctuation mark, such as "
+                                         "<2de>, without spaces, and with "
+                                         "commas between tags",
+                                         option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
-      fail(ErrorKind::usage, fmt::format("{}: '{}' is there twice", option, name));
+      fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));
     names.push_back(name);
   }
   return names;
@@ -83,7 +83,7 @@ std::vector<std::string> split_tags(std::string_view tags) {
 
 std::string no_such_tag(const std::string& tag, const std::vector<std::string>& known) {
   return fmt::format(
-      "'{}' is no tag of the tokenizer, which has {}; `weft pack --reserve-tags` reserves tags in a "
+      "'{}' is not a tag of the tokenizer, which has {}; `weft pack --reserve-tags` reserves tags in a "
       "tokenizer that it trains",
       printable(tag), known.empty() ? "none" : list_of(known));
 }

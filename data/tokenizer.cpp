@@ -106,7 +106,7 @@ bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); 
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {
   if (source.empty() != target.empty())
-    fail(ErrorKind::usage, "--source-tokenizer and --target-tokenizer are given together, or neither");
+    fail(ErrorKind::usage, "give --source-tokenizer and --target-tokenizer together, or neither");
   if (!joint.empty() && !source.empty())
     fail(ErrorKind::usage,
          "--tokenizer is one for both sides: for separate vocabularies give --source-tokenizer and --target-tokenizer");

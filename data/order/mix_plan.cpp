@@ -59,7 +59,7 @@ struct Source {
         shuffle(shuffle),
         most_tries((stream.count == 1 ? 2 : 64) * of.num_pairs),
         order(order_of(of.num_pairs, std::move(lengths), config, seed_of_corpus(seed, of.number), shuffle, stream)) {
-    stand_at(0, 0);
+    move_to(0, 0);
   }
 
   // Windows contain as many pairs in smaller pages.
@@ -72,7 +72,7 @@ struct Source {
             stream};
   }
 
-  void stand_at(int64_t new_epoch, int64_t new_position);
+  void move_to(int64_t new_epoch, int64_t new_position);
   bool draw();
   void refill();
   std::optional<size_t> most_balanced(const Space& free) const;
@@ -97,7 +97,7 @@ struct Source {
   int64_t num_drawn = 0, dropped = 0, below_score = 0, reported = 0;
 };
 
-void Source::stand_at(int64_t new_epoch, int64_t new_position) {
+void Source::move_to(int64_t new_epoch, int64_t new_position) {
   epoch = new_epoch;
   position = new_position;
   while (position == order.size(epoch)) ++epoch, position = 0;  // the stream's part of an epoch may be empty
@@ -111,7 +111,7 @@ bool Source::draw() {
                                         corpus.folder, whole.source, whole.target));
     const PairRows pair = order.at(epoch, position);
     const int64_t of_pair = epoch;
-    stand_at(epoch, position + 1);
+    move_to(epoch, position + 1);
     if (pair.is_below_score()) {
       ++below_score;
       continue;
@@ -162,9 +162,9 @@ void Source::seek(const Cursor& cursor) {
       (!cursor.epochs.empty() && cursor.epochs.size() != cursor.pending.size()))
     fail(ErrorKind::checkpoint,
          fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "
-                     "data.train that the run began with",
+                     "data.train that the run started with",
                      cursor.epoch, cursor.position, corpus.num_pairs));
-  stand_at(cursor.epoch, cursor.position);
+  move_to(cursor.epoch, cursor.position);
   pending.clear();
   for (size_t i = 0; i < cursor.pending.size(); ++i) {
     const int64_t of_pair = cursor.epochs.empty() ? cursor.epoch : cursor.epochs[i];
@@ -178,7 +178,7 @@ void Source::seek(const Cursor& cursor) {
   }
 }
 
-constexpr const char* kNoTurns = "the data cursor is that of another mix of corpora";
+constexpr const char* kNoTurns = "the data cursor belongs to another mix of corpora";
 
 std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
   std::vector<int64_t> weights;
@@ -223,7 +223,7 @@ struct MixPlan::Impl {
 // Picks a corpus's oldest candidate. Its lengths do not matter, because it fits an empty block.
 std::optional<MixPlan::Impl::Pick> MixPlan::Impl::first_pick() {
   const size_t source = begins.next();
-  begins.give(source);
+  begins.take(source);
   if (sources[source].pending.empty()) return std::nullopt;
   return Pick{source, 0};
 }
@@ -235,7 +235,7 @@ std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) c
   std::optional<Pick> best;
   int64_t least = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (i == turn || !turns.may(i)) continue;
+    if (i == turn || !turns.may_take(i)) continue;
     const auto candidate = sources[i].most_balanced(free);
     if (!candidate) continue;
     const int64_t imbalance = free.without(sources[i].pending[*candidate]).imbalance(whole);
@@ -294,7 +294,7 @@ PlannedBlock MixPlan::next() {
     free = free.without(*candidate);
     source.pending.erase(candidate);
     source.refill();
-    plan.turns.give(pick->source);
+    plan.turns.take(pick->source);
     pick = plan.next_pick(free);
   }
   if (plan.shuffle) free = plan.exchange_one(taken, free);

@@ -14,13 +14,13 @@ Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
       total_(std::accumulate(weights.begin(), weights.end(), int64_t{0})) {
   const int64_t divisor = std::accumulate(weights.begin(), weights.end(), int64_t{0}, std::gcd<int64_t, int64_t>);
   const uint64_t place = static_cast<uint64_t>(phase) * 0x9E3779B97F4A7C15 >> 32;  // in units of period / 2^32
-  stand_after(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
+  advance_to(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
 }
 
 // Computes exact shares first, and applies the rule to the last turns, or to all turns if the period is not longer.
 // Exact shares are not enough: the rule gives a small part its turn before half of its round has passed, so all phases
 // would do that at once.
-void Turns::stand_after(int64_t num_turns) {
+void Turns::advance_to(int64_t num_turns) {
   constexpr int64_t kMaxByTheRule = 4096;
   const int64_t by_the_rule = std::min(num_turns, kMaxByTheRule), before = num_turns - by_the_rule;
   // Largest remainders: w_i * before is rounded down, but rounded up for the parts whose remainders are largest.
@@ -30,7 +30,7 @@ void Turns::stand_after(int64_t num_turns) {
     left -= weights_[i] * before / total_;
   }
   for (; left > 0; --left) *std::ranges::max_element(credits_) -= total_;
-  for (int64_t i = 0; i < by_the_rule; ++i) give(next());
+  for (int64_t i = 0; i < by_the_rule; ++i) take(next());
 }
 
 // Minimizes (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Some part always lags behind by at
@@ -47,12 +47,12 @@ size_t Turns::next() const {
   return best;
 }
 
-void Turns::give(size_t part) {
+void Turns::take(size_t part) {
   for (size_t i = 0; i < weights_.size(); ++i) credits_[i] += weights_[i];
   credits_[part] -= total_;
 }
 
-bool Turns::may(size_t part) const { return due(part) - total_ >= -kMaxAhead * total_; }
+bool Turns::may_take(size_t part) const { return due(part) - total_ >= -kMaxAhead * total_; }
 
 bool Turns::restore(const std::vector<int64_t>& credits) {
   const int64_t n = std::ssize(weights_), most = (kMaxAhead + 2) * n * total_;

@@ -16,16 +16,16 @@ namespace weft {
 
 class Turns {
  public:
-  static constexpr int64_t kMaxParts = 32, kMaxWeight = 1'000'000;  // or products would overflow
+  static constexpr int64_t kMaxParts = 32, kMaxWeight = 1'000'000;  // higher ones would let products overflow
   static constexpr int64_t kMaxAhead = 1;                           // turns that a part may be ahead of its share
 
   // REQUIRES: weights are in 1 .. kMaxWeight. The turns repeat after (sum of the weights) / (their greatest common
   // divisor) turns. Phase 0 starts at the start of this period, and any consecutive phases are spread over it.
   explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0);
 
-  size_t next() const;          // the part whose turn it is
-  void give(size_t part);       // gives it the turn
-  bool may(size_t part) const;  // whether it would not be too far ahead of its share with a turn now
+  size_t next() const;               // the part whose turn it is
+  void take(size_t part);            // records a turn of this part
+  bool may_take(size_t part) const;  // true if a turn now would not put it too far ahead of its share
 
   // For each part: (share of the turns so far - turns that it has had) * sum of the weights. The sum over parts is 0.
   const std::vector<int64_t>& credits() const { return credits_; }
@@ -33,7 +33,7 @@ class Turns {
 
  private:
   int64_t due(size_t part) const { return credits_[part] + weights_[part]; }  // after the next turn
-  void stand_after(int64_t num_turns);
+  void advance_to(int64_t num_turns);
 
   std::vector<int64_t> weights_, credits_;
   int64_t total_ = 0;

@@ -29,10 +29,11 @@ void require_readable(const std::string& model) { static_cast<void>(Tokenizer(mo
 void check_tokenizers(const PackOptions& o) {
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
-    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
+    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies needs two: leave one out");
   if (o.existing == ExistingCorpus::extend &&
       (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
-    fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
+    fail(ErrorKind::usage,
+         "--append uses the tokenizer of the corpus: leave out other tokenizers and --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) require_readable(*model);
   if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
@@ -47,8 +48,7 @@ void check_tokenizers(const PackOptions& o) {
 void check_options(const PackOptions& o) {
   if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
     fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
-  if (o.text.source.empty() != o.text.target.empty())
-    fail(ErrorKind::usage, "--source and --target are given together");
+  if (o.text.source.empty() != o.text.target.empty()) fail(ErrorKind::usage, "give --source and --target together");
   const auto at_least = [](const char* option, int64_t value, int64_t least) {
     if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: give at least {}", option, value, least));
   };
@@ -67,7 +67,7 @@ void check_options(const PackOptions& o) {
   check_filter_options(o.filter);
   if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
     fail(ErrorKind::usage,
-         "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
+         "--append makes the variants that the corpus has: leave out --variants and the options that belong to it");
   check_variant_options(o.variants);
   check_tokenizers(o);
 }

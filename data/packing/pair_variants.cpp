@@ -103,8 +103,8 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
     if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
   if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
     fail(ErrorKind::usage,
-         fmt::format("--append: {}/{} does not say, in options that are known here, how the variants were made: pack "
-                     "all of the text anew",
+         fmt::format("--append: {}/{} does not record in known options how the variants were made: pack all of the "
+                     "text again",
                      folder, kManifestFile));
   return o;
 }

@@ -37,7 +37,7 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
   const FileIdentity identity = identity_of(file.get(), path);
   if (verified != identity && sha256_of_descriptor(file.get(), path) != sha256)
     fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 is not the manifest's; pack the corpus again, "
-                                      "or copy it again from where it is whole",
+                                      "or restore it from an intact copy",
                                       path));
   verified = identity;
   return Hdf5File(file.get(), path);
@@ -54,7 +54,7 @@ class Side {  // one side of a shard
     offsets_.read(0, 1, &first);
     offsets_.read(static_cast<uint64_t>(num_sentences), 1, &last);
     if (first != 0 || last != ids_.size())
-      fail(ErrorKind::data, fmt::format("{}: begins with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
+      fail(ErrorKind::data, fmt::format("{}: starts with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
                                         last, ids_.size()));
   }
 

@@ -117,7 +117,7 @@ uint64_t hash_of(std::string_view text) {
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
   const uint64_t kind = read(model, name);
   if (kind != unigram && kind != bpe)
-    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation of a sentence: "
+    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation per sentence: "
                                       "subword sampling needs one of type bpe or unigram",
                                       name));
   kind_ = static_cast<Kind>(kind);

@@ -34,8 +34,8 @@ ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(s
   for (const std::string_view name : split(names, '+')) {
     const auto found = std::find(std::begin(kScriptNames), std::end(kScriptNames), name);
     if (found == std::end(kScriptNames))
-      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no script that is known here; these are: {}", option, names,
-                                         name, fmt::join(kScriptNames, ", ")));
+      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is not a known script; give one of {}", option, names, name,
+                                         fmt::join(kScriptNames, ", ")));
     included_[static_cast<size_t>(found - std::begin(kScriptNames))] = true;
   }
 }

@@ -86,7 +86,7 @@ struct TextReader::Impl {
       if (line.size() + length > kMaxLine) {
         ++num_lines;
         fail(ErrorKind::data,
-             fmt::format("{}, line {}: longer than 1 MiB; one sentence a line is expected", path, num_lines));
+             fmt::format("{}, line {}: longer than 1 MiB; one sentence per line is expected", path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
