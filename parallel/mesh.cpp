@@ -44,7 +44,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
     return wanted;
   }
   if (dp != ranks / tp || ranks % tp != 0) {
-    const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // cannot overflow
+    const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // a double cannot overflow
     fail(ErrorKind::usage,
          fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: use mpirun -n "
                      "{:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",

@@ -1,9 +1,9 @@
 // parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp +
 // tp_rank.
 //
-// Ranks of one tp group are neighbours (on the same node with mpirun's default mapping) and hold slices of
-// one model. Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of
-// data. Host values are communicated over these groups, tensors of the model over those of device_mesh.h.
+// Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
+// Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of data. Host values are
+// communicated over these groups, and the model's tensors over the groups in device_mesh.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weft {
 
-enum class Communication : uint8_t { automatic, nccl, mpi };  // of tensors in GPU memory
+enum class Communication : uint8_t { automatic, nccl, mpi };  // for tensors in GPU memory
 constexpr EnumNames<Communication, 3> enum_names(Communication) {
   return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
 }
@@ -63,13 +63,13 @@ struct ParallelConfig {
   }
 };
 
-// The grid for `ranks` processes. A usage Error names the numbers and options if it does not fit or another
-// option is out of range.
+// Resolves the grid for `ranks` processes. Throws a usage Error that names the numbers and options if it does not fit
+// or another option is out of range.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {
  public:
-  // `grid` is resolved: dp * tp == world.size(). `own` comes from choose_device() of this rank.
+  // REQUIRES: `grid` is resolved (dp * tp == world.size()), and `own` comes from this rank's choose_device().
   Mesh(Communicator& world, const ParallelConfig& grid, RankDevice own = {});
 
   Device device() const { return own_.device; }

@@ -1,4 +1,4 @@
-// parallel/placement/report.cpp: groups ranks and hosts that got the same.
+// parallel/placement/report.cpp: groups ranks and hosts with the same placement.
 #include "parallel/placement/report.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool look_alike(const RankPlace& a, const RankPlace& b) {
          (a.gpu < 0) == (b.gpu < 0);
 }
 
-std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // each sees all of its host's, or its own alone
+std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // a rank sees all of its host's, or only its own
   std::set<int> gpus;
   for (const PlacedRank& r : ranks) gpus.insert(r.place->gpu);
   if (*gpus.begin() < 0) return "";
@@ -55,7 +55,7 @@ std::string describe_ranks_of(const PlacedHost& host) {
   return fmt::format("{}{}", fmt::join(parts, "; "), bound ? "; bound by Weft" : "");
 }
 
-// Hosts where ranks got the same are one part of the line.
+// Hosts whose ranks have the same placement share one part of the line.
 std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
   constexpr size_t kMaxParts = 4;
   std::map<std::string, std::vector<const PlacedHost*>> alike;
