@@ -26,7 +26,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
          fmt::format("parallel.zero = {}: give 0, or 1 to divide the optimizer's state", wanted.zero));
   if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
     fail(ErrorKind::usage,
-         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would be rounded, too");
+         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would also be rounded");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "

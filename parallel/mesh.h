@@ -44,7 +44,7 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
       OnResume::this_start);
     v("zero", zero,
-      "stage of ZeRO: 1 = each data-parallel rank keeps and updates its share of the moments and f32 weights alone, "
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, "
       "and "
       "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("gradient_type", gradient_type,
@@ -52,7 +52,7 @@ struct ParallelConfig {
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,
-      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound",
+      "bind each rank that the launcher left unbound to the cores of a NUMA node: its GPU's node, if it has a GPU",
       OnResume::this_start);
     v("timeout", timeout,
       "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "

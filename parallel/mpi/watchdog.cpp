@@ -122,7 +122,7 @@ void MpiWatchdog::give_up() {
     std::future<std::string> reports = promise.get_future();
     std::thread([this, &promise] { promise.set_value(exchange_reports()); }).detach();  // this process ends soon
     const bool known = reports.wait_for(kOthers + kFolder) == std::future_status::ready;
-    text += known ? reports.get() : fmt::format("  {} does not answer: where the others wait is unknown\n", folder_);
+    text += known ? reports.get() : fmt::format("  {} does not respond: where the others wait is unknown\n", folder_);
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

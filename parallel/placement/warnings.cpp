@@ -81,9 +81,9 @@ void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<
   const auto [fewest, largest] =
       std::ranges::minmax_element(hosts, {}, [](const PlacedHost& h) { return h.ranks.size(); });
   if (fewest->ranks.size() != largest->ranks.size())
-    warnings.push_back(
-        fmt::format("{} has {} and {} has {}: sums cross the network once for each rank, not once for each host",
-                    fewest->name, counted(fewest->ranks.size(), "rank"), largest->name, largest->ranks.size()));
+    warnings.push_back(fmt::format("{} has {} and {} has {}: sums cross the network once per rank, not once per host",
+                                   fewest->name, counted(fewest->ranks.size(), "rank"), largest->name,
+                                   largest->ranks.size()));
 }
 
 }  // namespace
