@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Far above any model that was ever trained, and low enough that no multiplication of them overflows.
+// These limits are far above any model that was ever trained, and low enough that their products do not overflow.
 constexpr int64_t kMaxUnits = 1 << 20, kMaxBlocks = 1000, kMaxEntries = 1 << 24;
 
 void require_within(int64_t value, int64_t most, const char* option) {
