@@ -17,7 +17,7 @@ class DeviceSums {
   Tensor operator[](int64_t i) const {
     return buffer_.tensor({1}, DType::f64, static_cast<size_t>(i) * sizeof(double));
   }
-  std::vector<double> read(Context& ctx) const {  // waits
+  std::vector<double> read(Context& ctx) const {  // waits for the device
     return to_host<double>(ctx, buffer_.tensor({count_}, DType::f64));
   }
 

@@ -16,7 +16,7 @@ struct PeakRate {
   double flops_per_second;  // a multiply-add counts 2; num_threads() threads together, the best of many tries
 };
 
-// One rate per instruction, f32 first. Measures for `seconds` in all, each instruction at least once.
+// Returns one rate per instruction, f32 first. Measures for `seconds` in all, and each instruction at least once.
 std::vector<PeakRate> measure_peaks(double seconds);
 
 }  // namespace weft

@@ -33,7 +33,7 @@ class Checker {
   void scratch_memory(std::string_view name, const Tensor& t, const char* dims) { in(name, t, dims, OperandType::f32); }
   void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
 
-  // Checks both ends of the sentences: they must be within `rows` (only where the host can read the memory).
+  // Checks that both ends of the sentences are within `rows` (only where the host can read the memory).
   void ranges(const char* name, const SequenceRanges& s, const Tensor& rows) {
     in(name, s.begin, "B", OperandType::i32);
     in(name, s.end, "B", OperandType::i32);
@@ -142,10 +142,10 @@ class Checker {
   DType storage_ = DType::f32;
   bool has_storage_ = false;
   Shape any_;
-  std::array<int64_t, 128> sizes_;  // by letter; -1: unknown
+  std::array<int64_t, 128> sizes_;  // indexed by letter; -1: unknown
 };
 
-// Further conditions of an op; by default none.
+// Checks further conditions of an op; by default none.
 template <typename Arguments>
 void check_more(const Checker&, const Arguments&) {}
 

@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-// The format includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
+// The line includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
 std::string first_line() { return fmt::format("1, {}, cuBLASLt {}", properties().name, cublasLtGetVersion()); }
 
 std::string name_of(const GemmKey& k) {

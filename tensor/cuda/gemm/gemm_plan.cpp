@@ -42,7 +42,7 @@ cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
   const bool relu = key.activation == Activation::relu;
   if (key.epilogue == Kind::activate) return kActivations[relu][key.saves][key.bias];
   if (key.epilogue == Kind::differentiate) return relu ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU;
-  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // of our a
+  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // the gradient sums our a
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
