@@ -110,7 +110,7 @@ struct ModelConfig {
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
-    v("tying", tying, "none; output: target embedding = output matrix; all: source embedding, too (joint vocabulary)");
+    v("tying", tying, "none; output: target embedding = output matrix; all: and source embedding (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
       "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table per side; "

@@ -48,9 +48,9 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
   for (const std::string& name : split_at_commas(text)) {
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
-      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is not a letter case; only upper, title and lower may be on the "
-                                         "target, too",
-                                         option, text, name));
+      fail(ErrorKind::usage,
+           fmt::format("{} {}: '{}' is not a letter case; the target may only have upper, title and lower", option,
+                       text, name));
     if (rates[*noise] == 0)
       fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise as well", option, text, name));
     cases.insert(*noise);

@@ -231,7 +231,7 @@ class ShardSequence {
                                         file = next_file()]() mutable { return shard.write(folder, file); });
   }
 
-  std::string next_file() {  // a name that no other shard has: those of an older corpus may be unusual
+  std::string next_file() {  // a name that no other shard has: an older corpus may have unusual names
     for (;;) {
       std::string file = fmt::format("shard-{:05d}.h5", next_number_++);
       const auto taken = [&](const ShardEntry& shard) { return shard.file == file; };

@@ -39,7 +39,7 @@ struct PackOptions {
 
 struct PackSummary {
   EncodeCounts counts;
-  VariantOptions variants;  // an append uses those of the corpus
+  VariantOptions variants;  // an append uses the corpus's variants
   Manifest manifest;
   int64_t num_added_pairs = 0, num_added_shards = 0;  // all in the manifest unless a corpus was extended
   int64_t bytes = 0;                                  // size of these shards

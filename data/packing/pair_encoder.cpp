@@ -21,7 +21,7 @@ constexpr size_t kChunkBytes = 1 << 20;
 struct Chunk {
   int64_t first = 0;  // line number of the first pair
   std::vector<TextPair> pairs;
-  TextPair before;  // the pair before the first one; empty at the beginning of the text
+  TextPair before;  // the pair before the first one; empty at the start of the text
 };
 
 struct EncodedPair {

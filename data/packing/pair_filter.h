@@ -53,7 +53,7 @@ struct FilterOptions {
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
     v("target-script", target_script, "the same for the target");
     v("max-foreign", max_foreign, "share of letters of other scripts up to which a pair is kept");
-    v("max-word", max_word, "drop pairs with a longer word than so many characters, such as 40; 0 = any");
+    v("max-word", max_word, "drop pairs with a word longer than this many characters, such as 40; 0 = any");
   }
 };
 
@@ -81,7 +81,7 @@ class Drops {  // number of pairs per fault, and the first few of them
  public:
   explicit Drops(int64_t num_kept_texts = 0) : num_kept_texts_(num_kept_texts) {}
   void add(Fault fault, int64_t number, const TextPair& pair);
-  void add(Drops&& later);  // adds those of pairs that follow
+  void add(Drops&& later);  // adds the drops of pairs that follow
   int64_t count(Fault fault) const { return of(fault).count; }
   const std::vector<DroppedPair>& first(Fault fault) const { return of(fault).first; }
 

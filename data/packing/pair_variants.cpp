@@ -58,8 +58,8 @@ void check_variant_options(const VariantOptions& o) {
                      o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,
-         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: say how "
-         "many with --variants");
+         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: give their "
+         "number with --variants");
 }
 
 void check_variant_models(const VariantOptions& o, const std::string& source_model, const std::string& target_model) {

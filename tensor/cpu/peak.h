@@ -1,6 +1,6 @@
 // tensor/cpu/peak.h: the peak multiply-add rate of this machine's cores, to which GEMM rates are compared.
 //
-// Each instruction runs in a loop on registers alone, on all threads at once. Only instructions that the
+// Each instruction runs in a loop on registers only, on all threads at once. Only instructions that the
 // processor has and the system allows are tried, whatever the kernels were compiled for.
 #pragma once
 

@@ -216,7 +216,7 @@ __device__ void write_zeros(const Logits<T>& logits, int64_t row) {
     store(zeros, logits.rows[row] + col, logits.cols - col);
 }
 
-// Returns the statistics on every thread; each thread merges those of other ranks.
+// Returns the statistics on every thread; each thread merges the other ranks' statistics.
 template <typename T, int kHeld>
 __device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row,
                                        const OwnLogits<T, kHeld>& own) {

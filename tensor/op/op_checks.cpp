@@ -49,7 +49,7 @@ class Checker {
     if (s.of_row.numel() != rows) fail_op(fmt::format("{}: sentences of {} of {} rows", name, s.of_row.numel(), rows));
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       for (int32_t row = begin; row < end; ++row)
-        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} is of sentence {}", name, row, i));
+        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} belongs to sentence {}", name, row, i));
     });
   }
   void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
@@ -161,16 +161,16 @@ void check_more(const Checker& c, const Gemm& a) {
             "the weight's copy for inference has another shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
-    c.require(!a.accumulate, "an activation of a sum that is accumulated");
-    c.require(e.kind == Kind::activate || a.bias.empty(), "a gradient with a bias");
+    c.require(!a.accumulate, "an activation cannot follow an accumulated sum");
+    c.require(e.kind == Kind::activate || a.bias.empty(), "a gradient cannot have a bias");
     const int64_t numel = saved_numel(a.c.device, e.activation, a.c.dtype, a.c.rows(), n);
     c.require(
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
         "epilogue.saved does not have the shape or type of saved_numel()");
   }
-  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias without bias");
+  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias needs a bias");
   c.require(a.d_bias.empty() || (a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && e.kind == Kind::none),
-            "d_bias goes with a weight's gradient alone");
+            "d_bias needs the product to be a weight's gradient");
 }
 
 void check_more(const Checker& c, const PackWeight& a) {

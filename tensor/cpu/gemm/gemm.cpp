@@ -139,7 +139,7 @@ void GemmPlans::run(const ops::Gemm& a, void* scratch) {
 
 namespace {
 
-bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include those of lower ones
+bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include the bits of lower ones
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 

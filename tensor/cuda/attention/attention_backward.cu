@@ -78,7 +78,7 @@ template <int kRows>
 struct Parts {
   static constexpr int kTimes = ops::AttentionPieces::kRows / kRows;
   int4 piece;
-  bool shared;  // of sentences that fit into one piece
+  bool shared;  // whether sentences share a piece
   int group;
 
   __device__ int count() const {

@@ -37,7 +37,7 @@ struct Kept {
 // The tile has kTileRows queries by kKeys keys; `query` is the mask row of its first query.
 template <int kKeys>
 __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
-  static_assert(kTileRows == 16, "two lanes a query");
+  static_assert(kTileRows == 16, "two lanes per query");
   constexpr int kHalf = kKeys / 2;
   const int lane = lane_id();
   const uint32_t mine = kept_elements<kHalf>(dropout, dropout.index(query + lane / 2, key + lane % 2 * kHalf));

@@ -257,9 +257,9 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.count = -1}, "--variants -1: give 1 to 1000, or 0 for none");
   refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: give 1 to 1000");
   refused({.count = 2}, "--variants 2: all would be the same; give --bpe-dropout");
-  refused({.bpe_dropout = 0.1}, "how many with --variants");
-  refused({.concatenate = 0.1}, "how many with --variants");
-  refused({.insert = "emoji=0.1"}, "how many with --variants");
+  refused({.bpe_dropout = 0.1}, "give their number with --variants");
+  refused({.concatenate = 0.1}, "give their number with --variants");
+  refused({.insert = "emoji=0.1"}, "give their number with --variants");
   refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is no mark");
   refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: give a probability from 0 to below 1");
   refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: give a probability");
