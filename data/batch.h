@@ -1,9 +1,9 @@
 // data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole
 // sentence pairs.
 //
-// Sentences are stored end to end without padding between them; offsets mark their starts. Every block of a run has the
-// same number of rows, so every tensor of a step has one shape. Rows past the last sentence are unused: id 0, target
-// -1, position 0.
+// Sentences are stored end to end without padding between them; offsets mark their starts. Every block of a run
+// contains the same number of rows, so every tensor of a step has one shape. Rows past the last sentence are unused: id
+// 0, target -1, position 0.
 #pragma once
 
 #include <cstdint>

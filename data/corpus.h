@@ -40,7 +40,7 @@ class Corpus {
   // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. REQUIRES:
   // `variant` is below the manifest's num_variants().
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
-  void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // REQUIRES: the corpus has scores
+  void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // REQUIRES: the corpus stores scores
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
   void append_pair(int64_t pair, int64_t variant, PairRun& to);  // without its score
 

@@ -1,7 +1,7 @@
 // data/tags.h: tags: tokens in front of a sentence that carry what its text does not, such as a language or a domain.
 //
 // A tag is a control piece of the tokenizer's SentencePiece model, such as <2de>, >>deu<< or deu_Latn. No text is ever
-// encoded as one, even if it has the same characters, and decoding leaves tags out. So they cost nothing where they are
+// encoded as one, even with the same characters, and decoding leaves tags out. So they cost nothing where they are
 // not used, and text that is compared contains none.
 #pragma once
 

@@ -66,7 +66,7 @@ std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector
 DeviceBatch load_batch(Pass& p, const Block& block) {
   DeviceBatch batch;
   Parts parts;
-  // With fixed shapes a batch has the max number of sentences; the last ones are empty.
+  // With fixed shapes a batch contains the max number of sentences; the last ones are empty.
   const size_t most = std::min(block.source.size(), block.target_in.size());
   const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
                             std::vector<int32_t> offsets, const std::vector<int32_t>& key_offsets) {

@@ -36,7 +36,7 @@ struct Pass {
   // If true, keeps only each block's input; its backward pass first repeats its forward pass (Chen et al. 2016).
   bool recompute = false;
   // True if the work will be recorded and replayed (tensor/recorded_work.h). Then no shape may depend on a block's
-  // sentences, so each block has the max number of them.
+  // sentences, so each block contains the max number of them.
   bool fixed_shapes = false;
   ParamGather* gather = nullptr;  // weights that arrive during this forward pass
   // Sequence parallelism (Korthikanti et al. 2022, section 4.2.2): between tensor-parallel layers, rank r holds rows

@@ -47,8 +47,8 @@ class Transformer {
   // gradients of norms and of biases after sums over tp are parts until a pass with `sync` (ParamSpec::sums_rows).
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
-  // Returns the losses of the batch's target rows, times their weights if it has any, and 0 in unused rows. Adds the
-  // gradients of p.scalars->loss_scale * (sum of smoothed loss) to the store's.
+  // Returns the losses of the batch's target rows, times their weights if it contains any, and 0 in unused rows. Adds
+  // the gradients of p.scalars->loss_scale * (sum of smoothed loss) to the store's.
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
   // Returns the same losses without gradients, and without dropout unless p is training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;

@@ -1,7 +1,7 @@
 // parallel/communicator.h: collectives over a group of ranks.
 //
 // Every implementation provides every collective, even for a group of one. Reductions add in rank order (over several
-// hosts with equally many ranks: within hosts, then in the order of hosts), so results have the same bits on every rank
+// hosts with equally many ranks: within hosts, then in the order of hosts), so results are bit-identical on every rank
 // and in every run. REQUIRES: all ranks of a group make the same calls in the same order. Tensors are contiguous and
 // have any type and length (they are chunked internally). bf16 and f16 are summed in f32 and rounded once; NCCL adds in
 // its own order and rounds each time. A failed peer causes an Error, never a hang.

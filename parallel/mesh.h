@@ -55,7 +55,7 @@ struct ParallelConfig {
       "bind each rank that the launcher left unbound to the cores of a NUMA node: its GPU's node, if it has a GPU",
       OnResume::this_start);
     v("timeout", timeout,
-      "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
+      "seconds for ranks to connect over NCCL, and per collective (over MPI: while training); a slower one is "
       "named and all ranks exit");
     v("sequence", sequence,
       "tensor-parallel ranks split rows between attention, feed-forward and vocabulary layers, which divides norms, "

@@ -48,8 +48,8 @@ extern const Backend kBackend;
 }
 
 // A module exports this symbol: const Backend* weft_cuda_backend(int version). It returns nullptr if the program has
-// another version. The size tells which ops a table has. Increase the first number manually when the meaning of a field
-// changes.
+// another version. The size tells which ops a table contains. Increase the first number manually when the meaning of a
+// field changes.
 inline constexpr int kBackendVersion = (4 << 16) + static_cast<int>(sizeof(Backend));
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";

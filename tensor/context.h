@@ -43,7 +43,7 @@ class Context {
     // Runs work() to find the fastest way to compute each GEMM in it that `known` lacks, and leaves arbitrary values in
     // what work() writes. From now on the known and the new choices are used. REQUIRES: no Recording exists yet.
     // Returns the choices, to be passed as `known` after a restart or on another rank, because the fastest way differs
-    // from one time to another, and so do the last bits of results. Returns "" if the device has only one way.
+    // from one time to another, and so do the last bits of results. Returns "" if the device offers only one way.
     virtual std::string tune(const std::string& known, const std::function<void()>& work) {
       static_cast<void>(known), static_cast<void>(work);
       return "";

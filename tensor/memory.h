@@ -17,7 +17,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
  public:
   Buffer() = default;
   explicit Buffer(size_t bytes, Device device = Device::cpu);
-  static Buffer planned(size_t bytes, Device device);  // has no memory, and hands out null tensors
+  static Buffer planned(size_t bytes, Device device);  // owns no memory, and hands out null tensors
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

@@ -110,7 +110,7 @@ struct DropoutBackward {
 
 struct NormForward {
   Tensor x;            // [R, D]
-  Tensor gamma, beta;  // [D] f32; beta if the kind has it
+  Tensor gamma, beta;  // [D] f32; beta if the kind uses it
   Tensor y;            // [R, D] out
   Tensor mean, rstd;   // [R] f32 out, saved for backward; mean if the kind is centered
   NormKind kind = NormKind::layer;
@@ -134,7 +134,7 @@ struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): 
   Tensor residual;            // [R, D]
   Tensor x;                   // [R, D]
   Tensor bias;                // [D]? f32
-  Tensor gamma, beta;         // [D] f32; beta if the kind has it
+  Tensor gamma, beta;         // [D] f32; beta if the kind uses it
   Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
   Tensor y;                   // [R, D] out
   Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; mean if the kind is centered
@@ -218,7 +218,7 @@ struct SequenceRanges {
 // causal and cross attention differ only in their ranges. Heads are consecutive groups of K columns. With fewer heads
 // of k and v, query head h reads their head h / (N / Nkv). This is grouped-query attention (Ainslie et al. 2023), or
 // multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over the query heads of a group. Rows
-// without a sentence have y = 0 and d_q, d_k, d_v = 0.
+// without a sentence get y = 0 and d_q, d_k, d_v = 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
   Tensor k, v;                    // [Rk, Nkv*K]
@@ -346,7 +346,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   Tensor columns;  // [R, k] out i32
 };
 
-// Each op has its function, its arguments, and the part of a training step that its time belongs to.
+// Lists each op with its function, its arguments, and the part of a training step that its time belongs to.
 #define WEFT_OPS(OP)                                                  \
   OP(fill, Fill, elementwise)                                         \
   OP(add, Add, elementwise)                                           \

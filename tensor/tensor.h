@@ -98,7 +98,7 @@ struct Tensor {
   }
 
  private:
-  void* offset(int64_t elements) const {  // null stays null: dry runs have no memory
+  void* offset(int64_t elements) const {  // null stays null: dry runs use no memory
     return data ? static_cast<char*>(data) + elements * static_cast<int64_t>(size_of(dtype)) : nullptr;
   }
 };

@@ -1,4 +1,4 @@
-// data/noise/inline_marks.cpp: lists the places that both sides have, and draws one.
+// data/noise/inline_marks.cpp: lists the places that both sides share, and draws one.
 #include "data/noise/inline_marks.h"
 
 #include <algorithm>

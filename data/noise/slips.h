@@ -1,6 +1,6 @@
 // data/noise/slips.h: slips of the pen: one punctuation mark or space too few or too many.
 //
-// Each makes one change where the text has a place for it. The result is a pure function of the text and of its place.
+// Each makes one change where the text allows it. The result is a pure function of the text and of its place.
 // Philox: key = seed; counter = {pair, visit, purpose_of("punctuation") or purpose_of("words")}.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace weft {
 std::string with_punctuation_slip(std::string_view text, const NoisePlace& place);
 
 // Leaves out the white space between two words, or divides a word of two or more characters by a space. Both are
-// equally likely, at a place that is drawn uniformly. If the text has no place for one, makes the other.
+// equally likely, at a place that is drawn uniformly. If the text allows only one of them, makes that one.
 std::string with_word_slip(std::string_view text, const NoisePlace& place);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ namespace weft {
 void set_min_scores(const std::string& option, const std::string& text, std::vector<MixCorpus>& mix);
 std::string min_scores_text(const std::vector<MixCorpus>& mix);  // the second form; empty: none
 
-// Counts the pairs that have at least this score. Reads all scores, in pieces.
+// Counts the pairs that reach this score. Reads all scores, in pieces.
 int64_t count_usable(Corpus& corpus, float min_score);
 
 // Returns a source of the corpus's lengths in the variant of the epoch (data/order/variant_turns.h). It yields

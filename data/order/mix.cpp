@@ -79,7 +79,7 @@ std::string mix_text(const std::vector<MixCorpus>& corpora) {
   return text;
 }
 
-// Sums over as many pairs as the first corpus has, times the weight for the others. This is exact for one corpus.
+// Sums over as many pairs as the first corpus contains, times the weight for the others. This is exact for one corpus.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {
   double source = 0, target = 0;
   const auto of_pair = [](const MixCorpus& c) {

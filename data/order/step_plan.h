@@ -1,6 +1,6 @@
 // data/order/step_plan.h: which pairs a data-parallel rank's blocks of each step contain.
 //
-// A run's order is divided into streams (data/order/mix_plan.h), as many as a step has blocks: block i of every step
+// A run's order is divided into streams (data/order/mix_plan.h), one per block of a step: block i of every step
 // comes from stream i. Rank r of dp owns a range of the blocks and plans only their streams. So its work depends only
 // on its own blocks, and every grid yields the same steps.
 //
@@ -60,7 +60,7 @@ class StepPlan {
   int64_t num_blocks_;
   BlockRange own_;
   int64_t num_streams_, next_stream_;
-  std::map<int64_t, MixPlan> plans_;  // by stream: those that have blocks of this rank
+  std::map<int64_t, MixPlan> plans_;  // by stream: those that yield blocks of this rank
 };
 
 }  // namespace weft

@@ -17,7 +17,7 @@ enum class ExistingCorpus { refuse, replace, extend };
 
 class PackFolder {
  public:
-  // Throws a usage Error if `folder` has a corpus that is to be refused, or none that can be extended; if it is a
+  // Throws a usage Error if `folder` contains a corpus that is to be refused, or none that can be extended; if it is a
   // checkpoint; and, unless `existing` is replace, if it contains files of a corpus that no pack left there.
   PackFolder(std::string folder, ExistingCorpus existing);
   ~PackFolder();

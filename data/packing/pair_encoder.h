@@ -19,7 +19,7 @@ struct EncodeOptions {
   PairFiles text;
   FilterOptions filter;
   std::vector<bool> duplicates;            // [pairs], or empty
-  const PairVariants* variants = nullptr;  // null: pairs have one text
+  const PairVariants* variants = nullptr;  // null: one text per pair
   int64_t show_dropped = 0;                // texts kept per fault
   int64_t documents = 0;  // max tokens of joined consecutive pairs (document_joiner.h); 0: they are not joined
   int threads = 1;

@@ -42,11 +42,11 @@ struct FilterOptions {
 
   template <typename V>
   void fields(V& v) {
-    v("max-length", max_length, "longest sentence that is kept whole, in tokens");
+    v("max-length", max_length, "longest sentence that is kept uncut, in tokens");
     v("over-long", over_long, "longer sentences: drop the pair, or cut");
     v("min-length", min_length, "shortest sentence that is kept, in tokens");
     v("max-ratio", max_ratio,
-      "drop pairs whose longer side has more tokens than this for each of the shorter; 0 = any");
+      "drop pairs whose longer side has more tokens than this per token of the shorter; 0 = any");
     v("drop-identical", drop_identical, "drop pairs whose sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that are the same as an earlier one");
     v("source-script", source_script,

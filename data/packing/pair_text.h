@@ -28,14 +28,14 @@ struct TextPair {
 };
 
 bool has_documents(const PairFiles& files);      // true if a column names documents; throws the same Errors
-PairColumns columns_of(const PairFiles& files);  // the numbers that the pairs have; throws the Errors of PairText
+PairColumns columns_of(const PairFiles& files);  // the numbers stored with the pairs; throws the Errors of PairText
 
 class PairText {
  public:
   // Throws a usage Error for columns that are unknown, given twice or missing, and TextReader's Errors for files.
   explicit PairText(const PairFiles& files);
 
-  // Returns false at the end. Throws a data Error that names the line if it has too few columns or if a number is
+  // Returns false at the end. Throws a data Error that names the line if it lacks columns or if a number is
   // invalid, and one with both line counts if the files differ in length.
   bool next(TextPair& pair);
 

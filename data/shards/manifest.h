@@ -32,7 +32,7 @@ struct Creation {  // how a corpus was made; for readers of the file, never pars
   std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
 };
 
-struct PairColumns {  // numbers stored for each pair of a corpus
+struct PairColumns {  // numbers stored per pair of a corpus
   bool weight = false, score = false;
   bool any() const { return weight || score; }
   bool operator==(const PairColumns&) const = default;
@@ -40,7 +40,7 @@ struct PairColumns {  // numbers stored for each pair of a corpus
 std::string names_of(PairColumns columns);  // "weight, score", "none"
 
 struct Variants {                              // texts that stand for the same pair
-  int64_t count = 0;                           // 0: pairs have one text
+  int64_t count = 0;                           // 0: one text per pair
   std::map<std::string, std::string> made_by;  // options of `weft pack`
 };
 inline constexpr int64_t kMaxVariants = 1000;

@@ -19,7 +19,7 @@ namespace weft {
 
 struct PairIds {
   std::vector<int32_t> source, target;  // tokens, without bos and eos
-  float weight = 1, score = 0;          // for corpora that have them
+  float weight = 1, score = 0;          // only in corpora with these columns
 };
 struct PairLength {
   int32_t source = 0, target = 0;  // numbers of tokens
@@ -86,7 +86,7 @@ class ShardReader {  // keeps the file open during its lifetime
   ShardReader(ShardReader&&) noexcept;
 
   void read_lengths(int64_t first, int64_t count, PairLength* out, int64_t variant = 0);
-  void read_scores(int64_t first, int64_t count, float* out);  // REQUIRES: the corpus has scores
+  void read_scores(int64_t first, int64_t count, float* out);  // REQUIRES: the corpus stores scores
   PairRun read(int64_t first, int64_t count, int64_t variant = 0);
 
  private:

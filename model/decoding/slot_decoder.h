@@ -2,7 +2,7 @@
 // hypothesis or idle, and encoder windows with a fixed number of rows.
 //
 // Every GEMM has one shape, whatever is decoded. Idle slots and unused rows are left out only where a row's bits do not
-// depend on the number of rows, that is, if the weights have copies for inference. A slot's keys and values are in
+// depend on the number of rows, that is, if the weights include copies for inference. A slot's keys and values are in
 // consecutive cache rows from Slot::first_row on; the caller assigns rows. All memory is allocated at construction, and
 // a dry run finds its size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be.
 // REQUIRES: under tensor parallelism all ranks of the tp group make the same calls. They get the same results.

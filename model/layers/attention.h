@@ -1,7 +1,7 @@
 // model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are
 // split over tp.
 //
-// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention has one fused
+// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention uses one fused
 // projection [3, N, K, D]. Cross-attention projects queries with [N, K, D] and the encoder output with [2, N,
 // K, D]. The output projection is row-parallel: forward returns the sublayer's output, all-reduced over tp,
 // and the residual connection adds its bias. Decoding caches keys and values instead of recomputing them.

@@ -15,7 +15,7 @@ class Norm {
   struct Saved {
     Tensor x, mean, rstd;  // mean only if the norm is centered
   };
-  // Declares name.weight and, if the norm has beta, name.bias.
+  // Declares name.weight and, if the norm uses beta, name.bias.
   Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
   Saved allocate(Pass& p, const Tensor& x) const;  // takes memory for the statistics of x from the arena

@@ -222,7 +222,7 @@ class NcclCommunicator final : public Communicator {
     stream_->check();
     if (x.device == Device::cpu) return host_.start_all_to_all(x, y);
     check_parts(x, y, 1);
-    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all has equal parts");
+    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all needs equal parts");
     return travels(x) ? start("start_all_to_all", x, exchange(x, y, size(), comm_)) : copied(x, y);
   }
 

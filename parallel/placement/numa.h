@@ -37,7 +37,7 @@ struct RankOfHost {
 // which may be a tensor-parallel group, come to the same node, and if there are fewer ranks than nodes, each gets
 // several. An empty result leaves the rank as it is. It is empty if
 // - `cores`, its own, are not the whole machine: then its launcher has chosen them;
-// - there is one node, or the rank has all of them;
+// - there is one node, or the rank uses all of them;
 // - the ranks do not divide the nodes, or nodes have different numbers of cores. Ranks wait for the slowest one, so
 //   equal shares of everything are better.
 Cores cores_to_bind_to(const std::vector<NumaNode>& nodes, const Cores& cores, const RankOfHost& rank);

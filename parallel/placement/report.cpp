@@ -55,7 +55,7 @@ std::string describe_ranks_of(const PlacedHost& host) {
   return fmt::format("{}{}", fmt::join(parts, "; "), bound ? "; bound by Weft" : "");
 }
 
-// Hosts whose ranks have the same placement share one part of the line.
+// Hosts with the same placement of ranks share one part of the line.
 std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
   constexpr size_t kMaxParts = 4;
   std::map<std::string, std::vector<const PlacedHost*>> alike;

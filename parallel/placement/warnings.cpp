@@ -37,7 +37,7 @@ std::string too_few_cores(const PlacedHost& host) {
   return "";
 }
 
-// Equal masks are shared evenly. If other masks overlap, one rank has its cores exclusively and another has not.
+// Equal masks are shared evenly. If other masks overlap, one rank uses its cores exclusively and another does not.
 std::string overlapping(const PlacedHost& host) {
   std::map<int, const PlacedRank*> owner;
   for (const PlacedRank& r : host.ranks) {

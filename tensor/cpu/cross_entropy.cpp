@@ -13,7 +13,7 @@ namespace weft::cpu {
 namespace {
 
 // Rows of logits are long and rarely in a near cache, so they are read in chunks, with a prefetch ahead. Sums and
-// maxima have one lane per column of a chunk, so that they do not wait for each other.
+// maxima use one lane per column of a chunk, so that they do not wait for each other.
 constexpr int64_t kPiece = 64;
 
 template <typename T, typename F>

@@ -17,7 +17,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// Calls f(flag, ...) with the flags as types, so that its loops have no branches.
+// Calls f(flag, ...) with the flags as types, so that its loops are free of branches.
 template <typename F>
 void with_flags(const F& f) {
   f();

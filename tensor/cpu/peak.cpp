@@ -1,6 +1,6 @@
 // tensor/cpu/peak.cpp: one loop per instruction and its best time on all threads.
 //
-// Each loop has enough independent sums to hide the instruction's latency. Functions are compiled for their
+// Each loop keeps enough independent sums to hide the instruction's latency. Functions are compiled for their
 // own instructions, so the program starts on processors that lack them.
 #include "tensor/cpu/peak.h"
 

@@ -45,7 +45,7 @@ struct Runtime final : Context::Runtime {
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
   void* data(Use use) const { return scratch_[use].data(); }
 
-  // Reserves `count` floats for each of `threads` threads, for attention.
+  // Reserves `count` floats per thread for `threads` threads, for attention.
   void reserve_scratch(int threads, size_t count);
   float* scratch(int thread) const {
     return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
@@ -71,7 +71,7 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n);
 int64_t inference_numel(DType storage, int64_t k, int64_t n);
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The dry run of an op reserves its scratch memory. Most ops have none.
+// The dry run of an op reserves its scratch memory. Most ops need none.
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}
 void measure(Context& ctx, const ops::Gemm& a);

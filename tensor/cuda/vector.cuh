@@ -19,7 +19,7 @@ namespace weft::cuda {
 
 inline constexpr int kGroup = DropoutMask::kGroup;
 
-// A matrix in a kernel's form; an absent one has no data.
+// A matrix in a kernel's form; an absent one lacks data.
 template <typename T>
 struct Rows {
   T* data = nullptr;

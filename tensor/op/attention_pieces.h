@@ -1,7 +1,7 @@
 // tensor/op/attention_pieces.h: divides the work of attention's backward pass among the thread blocks of a GPU. The
 // host does this, because it knows the sentences before the GPU does.
 //
-// A tile is up to 16 rows of one sentence, counted from its first row. A piece has room for four tiles of queries and
+// A tile is up to 16 rows of one sentence, counted from its first row. A piece holds four tiles of queries and
 // four of keys. Sentences that fit share pieces, which give all their gradients from one computation of the
 // probabilities. A longer sentence becomes pieces that own 64 of its queries, or 64 of its keys, and compute the
 // probabilities separately.

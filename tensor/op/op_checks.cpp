@@ -193,7 +193,7 @@ void check_more(const Checker& c, const ResidualNormBackward& a) {
 
 void check_more(const Checker& c, const Rotary& a) {
   c.require(a.heads > 0 && a.table.cols() % 2 == 0 && a.x.cols() == a.heads * a.table.cols(),
-            "x does not have `heads` heads of the table's even width");
+            "x does not consist of `heads` heads of the table's even width");
 }
 
 void check_heads(const Checker& c, const auto& a) {

@@ -75,7 +75,7 @@ Vec scores_of(const T* query, const T* key, int64_t stride, int64_t count, int64
   return lanes[0];
 }
 
-// Computes kVecs vectors of the sum of values, weighted by `p`. The last one has `tail` columns.
+// Computes kVecs vectors of the sum of values, weighted by `p`. The last one is `tail` columns wide.
 template <int kVecs, typename T>
 void weighted_sum(const float* p, const T* value, int64_t stride, int64_t keys, int64_t tail, T* y) {
   Vec sums[kVecs] = {};

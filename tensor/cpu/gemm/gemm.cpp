@@ -181,7 +181,7 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (uses_packed_weight(a)) return multiply_by_weight(a);
   Runtime& run = runtime(ctx);
-  // Applies to small GEMMs as well, because a row must have the same bits for any number of rows.
+  // Applies to small GEMMs as well, because the bits of a row must not depend on the number of rows.
   if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
     return gemm_tiles(a, run.data(Runtime::kProduct));

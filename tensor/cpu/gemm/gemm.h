@@ -28,7 +28,7 @@ class GemmPlans {  // one thread at a time may use it
  public:
   GemmPlans();
   ~GemmPlans();
-  // REQUIRES: operands are f32 or bf16, and `scratch` has scratch_bytes(a).
+  // REQUIRES: operands are f32 or bf16, and `scratch` is scratch_bytes(a) long.
   void run(const ops::Gemm& a, void* scratch);
   size_t scratch_bytes(const ops::Gemm& a);
 

@@ -234,7 +234,7 @@ void gemm_tiles(const ops::Gemm& a, void* scratch) {
 
 }  // namespace weft::cpu
 
-#else  // other processors have no tiles
+#else  // other processors lack tiles
 
 #include <cassert>
 

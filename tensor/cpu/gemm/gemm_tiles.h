@@ -8,7 +8,7 @@
 
 namespace weft::cpu {
 
-// True if this program has these kernels and the processor can run them.
+// True if this program contains these kernels and the processor can run them.
 bool has_gemm_tiles();
 
 // REQUIRES: has_gemm_tiles(); a and b are bf16, c is bf16 or f32; `scratch` has gemm_tiles_scratch(a) bytes, aligned to

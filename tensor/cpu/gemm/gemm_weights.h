@@ -1,9 +1,9 @@
 // tensor/cpu/gemm/gemm_weights.h: y = x W^T with a weight packed once for many GEMMs of few rows, as in decoding.
 //
-// The packed weight has panels of three vectors of y's columns over the whole depth, so that it is read in order. An
-// element is summed over the depth in order, in f32, so its bits depend neither on other rows nor on the number of
-// threads. f32 needs AVX2 or AVX-512; bf16 is multiplied in pairs of depths, by processors with such an instruction
-// (AVX512_BF16) and without AMX.
+// The packed weight consists of panels of three vectors of y's columns over the whole depth, so that it is read in
+// order. An element is summed over the depth in order, in f32, so its bits depend neither on other rows nor on the
+// number of threads. f32 needs AVX2 or AVX-512; bf16 is multiplied in pairs of depths, by processors with such an
+// instruction (AVX512_BF16) and without AMX.
 #pragma once
 
 #include "tensor/ops.h"

@@ -111,7 +111,7 @@ __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences
   return found;
 }
 
-// The rows of a part's other side that it holds at once, for each query head of the group.
+// The rows of a part's other side that it holds at once, per query head of the group.
 struct Steps {
   int begin = 0, count = 1;  // the first row, and the number of steps per head
   template <typename T>

@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_fallback.cu: any GEMM that has no cuBLASLt algorithm, in tiles of 16 x 16 results. One thread
+// tensor/cuda/gemm/gemm_fallback.cu: any GEMM without a cuBLASLt algorithm, in tiles of 16 x 16 results. One thread
 // sums each result in the order of the inner dimension, in f32.
 #include "tensor/cuda/launch.cuh"
 #include "tensor/half.h"

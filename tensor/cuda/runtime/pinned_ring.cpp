@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kAlignment = 256;  // bytes, of each chunk: copies are fastest from whole lines
+constexpr size_t kAlignment = 256;  // bytes, per chunk: copies are fastest from full lines
 
 }  // namespace
 
