@@ -33,7 +33,7 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-const char* reason_against(const std::string& path) {  // nullptr: none
+const char* reason_against(const std::string& path) {  // returns nullptr if there is no objection
   if (fs::path(path).filename().empty()) return "names no file";
   std::error_code ignored;
   switch (fs::symlink_status(path, ignored).type()) {
@@ -91,7 +91,7 @@ void FileDescriptor::reset() {
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}{}{}", path_, kTemporary, getpid())) {
   require_plain_name(path_);
-  unlink(temporary_.c_str());  // left by a killed process with our number
+  unlink(temporary_.c_str());  // left behind by a killed process with our number
   file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_) fail_io("create", temporary_, errno);
 }

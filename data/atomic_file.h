@@ -1,10 +1,9 @@
-// data/atomic_file.h: files that appear whole or not at all: temporary name, fsync, rename, fsync of the
-// folder.
+// data/atomic_file.h: files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder.
 //
-// Until commit() the bytes are in PATH.tmp-PID beside the final name. An AtomicFile destroyed without commit
-// (by an exception) removes them. A kill leaves at most a *.tmp-* file, which no reader opens and
-// prepare_output() removes. Errors are of kind io and name the file; a full disk is reported as such. A
-// rename would replace a device, a pipe or a link by a plain file: such names are a usage Error.
+// Until commit() the bytes are in PATH.tmp-PID next to the final name. An AtomicFile destroyed without commit (by an
+// exception) removes them. A kill leaves at most one *.tmp-* file, which no reader opens and prepare_output() removes.
+// Errors have the kind io and name the file. A full disk is reported as such. Names of a device, a pipe or a link throw
+// a usage Error, because a rename would replace them by a plain file.
 #pragma once
 
 #include <cstddef>
@@ -34,38 +33,36 @@ class FileDescriptor {  // owns a POSIX descriptor; -1 if none
 
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);  // the folder must exist
+  explicit AtomicFile(std::string path);  // REQUIRES: the folder exists
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* bytes, size_t count);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  void commit();  // on return the file is durable under its final name; replaces an older file of that name
+  void commit();  // makes the file durable under its final name; replaces an older file of that name
 
  private:
   std::string path_, temporary_;
   FileDescriptor file_;
 };
 
-// Checks before any work that AtomicFile can write there: the name, an existing file, the folder and its
-// permissions. The file of standard input or output is refused, too. Removes temporary files of this name
-// that killed processes left.
+// Checks before any work that AtomicFile can write there: the name, an existing file, the folder and its permissions.
+// Refuses the file of standard input or output. Removes temporary files of this name that killed processes left.
 void prepare_output(const std::string& path);
 
-// Calls write(2) until all bytes are written; repeats it after interruptions. `name` is for the error
-// message.
+// Calls write(2) until all bytes are written, and repeats it after interruptions. Error messages contain `name`.
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name);
 
 void write_file_atomically(const std::string& path, std::string_view text);
-std::string read_file(const std::string& path);  // the whole file; Error of kind io
+std::string read_file(const std::string& path);  // returns the complete file; throws an io Error
 
 void sync_folder(const std::string& folder);                          // makes its directory entries durable
 void rename_durably(const std::string& from, const std::string& to);  // a file or folder; fsync of `to`'s folder
 
 // Puts the folder `from` in the place of `to`, and removes what was there, if anything. At any time one of the two is
-// at `to`; where the file system cannot exchange names (NFS), a kill between two renames can leave the old one at
-// TO.old-PID alone.
+// at `to`. The exception is a file system that cannot exchange names (NFS): a kill between two renames can leave only
+// the old folder, at TO.old-PID.
 void replace_folder(const std::string& from, const std::string& to);
 
 }  // namespace weft

@@ -1,9 +1,9 @@
 // data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole
 // sentence pairs.
 //
-// Sentences are stored end to end without padding between them; offsets mark their beginnings. Every block of
-// a run has the same number of rows, so every tensor of a step has one shape. Rows past the last sentence are
-// unused: id 0, target -1, position 0.
+// Sentences are stored end to end without padding between them; offsets mark their starts. Every block of a run
+// contains the same number of rows, so every tensor of a step has one shape. Rows past the last sentence are unused: id
+// 0, target -1, position 0.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace weft {
 
-// Ids that all our vocabularies have (SentencePiece is trained with them).
+// Ids that all our vocabularies have in common (SentencePiece is trained with them).
 struct SpecialIds {
   static constexpr int32_t unk = 0, bos = 1, eos = 2;
 };
 
-// A pair of the stream of training data, which gives it once in each epoch of its corpus.
+// A pair of the training stream, which yields it once in each epoch of its corpus.
 struct EpochPair {
-  int64_t corpus = 0;  // by number: the run's corpora in the order in which it names them
+  int64_t corpus = 0;  // number of the corpus, in the order in which the run names them
   int64_t pair = 0, epoch = 0;
   bool operator==(const EpochPair&) const = default;
 };
@@ -33,21 +33,21 @@ struct Block {
   std::vector<int32_t> target_out;        // [T rows] the sentence's tokens, then eos; -1 in unused rows
   std::vector<int32_t> target_positions;  // [T rows]
   std::vector<int32_t> target_offsets;    // [B + 1]
-  std::vector<float> weights;             // [T rows] the weight of a row's pair; empty: all 1
-  std::vector<EpochPair> pairs;           // [B] of training data
+  std::vector<float> weights;             // [T rows] weight of each row's pair; empty: all 1
+  std::vector<EpochPair> pairs;           // [B] training data only
 
   int64_t num_sentences() const { return static_cast<int64_t>(source_offsets.size()) - 1; }
   int64_t source_tokens() const { return source_offsets.back(); }  // real rows, eos included
   int64_t target_tokens() const { return target_offsets.back(); }
-  double target_weight(int64_t sentence) const;  // of its target tokens together
-  double target_weight() const;                  // of all
+  double target_weight(int64_t sentence) const;  // sum over its target tokens
+  double target_weight() const;                  // sum over all
 };
 
-// Builds a block of `source_rows` x `target_rows` from whole pairs; the caller makes sure that they fit.
-// Sentences are given without bos and eos.
+// Builds a block of `source_rows` x `target_rows` from whole pairs. REQUIRES: the pairs fit. Sentences are given
+// without bos and eos.
 class BlockBuilder {
  public:
-  // Without `weighted`, pairs have the weight 1, which the block does not hold.
+  // Without `weighted`, pairs have the weight 1, which the block does not store.
   BlockBuilder(int64_t source_rows, int64_t target_rows, bool weighted = false);
   void add(std::span<const int32_t> source_tokens, std::span<const int32_t> target_tokens, const EpochPair& pair = {},
            float weight = 1);
@@ -60,19 +60,19 @@ class BlockBuilder {
 };
 
 struct StepCorpus {    // a corpus of the mix, in one rank's part of a step
-  int64_t number = 0;  // in the run
-  int64_t epoch = 0;   // in which the first block begins
-  int64_t passed = 0;  // pairs in these blocks, or passed over as they were filled
+  int64_t number = 0;  // the corpus's number in the run
+  int64_t epoch = 0;   // epoch in which the first block starts
+  int64_t passed = 0;  // pairs in these blocks, or passed over while these were filled
 };
 
-struct Step {                       // one rank's part of an optimizer step
-  std::vector<StepCorpus> corpora;  // of the mix
-  std::vector<Block> blocks = {};   // this dp rank's; if it has none, one without sentences
-  int64_t dropped = 0;              // pairs passed over in them because they do not fit a block,
-  int64_t below_score = 0;          // and because their score is too low
+struct Step {  // one rank's part of an optimizer step
+  std::vector<StepCorpus> corpora;
+  std::vector<Block> blocks = {};  // this dp rank's blocks; if it has none, one without sentences
+  int64_t dropped = 0;             // pairs passed over because they do not fit a block,
+  int64_t below_score = 0;         // and because their score is too low
 
   std::vector<int64_t> epochs() const;
-  int64_t num_pairs() const;      // of these blocks
+  int64_t num_pairs() const;      // pairs in these blocks
   int64_t source_tokens() const;  // real rows, eos included
   int64_t target_tokens() const;
   double target_weight() const;

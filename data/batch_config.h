@@ -17,7 +17,7 @@ struct BatchConfig {
   int64_t page = 256;
   int64_t window = 64;
 
-  int64_t longest_row() const { return std::max(rows, source_rows); }  // of a block, on either side
+  int64_t longest_row() const { return std::max(rows, source_rows); }  // on either side of a block
   int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
 
   template <typename V>
@@ -26,15 +26,15 @@ struct BatchConfig {
     v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio", OnResume::order);
     v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
     v("tokens", tokens,
-      "target tokens per optimizer step: sets blocks to what holds about so many; 0 = blocks as given");
+      "target tokens per optimizer step: sets blocks to the number that holds about as many; 0 = blocks as given");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
     v("page", page, "consecutive pairs that are shuffled as one page", OnResume::order);
     v("window", window, "pages whose sentences are shuffled together, over all blocks of a step", OnResume::order);
   }
 };
 
-// Sets `blocks` from `tokens`, if these are given. An option out of range is an Error of kind usage that names it.
-// REQUIRES: source_rows is known.
+// Sets `blocks` from `tokens`, if these are given. Throws a usage Error that names an option out of range. REQUIRES:
+// source_rows is known.
 void resolve_blocks(BatchConfig& config);
 
 }  // namespace weft

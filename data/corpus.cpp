@@ -110,9 +110,9 @@ struct Corpus::Impl {
   std::string folder;
   Manifest manifest;
   std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
-  std::vector<std::optional<FileIdentity>> verified;  // of each shard, once its digest was verified
+  std::vector<std::optional<FileIdentity>> verified;  // by shard, set when its digest was verified
   RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
-  RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // by shard, variant, number
+  RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // keys: shard, variant, number
 };
 
 Corpus::Corpus(const std::string& folder) : impl_(std::make_unique<Impl>(folder)) {}
@@ -202,7 +202,7 @@ std::map<std::string, std::string> read_tokenizers(const std::string& folder, co
     bytes = read_file(folder + "/" + *name);
     if (sha256_of(bytes) != *sha256)
       fail(ErrorKind::data, fmt::format("tokenizer {}/{} is damaged or another one: its SHA-256 is not the manifest's; "
-                                        "copy it again from where it is whole, or pack the corpus again",
+                                        "restore it from an intact copy, or pack the corpus again",
                                         folder, *name));
   }
   return files;

@@ -1,9 +1,8 @@
-// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/shard-format.md), tokenizer
-// models.
+// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/shard-format.md), and tokenizer models.
 //
-// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked
-// before HDF5 opens it: when its first pair is read, and again if the file has changed since. Any damage is a
-// data Error that names the file. A Corpus is used by one thread.
+// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked before
+// HDF5 opens it: when its first pair is read, and again if the file has changed since. Damage throws a data Error that
+// names the file. REQUIRES: only one thread uses a Corpus.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +28,19 @@ class Corpus {
   int64_t num_pairs() const { return manifest().num_pairs; }
 
   size_t cache_bytes() const;      // estimate with all cached pages in memory
-  int64_t tokens_of_pair() const;  // of both sides, on average
+  int64_t tokens_of_pair() const;  // mean over pairs, both sides together
 
   // Checks the digests of the shards that were not read yet, one after the other, until it is told to stop. Another
-  // thread may do it before the one that reads.
+  // thread may call it before the reading thread starts.
   void verify_shards(const std::stop_token& stop);
   // Throws if a shard is missing, or has been replaced by another one since it was verified. Reads no other shard.
   void require_shards();
-  void close_shards();  // gives their memory back; what is verified stays so
+  void close_shards();  // frees their memory; verified shards stay verified
 
-  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. `variant` is
-  // below the manifest's num_variants().
+  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. REQUIRES:
+  // `variant` is below the manifest's num_variants().
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
-  void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // of a corpus that has them
+  void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // REQUIRES: the corpus stores scores
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
   void append_pair(int64_t pair, int64_t variant, PairRun& to);  // without its score
 
@@ -50,8 +49,8 @@ class Corpus {
   std::unique_ptr<Impl> impl_;
 };
 
-// The tokenizer models of a corpus: file name -> contents. Each is checked against the manifest's SHA-256; a
-// data Error names one that is damaged or was replaced.
+// Returns the tokenizer models of a corpus: file name -> contents. Checks each against the manifest's SHA-256. Throws a
+// data Error that names one that is damaged or was replaced.
 std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& manifest);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/corpus_verifier.cpp: verifies until it is told to stop, or something is damaged.
+// data/corpus_verifier.cpp: verifies until it is told to stop or finds damage.
 #include "data/corpus_verifier.h"
 
 #include "tensor/error.h"

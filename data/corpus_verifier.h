@@ -13,13 +13,13 @@ namespace weft {
 
 class CorpusVerifier {
  public:
-  explicit CorpusVerifier(std::vector<Corpus*> corpora);  // begins
+  explicit CorpusVerifier(std::vector<Corpus*> corpora);  // starts the thread
 
-  // What the thread has found damaged, or missing: the first such file. Says it once.
+  // Returns the first damaged or missing file that the thread has found, once.
   std::optional<std::string> take_damage();
 
-  // Ends the thread, however far it has come. An Error of kind data or io if a file is missing, has been replaced by
-  // another one, or was found damaged and still is.
+  // Ends the thread, however far it has come. Throws an Error of kind data or io if a file is missing, has been
+  // replaced by another one, or was found damaged and still is.
   void finish();
 
  private:

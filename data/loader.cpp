@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kReadySteps = 4;
 
-struct StoredText {  // of one of its variants
+struct StoredText {  // the text of one variant
   int64_t variant = 0, pair = 0;
   auto operator<=>(const StoredText&) const = default;
 };
@@ -44,7 +44,7 @@ class PairSet {
   }
 
  private:
-  // For as many tokens as these texts have on average, and some more.
+  // Reserves for the average number of tokens of these texts, and some more.
   void reserve(PairRun::Side& side, int64_t all_tokens, const Manifest& m) const {
     const auto texts = static_cast<int64_t>(texts_.size());
     side.offsets.reserve(texts_.size() + 1);
@@ -55,10 +55,10 @@ class PairSet {
 
   VariantTurns turns_;
   std::vector<StoredText> texts_;  // sorted
-  PairRun pairs_;                  // of these
+  PairRun pairs_;                  // the pairs of texts_
 };
 
-using PairSets = std::map<int64_t, PairSet>;  // of each corpus, by number
+using PairSets = std::map<int64_t, PairSet>;  // by the corpus's number
 
 Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t index, const BatchConfig& config,
                   bool weighted = false) {
@@ -67,8 +67,8 @@ Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t ind
   return builder.finish(index);
 }
 
-// In a PairSet, of an average pair: ids, offsets and numbers, and the text's number, which is sorted from a copy of the
-// pairs.
+// Bytes of an average pair in a PairSet: ids, offsets and numbers, and the text's number, which is sorted from a copy
+// of the pairs.
 int64_t bytes_in_set(const Corpus& corpus) {
   return corpus.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)} + int64_t{sizeof(float)} +
          int64_t{sizeof(StoredText)} + int64_t{sizeof(EpochPair)};
@@ -78,7 +78,7 @@ int64_t block_bytes(const BatchConfig& config, bool weighted = false) {
   return (2 * config.source_rows + (weighted ? 4 : 3) * config.rows) * int64_t{sizeof(int32_t)};
 }
 
-// Pairs of a window's share of so many of a step's blocks: whole pages for each, as its stream reads them.
+// Returns the pairs of a window that `blocks` of a step's blocks read: whole pages per block, as its stream reads.
 int64_t share_of_window(int64_t num_pairs, const BatchConfig& config, int64_t blocks) {
   const int64_t page = std::min(config.page, num_pairs);
   const int64_t window = std::min(config.window, num_pairs / page);
@@ -91,7 +91,7 @@ std::string names_of(const Mix& mix) {
   return names;
 }
 
-int64_t usable_pairs(const std::vector<MixCorpus>& corpora) {  // of an epoch
+int64_t usable_pairs(const std::vector<MixCorpus>& corpora) {  // pairs of an epoch
   int64_t pairs = 0;
   for (const MixCorpus& corpus : corpora) pairs += corpus.num_usable;
   return pairs;
@@ -127,20 +127,20 @@ struct Loader::Impl {
 
   const Mix mix;
 
-  // Used only by the reading thread once it runs, as the corpora are.
-  const std::vector<VariantTurns> turns;  // of each corpus
+  // Only the reading thread uses these and the corpora once it runs.
+  const std::vector<VariantTurns> turns;  // by corpus
   const BatchConfig config;
   const BlockRange own;
   StepPlan plan;
 
   std::mutex mutex;
   std::condition_variable_any changed;
-  std::deque<ReadyStep> ready;   // under the mutex
-  std::exception_ptr exception;  // under the mutex
+  std::deque<ReadyStep> ready;   // guarded by the mutex
+  std::exception_ptr exception;  // guarded by the mutex
 
-  StepCursor after;  // used by the caller's thread: the cursor after the last step handed out
+  StepCursor after;  // the cursor after the last step handed out; used by the caller's thread
 
-  std::jthread thread;  // last: it stops before the other members are destroyed
+  std::jthread thread;  // the last member: it stops before the others are destroyed
 };
 
 std::vector<VariantTurns> Loader::Impl::turns_of(const Mix& mix, uint64_t seed) {
@@ -159,8 +159,8 @@ std::vector<MixSource> Loader::Impl::sources() const {
   return sources;
 }
 
-// Steps that together take about this rank's share of a window of pairs: sorted, these are close together in the
-// window's pages. A corpus smaller than a window is planned at most one epoch ahead.
+// Plans the steps that together take about this rank's share of a window of pairs. Once sorted, their pairs are close
+// together in the window's pages. A corpus smaller than a window is planned at most one epoch ahead.
 std::vector<CursoredStep> Loader::Impl::plan_window() {
   const int64_t enough = share_of_window(usable_pairs(mix.corpora), config, own.count);
   std::vector<CursoredStep> window;
@@ -243,7 +243,7 @@ Step Loader::next() {
 
 StepCursor Loader::cursor() const { return impl_->after; }
 
-// The thread's set and finished steps, the step in progress, windows of lengths, and the pages of the corpora.
+// Adds up the thread's set and finished steps, the step in progress, windows of lengths, and the pages of the corpora.
 size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size) {
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
   const bool weighted = std::ranges::any_of(mix, [](const MixCorpus& c) { return c.manifest().columns.weight; });

@@ -18,26 +18,26 @@ namespace weft {
 
 class Loader {
  public:
-  // The corpora of `mix` are its thread's while it lives. `config` is resolved (data/batch_config.h).
+  // REQUIRES: nothing else uses the corpora of `mix` while this object lives; `config` is resolved
+  // (data/batch_config.h).
   Loader(Mix mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start = {});
   ~Loader();
 
-  Step next();                // waits for the reading thread; throws its Error after the steps before it
-  StepCursor cursor() const;  // after the last step that next() returned; of the streams that this rank plans
+  Step next();                // waits for the reading thread; throws the thread's Error after the steps before it
+  StepCursor cursor() const;  // after the last step that next() returned, for the streams that this rank plans
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// About the most that a Loader holds.
+// Returns about the maximum that a Loader holds.
 size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size);
 
-// A held-out set in its own order, once: rank r of dp gets its blocks r, r + dp, ...; a block's index counts
-// all blocks. The last block is partly filled. All pairs must fit a block, so that no pair is left out of a
-// score.
+// Loads a held-out set once, in its own order. Rank r of dp gets its blocks r, r + dp, ...; a block's index counts all
+// blocks. The last block is partly filled. REQUIRES: every pair fits a block, so that no pair is left out of a score.
 std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size);
-// About the size of these blocks.
+// Returns about the size of these blocks.
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

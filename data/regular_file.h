@@ -1,4 +1,4 @@
-// data/regular_file.h: opens files for reading that are data and nothing else.
+// data/regular_file.h: opens files for reading, and refuses what is not a regular file.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// A named pipe would keep us waiting and a device would have no end: both, and folders, are an Error of kind data.
-// So is a file that is not there; one that cannot be opened now is an Error of kind io.
+// Throws a data Error for a named pipe (which would keep us waiting), a device (which would have no end), a folder, and
+// a missing file. Throws an io Error for a file that cannot be opened now.
 FileDescriptor open_regular_file(const std::string& path);
 
 }  // namespace weft

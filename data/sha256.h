@@ -18,7 +18,7 @@ class Sha256 {
   Sha256(Sha256&&) noexcept;
 
   void update(const void* bytes, size_t count);
-  std::string hex();  // 64 digits; ends the computation
+  std::string hex();  // returns 64 digits; ends the computation
 
  private:
   struct Impl;
@@ -26,11 +26,10 @@ class Sha256 {
 };
 
 std::string sha256_of(std::string_view bytes);
-uint64_t sha256_start(std::string_view bytes);        // its first 64 bits
-std::string sha256_of_file(const std::string& path);  // Error of kind io if it cannot be read
+uint64_t sha256_start(std::string_view bytes);        // the first 64 bits of its digest
+std::string sha256_of_file(const std::string& path);  // throws an io Error if it cannot be read
 
-// The whole file of `descriptor`, from its start; does not move its position. `name` is for the error
-// message.
+// Digests the whole file of `descriptor`, from its start, without moving its position. Error messages contain `name`.
 std::string sha256_of_descriptor(int descriptor, const std::string& name);
 
 }  // namespace weft

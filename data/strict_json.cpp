@@ -11,7 +11,7 @@ using nlohmann::json;
 
 json parse_strict_json(std::string_view text, const std::string& what, ErrorKind kind) {
   constexpr int kMaxDepth = 64;
-  constexpr size_t kMostOfParser = 200;             // its message quotes what it read last
+  constexpr size_t kMaxOfParser = 200;              // the parser's message quotes what it read last
   std::vector<std::set<std::string>> open_objects;  // the keys seen so far, innermost last
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > kMaxDepth) fail(kind, fmt::format("{}: JSON nested too deeply", what));
@@ -24,7 +24,7 @@ json parse_strict_json(std::string_view text, const std::string& what, ErrorKind
   try {
     return json::parse(text.begin(), text.end(), check);
   } catch (const json::exception& e) {
-    fail(kind, fmt::format("{}: not valid JSON: {}", what, printable(e.what(), kMostOfParser)));
+    fail(kind, fmt::format("{}: not valid JSON: {}", what, printable(e.what(), kMaxOfParser)));
   }
 }
 

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMostShown = 12;
+constexpr size_t kMaxShown = 12;
 
 bool can_be_tag(const std::string& name) {
   const auto has = [&](auto is) {
@@ -27,8 +27,8 @@ bool can_be_tag(const std::string& name) {
 
 std::string list_of(const std::vector<std::string>& tags) {
   std::string list;
-  for (size_t i = 0; i < std::min(tags.size(), kMostShown); ++i) list += (i > 0 ? ", " : "") + tags[i];
-  return tags.size() > kMostShown ? fmt::format("{} and {} more", list, tags.size() - kMostShown) : list;
+  for (size_t i = 0; i < std::min(tags.size(), kMaxShown); ++i) list += (i > 0 ? ", " : "") + tags[i];
+  return tags.size() > kMaxShown ? fmt::format("{} and {} more", list, tags.size() - kMaxShown) : list;
 }
 
 // Calls tag(id) and text(ids) for tags and the tokens between them, in their order.
@@ -53,12 +53,12 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
   for (const std::string_view part : split(list, ',')) {
     const std::string name(part);
     if (!can_be_tag(name))
-      fail(ErrorKind::usage,
-           fmt::format("{}: '{}' cannot be a tag: give it letters and a mark, such as <2de>, without spaces, and with "
-                       "commas between tags",
-                       option, printable(name)));
+      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: give it letters and a punctuation mark, such as "
+                                         "<2de>, without spaces, and with "
+                                         "commas between tags",
+                                         option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
-      fail(ErrorKind::usage, fmt::format("{}: '{}' is there twice", option, name));
+      fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));
     names.push_back(name);
   }
   return names;
@@ -83,7 +83,7 @@ std::vector<std::string> split_tags(std::string_view tags) {
 
 std::string no_such_tag(const std::string& tag, const std::vector<std::string>& known) {
   return fmt::format(
-      "'{}' is no tag of the tokenizer, which has {}; `weft pack --reserve-tags` reserves tags in a "
+      "'{}' is not a tag of the tokenizer, which has {}; `weft pack --reserve-tags` reserves tags in a "
       "tokenizer that it trains",
       printable(tag), known.empty() ? "none" : list_of(known));
 }

@@ -13,10 +13,10 @@ namespace weft {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {  // an Error of kind io if it cannot be made
+  TemporaryFolder() {  // throws an io Error if it cannot be created
     std::error_code none;
     const std::filesystem::path base = std::filesystem::temp_directory_path(none);
-    // mpirun makes do without the folder that TMPDIR names; so does this.
+    // Like mpirun, use /tmp if the folder that TMPDIR names is missing.
     path_ = (none ? "/tmp" : base) / "weft-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr)
       fail(ErrorKind::io,

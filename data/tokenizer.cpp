@@ -49,8 +49,8 @@ std::string as_one_line(const std::string& text) {
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   const std::string model = read_file(model_file);
   bool loaded = false;
-  try {  // the library throws if a piece holds a NUL byte
-    // An empty text parses as a model without pieces, for which it would end the process.
+  try {  // the library throws if a piece contains a NUL byte
+    // An empty text parses as a model without pieces, for which the library would end the process.
     loaded = !model.empty() && impl_->processor.LoadFromSerializedProto(model).ok();
   } catch (const std::exception&) {
   }
@@ -68,7 +68,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-// Put together from its pieces, of which bytes have names like <0xE6>.
+// Joins the pieces, because bytes have names like <0xE6>.
 std::string Tokenizer::normalise(std::string_view text) const {
   std::vector<std::string> pieces;
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
@@ -84,7 +84,7 @@ std::string Tokenizer::normalise(std::string_view text) const {
 }
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
-  for (const int32_t id : ids) piece(id);  // in range, or an Error
+  for (const int32_t id : ids) piece(id);  // throws if an id is out of range
   std::string text;
   check(impl_->processor.Decode(ids, &text));
   return as_one_line(text);
@@ -106,7 +106,7 @@ bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); 
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {
   if (source.empty() != target.empty())
-    fail(ErrorKind::usage, "--source-tokenizer and --target-tokenizer are given together, or neither");
+    fail(ErrorKind::usage, "give --source-tokenizer and --target-tokenizer together, or neither");
   if (!joint.empty() && !source.empty())
     fail(ErrorKind::usage,
          "--tokenizer is one for both sides: for separate vocabularies give --source-tokenizer and --target-tokenizer");

@@ -1,7 +1,7 @@
 // model/block.h: encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual
 // stream, forward and backward.
 //
-// backward(d): d holds the gradient of the block's output on entry and that of its input on return.
+// backward(d): d holds the gradient of the block's output on entry, and the gradient of its input on return.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ class EncoderBlock {
     SelfAttention::Saved self_attention;
     FeedForward::Saved feed_forward;
   };
-  // `rotary`, if given, must outlive the block.
+  // REQUIRES: `rotary`, if given, outlives the block.
   EncoderBlock(ParamStore& params, const std::string& name, const ModelConfig& config,
                const RotaryPositions* rotary = nullptr);
 
   void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
-  int64_t first_offset() const { return first_offset_; }  // of its matrices in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // offset of its first matrix in the flat buffers
   int64_t end_offset() const { return end_offset_; }
 
  private:
@@ -38,7 +38,7 @@ class EncoderBlock {
   ResidualConnection after_self_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
-  int64_t end_offset_;  // after the layers
+  int64_t end_offset_;  // end of the layers
   NormPosition norm_position_;
 };
 
@@ -54,7 +54,7 @@ class DecoderBlock {
   struct Sides {
     const Sequences &target, &source;
   };
-  struct Cache {  // for decoding
+  struct Cache {  // keys and values for decoding
     KeyValueCache self, cross;
   };
   struct StepRows {                        // the rows that one decoding step reads and writes
@@ -68,7 +68,7 @@ class DecoderBlock {
 
   void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sides& sides, const Tensor& y,
                Saved* saved) const;
-  // d_encoder_output, f32: this rank's part is added to it.
+  // Adds this rank's part to d_encoder_output, f32.
   void backward(Pass& p, const Tensor& d, const Sides& sides, const Saved& saved, const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }
   int64_t end_offset() const { return end_offset_; }
@@ -91,7 +91,7 @@ class DecoderBlock {
   ResidualConnection after_cross_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
-  int64_t end_offset_;  // after the layers
+  int64_t end_offset_;  // end of the layers
   NormPosition norm_position_;
 };
 

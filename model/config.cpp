@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-// Far above any model that was ever trained, and low enough that no multiplication of them overflows.
-constexpr int64_t kMostUnits = 1 << 20, kMostBlocks = 1000, kMostEntries = 1 << 24;
+// These limits are far above any model that was ever trained, and low enough that their products do not overflow.
+constexpr int64_t kMaxUnits = 1 << 20, kMaxBlocks = 1000, kMaxEntries = 1 << 24;
 
 void require_within(int64_t value, int64_t most, const char* option) {
   if (value < 1) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 1", option, value));
@@ -27,16 +27,16 @@ void resolve_rate(double& rate, double common, const char* option) {
   if (!(rate >= 0 && rate < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, rate));
 }
 
-constexpr int64_t kUsualPositions = 1024, kMostPositions = 1 << 20;
+constexpr int64_t kUsualPositions = 1024, kMaxPositions = 1 << 20;
 
 void refuse_option(const char* option, int64_t value, const std::string& why) {
   if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {}: {}; leave it at 0", option, value, why));
 }
 
 void resolve_positions(ModelConfig& c) {
-  if (c.position_offset < -kMostPositions || c.position_offset > kMostPositions)
+  if (c.position_offset < -kMaxPositions || c.position_offset > kMaxPositions)
     fail(ErrorKind::usage,
-         fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMostPositions));
+         fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMaxPositions));
   if (c.positions != Positions::learned)
     refuse_option("model.max_positions", c.max_positions,
                   "it applies to model.positions = learned; sinusoids and rotary positions have no limit");
@@ -54,7 +54,7 @@ void resolve_positions(ModelConfig& c) {
   if (c.max_positions < 2)
     fail(ErrorKind::usage,
          fmt::format("model.max_positions = {} must be at least 2: a token and its eos, or 0", c.max_positions));
-  require_within(c.max_positions, kMostPositions, "model.max_positions");
+  require_within(c.max_positions, kMaxPositions, "model.max_positions");
 }
 
 }  // namespace
@@ -73,14 +73,14 @@ PositionLayout sinusoid_layout(Positions positions) {
 }
 
 void ModelConfig::resolve(int64_t tp) {
-  require_within(width, kMostUnits, "model.width");
-  require_within(heads, kMostUnits, "model.heads");
-  require_within(feed_forward, kMostUnits, "model.feed_forward");
-  require_within(encoder_layers, kMostBlocks, "model.encoder_layers");
-  require_within(decoder_layers, kMostBlocks, "model.decoder_layers");
-  require_within(source_vocabulary, kMostEntries, "model.source_vocabulary");
-  require_within(target_vocabulary, kMostEntries, "model.target_vocabulary");
-  require_within(tp, kMostUnits, "parallel.tp");
+  require_within(width, kMaxUnits, "model.width");
+  require_within(heads, kMaxUnits, "model.heads");
+  require_within(feed_forward, kMaxUnits, "model.feed_forward");
+  require_within(encoder_layers, kMaxBlocks, "model.encoder_layers");
+  require_within(decoder_layers, kMaxBlocks, "model.decoder_layers");
+  require_within(source_vocabulary, kMaxEntries, "model.source_vocabulary");
+  require_within(target_vocabulary, kMaxEntries, "model.target_vocabulary");
+  require_within(tp, kMaxUnits, "parallel.tp");
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
   if (kv_heads < 0)

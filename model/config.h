@@ -1,4 +1,4 @@
-// model/config.h: the options of a model. docs/model.md has the formula of each.
+// model/config.h: the options of a model. docs/model.md lists their formulas.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
   return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
 }
 
-// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding, too.
+// output: the target embedding is the output matrix (Press & Wolf 2017); all: so is the source embedding.
 enum class Tying : uint8_t { none, output, all };
 constexpr EnumNames<Tying, 3> enum_names(Tying) {
   return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
@@ -26,9 +26,9 @@ constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
   return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
 }
 
-// Three layouts of sinusoids (Vaswani et al. 2017); learned: one trained table per side (Gehring et al.
-// 2017); rotary: queries and keys of self-attention are rotated by their positions (Su et al. 2021), in pairs
-// of neighbouring columns or of columns half a head apart.
+// Three layouts of sinusoids (Vaswani et al. 2017); learned: one trained table per side (Gehring et al. 2017); rotary:
+// queries and keys of self-attention are rotated by their positions (Su et al. 2021), in pairs of neighboring columns
+// or of columns half a head apart.
 enum class Positions : uint8_t { interleaved, halves, tensor2tensor, learned, rotary, rotary_halves };
 constexpr EnumNames<Positions, 6> enum_names(Positions) {
   return {{{"interleaved", Positions::interleaved},
@@ -73,7 +73,7 @@ inline bool is_gated(FeedForwardActivation a) {
   return a == FeedForwardActivation::glu || a == FeedForwardActivation::geglu || a == FeedForwardActivation::swiglu;
 }
 
-PositionLayout sinusoid_layout(Positions positions);  // requires a layout of sinusoids
+PositionLayout sinusoid_layout(Positions positions);  // REQUIRES: a layout of sinusoids
 
 struct ModelConfig {
   int64_t width = 512, heads = 8, kv_heads = 0, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
@@ -110,7 +110,7 @@ struct ModelConfig {
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
-    v("tying", tying, "none; output: target embedding = output matrix; all: source embedding, too (joint vocabulary)");
+    v("tying", tying, "none; output: target embedding = output matrix; all: and source embedding (joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
       "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table per side; "
@@ -136,7 +136,7 @@ struct ModelConfig {
   int64_t head_size() const { return width / heads; }
   int64_t num_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
 
-  // Fills the -1 rates from `dropout` and the size of learned position tables. Throws an Error with the
+  // Fills the rates that are -1 from `dropout`, and the size of learned position tables. Throws an Error with the
   // numbers and options if the model cannot be built on `tp` ranks.
   void resolve(int64_t tp);
 };

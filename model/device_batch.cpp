@@ -10,12 +10,12 @@
 namespace weft {
 namespace {
 
-// Vectors of integers, or of the bits of floats, one after the other, whose places do not depend on the sentences.
+// Vectors of integers or float bits, one after the other. Their places do not depend on the sentences.
 class Parts {
  public:
-  // upload_to() will set `to`. The place is large enough for `capacity` values, if that is more.
+  // Makes upload_to() set `to`. The place is large enough for `capacity` values, if that is more.
   void add(const std::vector<int32_t>& values, Tensor& to, size_t capacity = 0) {
-    constexpr size_t kAligned = 64;  // values: 256 bytes
+    constexpr size_t kAligned = 64;  // 256 bytes, in values
     const size_t begin = all_.size(), end = begin + std::max(values.size(), capacity);
     parts_.push_back({&to, static_cast<int64_t>(begin), static_cast<int64_t>(values.size())});
     all_.insert(all_.end(), values.begin(), values.end());
@@ -41,7 +41,7 @@ std::vector<int32_t> bits_of(const std::vector<float>& values) {
   return bits;
 }
 
-std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_t rows) {  // -1: none
+std::vector<int32_t> sentence_of_rows(const std::vector<int32_t>& offsets, size_t rows) {  // -1: unused row
   std::vector<int32_t> sentences(rows, -1);
   for (size_t i = 0; i + 1 < offsets.size(); ++i)
     std::fill(sentences.begin() + offsets[i], sentences.begin() + offsets[i + 1], static_cast<int32_t>(i));
@@ -54,7 +54,7 @@ std::vector<int32_t> lengths_of(const std::vector<int32_t>& offsets) {
   return lengths;
 }
 
-// The values of rows that belong to a sentence, and -1 for the others, which then change no sum.
+// Returns the values of rows that belong to a sentence, and -1 for the others, which then do not change any sum.
 std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector<int32_t>& sentences) {
   for (size_t row = 0; row < values.size(); ++row)
     if (sentences[row] < 0) values[row] = -1;
@@ -66,7 +66,7 @@ std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector
 DeviceBatch load_batch(Pass& p, const Block& block) {
   DeviceBatch batch;
   Parts parts;
-  // With fixed shapes there are as many sentences as there may be; the last ones are empty.
+  // With fixed shapes a batch contains the max number of sentences; the last ones are empty.
   const size_t most = std::min(block.source.size(), block.target_in.size());
   const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
                             std::vector<int32_t> offsets, const std::vector<int32_t>& key_offsets) {
@@ -90,7 +90,7 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   parts.upload_to(p);
   if (!block.weights.empty())
     batch.weights = Tensor(batch.weights.data, {batch.weights.numel()}, DType::f32, batch.weights.device);
-  for (Sequences* side : {&batch.source, &batch.target}) {  // until now, the first member has what all of them share
+  for (Sequences* side : {&batch.source, &batch.target}) {  // so far only the first member contains what all share
     side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
     const Tensor offsets = side->rows.begin;
     const int64_t sentences = offsets.numel() - 1;

@@ -1,6 +1,6 @@
-// model/flops.h: floating-point operations of a model per token, counted as usual (Kaplan et al. 2020,
-// section 2.1; Narayanan et al. 2021, appendix): a multiply-add counts 2, the backward pass twice the forward
-// pass; recomputation and everything but matmuls (norms, softmax, dropout, look-ups) count 0.
+// model/flops.h: FLOPs of a model per token, counted as usual (Kaplan et al. 2020, section 2.1; Narayanan et al. 2021,
+// appendix): a multiply-add counts 2, and the backward pass twice the forward pass. Recomputation and everything except
+// matmuls (norms, softmax, dropout, look-ups) count 0.
 //
 // Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T
 // tokens of the two sentences (eos included), G = kv_heads / heads, and M = 2 matrices of a feed-forward
@@ -10,8 +10,8 @@
 //   target token  2 L ((4 + 2 G) D^2 + M D F) + 2 D V      its decoder layers, the output projection
 //               + 4 L D (T + 1) / 2 + 4 L D S              attention to the (T + 1) / 2 tokens before it on average,
 //                                                          and cross-attention
-// Attention does 2 D operations per query and key for the scores and 2 D for the values. Padded vocabulary
-// columns and unused rows are not counted: these are the model's operations, not an implementation's.
+// Attention does 2 D operations per query and key for the scores and 2 D for the values. Padded vocabulary columns and
+// unused rows are not counted, because these are the model's operations, not an implementation's.
 #pragma once
 
 #include "model/config.h"
@@ -20,7 +20,7 @@ namespace weft {
 
 struct TokenFlops {
   double source = 0, target = 0;
-  double pair() const { return source + target; }  // a source and a target token
+  double pair() const { return source + target; }  // one source and one target token
   TokenFlops operator*(double factor) const { return {source * factor, target * factor}; }
 };
 

@@ -38,15 +38,14 @@ class LossTotal {
 
 struct LossTargets {
   Tensor labels;        // [R] i32
-  Tensor weights = {};  // ? [R] f32: factors of the losses of each row
+  Tensor weights = {};  // [R]? f32: factors of the losses of each row
 };
 
-// Row losses; with `backward`, overwrites the logits by loss_scale * d loss / d logits (scale in p.scalars).
+// Computes row losses. With `backward`, overwrites the logits with loss_scale (of p.scalars) * d loss / d logits.
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
                       double smoothing, bool backward);
 
-// Row statistics (max, sum of exponentials) of logits over the whole vocabulary, gathered from all ranks:
-// [tp, R, 4].
+// Returns row statistics (max, sum of exponentials) of logits over the whole vocabulary, from all ranks: [tp, R, 4].
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels);
 
 }  // namespace weft

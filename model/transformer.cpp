@@ -136,7 +136,7 @@ void Transformer::backward(Pass& p, const DeviceBatch& batch, const Saved& saved
   const ProfilerRange range(p.ctx, "backward");
   const Tensor d_encoder_output = backward_decoder(p, batch, saved, d_logits, sync);
   backward_encoder(p, batch, saved, d_encoder_output, sync);
-  // Once in a step: until then each tp rank adds up those of its rows.
+  // Runs once per step: until then each tp rank adds up the gradients of its own rows.
   if (sync && p.splits_rows()) p.tp.all_reduce(p.ctx, params_.row_sum_grads());
   complete_from(sync, 0);
 }

@@ -1,13 +1,13 @@
 // model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and
 // decoding.
 //
-// Read block.h, layers/embedding.h and loss.h next. One Transformer per rank. It holds weights, in the given
-// ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads
-// are arguments. Communication over tp: in layers/partial_sum.h (once here, for the gradient of the encoder
-// output), layers/all_rows.h, loss.cpp and, once in a step, below; over dp: only in the given GradSync.
+// Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer. It holds weights, in the given
+// ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads are
+// arguments. It communicates over tp in layers/partial_sum.h (once here, for the gradient of the encoder output),
+// layers/all_rows.h, loss.cpp and, once per step, below. It communicates over dp only in the given GradSync.
 //
-// Where ranks split rows (Pass::sequence), tensors of activations have a rank's own rows, except inside sublayers and
-// for the encoder output.
+// If ranks split rows (Pass::sequence), tensors of activations contain only a rank's own rows, except inside sublayers
+// and for the encoder output.
 #pragma once
 
 #include <optional>
@@ -24,16 +24,16 @@ namespace weft {
 
 class Transformer {
  public:
-  // Declares every parameter; call params.allocate() afterwards. `config` is resolved. Sentences have at most
-  // max_positions() rows: num_positions, or config.max_positions for learned positions.
+  // Declares every parameter. REQUIRES: params.allocate() is called afterwards; `config` is resolved. Sentences have at
+  // most max_positions() rows: num_positions, or config.max_positions for learned positions.
   Transformer(const ModelConfig& config, ParamStore& params, int64_t num_positions);
   Transformer(const Transformer&) = delete;  // its blocks hold pointers to its positions
   Transformer& operator=(const Transformer&) = delete;
 
   const ModelConfig& config() const { return config_; }
   int64_t max_positions() const { return positions_.max_positions(); }
-  size_t positions_bytes() const { return positions_.bytes(); }  // of position tables that are not parameters
-  DType dtype() const { return output_.dtype(); }                // of activations: the parameters' `compute`
+  size_t positions_bytes() const { return positions_.bytes(); }  // bytes of position tables that are not parameters
+  DType dtype() const { return output_.dtype(); }                // type of activations: the parameters' `compute`
 
   struct Saved {  // what the forward pass keeps for the backward pass
     std::vector<EncoderBlock::Saved> encoder;
@@ -41,29 +41,29 @@ class Transformer {
     Norm::Saved encoder_norm, decoder_norm;
     Tensor encoder_output, decoder_output;  // [S, D]; [T, D], or own rows
   };
-  // Logits [T, V/tp]. `saved` may be nullptr: inference.
+  // Returns logits [T, V/tp]. `saved` may be nullptr for inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
-  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given. Where ranks split rows,
-  // those of norms and of biases after sums over tp are parts until then (ParamSpec::sums_rows).
+  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given. If ranks split rows, the
+  // gradients of norms and of biases after sums over tp are parts until a pass with `sync` (ParamSpec::sums_rows).
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
-  // The losses of the batch's target rows, times their weights if it has any; 0 in unused rows. The gradients of
-  // p.scalars->loss_scale * (sum of smoothed loss) are added to the store's.
+  // Returns the losses of the batch's target rows, times their weights if it contains any, and 0 in unused rows. Adds
+  // the gradients of p.scalars->loss_scale * (sum of smoothed loss) to the store's.
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
-  // The same losses without gradients; without dropout unless p is training.
+  // Returns the same losses without gradients, and without dropout unless p is training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;
 
-  // Which cross-attention: layer and head from 0, or -1 for the mean over them.
+  // Selects the cross-attention: layer and head from 0, or -1 for the mean over them.
   struct AttentionChoice {
     int64_t layer = -1, head = -1;
   };
-  // y [T rows, W] f32, where W is at least the longest source sentence. Row t: the probabilities of target
-  // row t over the source rows of its own sentence, from column 0 on, without dropout; 0 beyond them and in
-  // unused rows. The same on every rank of the tp group.
+  // Fills y [T rows, W], f32. Row t contains the probabilities of target row t over the source rows of its own
+  // sentence, from column 0 on, without dropout, and 0 beyond them and in unused rows. y is the same on every rank of
+  // the tp group. REQUIRES: W is at least the length of the longest source sentence.
   void cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice, const Tensor& y) const;
 
-  // Decoding. Memory for `slots` hypotheses of up to max_length positions over up to source_rows of encoder
-  // output; a dry run only measures it.
+  // The memory of decoding: `slots` hypotheses of up to max_length positions over up to source_rows of encoder output.
+  // A dry run only measures it.
   struct DecodeState {
     DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp, int64_t slots,
                 int64_t max_length, int64_t source_rows);
@@ -75,24 +75,23 @@ class Transformer {
   // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the
   // cross-attention caches.
   void start_decoding(Pass& p, const Sequences& source, DecodeState& state) const;
-  // One position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Frees its
-  // arena memory on return.
+  // Decodes one position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Frees its arena
+  // memory on return.
   void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
                    const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
-  // Whether all GEMMs of inference read copies made for it, so that a row's bits do not depend on the number of rows.
+  // True if all GEMMs of inference read copies made for it, so that a row's bits do not depend on the number of rows.
   bool has_inference_weights() const;
 
  private:
-  struct Tables {  // of the two embeddings; one table if all are tied
+  struct Tables {  // tables of the two embeddings; one table if all are tied
     const Param *source, *target;
   };
   static Tables declare_tables(ParamStore& params, const ModelConfig& config);
   Tensor encode(Pass& p, const Sequences& source, Saved* saved) const;                                 // [S, D]
-  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // or own rows
+  Tensor decode(Pass& p, const DeviceBatch& batch, const Tensor& encoder_output, Saved* saved) const;  // [T, D] or own
   Tensor backward_decoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits,
-                          GradSync* sync) const;  // returns that of the encoder output: [S, D], or own
-                                                  // rows
+                          GradSync* sync) const;  // returns the encoder output's gradient: [S, D], or own rows
   void backward_encoder(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d, GradSync* sync) const;
 
   ModelConfig config_;

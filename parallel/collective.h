@@ -1,5 +1,4 @@
-// parallel/collective.h: shared by all communicators: checks, splitting a tensor into chunks, sums in rank
-// order.
+// parallel/collective.h: helpers for all communicators: checks, splitting a tensor into chunks, sums in rank order.
 #pragma once
 
 #include <algorithm>
@@ -16,28 +15,28 @@ struct Chunk {
   int64_t begin = 0, count = 0;
 };
 
-// Chunk `index` of `num_chunks` nearly equal ones; if the number does not divide, the first ones are longer
-// by one.
+// Returns chunk `index` of `num_chunks` nearly equal ones. If the number does not divide, the first ones are longer by
+// one.
 Chunk chunk_of(int64_t numel, int index, int num_chunks);
 
-// Calls f(begin, count) for consecutive parts of at most `limit` elements; never for 0 elements.
+// Calls f(begin, count) for consecutive parts of at most `limit` elements, and never for 0 elements.
 template <typename F>
 void for_each_piece(int64_t numel, int64_t limit, F&& f) {
   for (int64_t begin = 0; begin < numel; begin += limit) f(begin, std::min(limit, numel - begin));
 }
 
-// out[i] = parts[0][i] + parts[1][i] + ..., added in this order; `out` may be one of the parts. For max a NaN
+// Computes out[i] = parts[0][i] + parts[1][i] + ..., added in this order. `out` may be one of the parts. For max, NaN
 // wins.
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
-inline size_t bytes_of(const std::vector<Tensor>& parts) {  // of all together
+inline size_t bytes_of(const std::vector<Tensor>& parts) {  // sum over the parts
   size_t bytes = 0;
   for (const Tensor& part : parts) bytes += part.bytes();
   return bytes;
 }
 
-void check_collective(const Tensor& x);                                     // contiguous host memory
-void check_gather(const Tensor& part, const Tensor& whole, int num_parts);  // whole = [num_parts, ...part]
-void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts);     // both [num_parts, ...]
+void check_collective(const Tensor& x);                                     // REQUIRES: contiguous host memory
+void check_gather(const Tensor& part, const Tensor& whole, int num_parts);  // REQUIRES: whole = [num_parts, ...part]
+void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts);     // REQUIRES: both are [num_parts, ...]
 
 }  // namespace weft

@@ -54,7 +54,7 @@ std::string serialize(const std::exception_ptr& error) {
   std::string message = text.substr(at + 1);
   if (!message.starts_with("rank "))  // otherwise a smaller group has already agreed on it
     message = fmt::format("rank {} on {}: {}", rank, host, message);
-  std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are alive: here those of the other rank
+  std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are active: here the other rank's frames
   Error error(static_cast<ErrorKind>(text[0]), message);
   std::swap(ErrorFrame::frames(), frames);
   throw error;
@@ -62,7 +62,7 @@ std::string serialize(const std::exception_ptr& error) {
 
 }  // namespace
 
-// One after the other. Where each broadcast waits for all ranks, as over NCCL, a group has its own.
+// Sends the parts one after the other. A group overrides this if each broadcast waits for all ranks, as over NCCL.
 void Communicator::all_gather_v(const std::vector<Tensor>& parts) {
   require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
   for (int r = 0; r < size(); ++r)

@@ -60,7 +60,7 @@ void GradSync::send_last() {
   }
 }
 
-// Where the others' rounded parts arrive: in the first half of the bucket's own memory, which has been rounded.
+// The other ranks' rounded parts arrive in the first half of the bucket's own memory, which has been rounded.
 Tensor GradSync::received(const Chunk& bucket) const {
   return {of(bucket).data, {shard_.ranks(), bucket.count / shard_.ranks()}, wire_, matrices_.device};
 }
@@ -73,7 +73,7 @@ std::unique_ptr<PendingWork> GradSync::send_rounded(const Chunk& bucket) {
   return dp_.start_all_to_all(rounded.with_shape(to.shape), to);
 }
 
-// What was sent makes room for the sum, until nobody reads the received parts.
+// The sum overwrites what was sent, once nobody reads the received parts.
 void GradSync::add_received(const Chunk& bucket) {
   const Chunk own = shard_.own(bucket);
   const Tensor sum = rounded_.tensor({own.count}, DType::f32, static_cast<size_t>(bucket.begin) * size_of(wire_));

@@ -1,9 +1,9 @@
 // parallel/grad_sync.h: sums gradients over the dp group in buckets, overlapped with the backward pass.
 //
 // The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when all of their
-// gradients at flat offset >= first are complete, and whole buckets then start their sum. wait() starts the rest, with
-// the vectors, and finishes all. Only the last block of a step passes a GradSync, because gradients are complete only
-// then.
+// gradients at flat offset >= first are complete. Complete buckets then start their sum. wait() starts the rest,
+// including the vectors, and finishes all. Only the last block of a step passes a GradSync, because gradients are
+// complete only then.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace weft {
 
 class GradSync {
  public:
-  // `shard` divides the first elements of flat_grads, the matrices; behind them are the vectors. If it has one rank,
-  // they are all-reduced. Otherwise of the matrices each rank gets the sums of its own parts alone, in their places,
-  // and the rest is undefined. With `wire` bf16 they are rounded before they are sent, and added in f32.
+  // `shard` divides the first elements of flat_grads, the matrices; the vectors follow them. If it has one rank, the
+  // matrices are all-reduced. Otherwise each rank gets only the sums of its own parts of the matrices, in their places,
+  // and the rest is undefined. If `wire` is bf16, gradients are rounded before they are sent, and added in f32.
   GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire = DType::f32);
-  // Records the scratch memory of a dry run's `wire` bf16.
+  // Records the scratch memory that `wire` bf16 needs, for a dry run.
   static void measure(Context& dry, int64_t num_matrices, int ranks);
-  void begin();               // before a step's last backward pass
-  void ready(int64_t first);  // offsets only fall within a step
+  void begin();               // called before a step's last backward pass
+  void ready(int64_t first);  // REQUIRES: offsets only decrease within a step
   void wait();
 
  private:
-  struct Sum {  // of a bucket, or of the vectors
+  struct Sum {  // the sum of a bucket, or of the vectors
     std::unique_ptr<PendingWork> work;
     const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
   };
@@ -45,8 +45,8 @@ class GradSync {
   Tensor matrices_, vectors_;
   Shard shard_;
   DType wire_;
-  Buffer rounded_;     // [matrices] of `wire`, if it is not f32
-  size_t unsent_ = 0;  // buckets from here on have been sent
+  Buffer rounded_;     // [matrices] in `wire`, if it is not f32
+  size_t unsent_ = 0;  // buckets from this one on have been sent
   std::vector<Sum> pending_;
 };
 

@@ -11,10 +11,10 @@ namespace weft {
 namespace {
 
 void check_timeout(double seconds) {
-  constexpr double kLeast = 0.001, kMost = 1e6;
-  if (seconds >= kLeast && seconds <= kMost) return;
+  constexpr double kMin = 0.001, kMax = 1e6;
+  if (seconds >= kMin && seconds <= kMax) return;
   fail(ErrorKind::usage,
-       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kLeast, kMost));
+       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kMin, kMax));
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
          fmt::format("parallel.zero = {}: give 0, or 1 to divide the optimizer's state", wanted.zero));
   if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
     fail(ErrorKind::usage,
-         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would be rounded, too");
+         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would also be rounded");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "
@@ -44,7 +44,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
     return wanted;
   }
   if (dp != ranks / tp || ranks % tp != 0) {
-    const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // cannot overflow
+    const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // a double cannot overflow
     fail(ErrorKind::usage,
          fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: give "
                      "weft launch -n {:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",

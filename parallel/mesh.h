@@ -1,9 +1,9 @@
 // parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp +
 // tp_rank.
 //
-// Ranks of one tp group are neighbours (on the same node with mpirun's default mapping) and hold slices of
-// one model. Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of
-// data. Host values are communicated over these groups, tensors of the model over those of device_mesh.h.
+// Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
+// Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of data. Host values are
+// communicated over these groups, and the model's tensors over the groups in device_mesh.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weft {
 
-enum class Communication : uint8_t { automatic, nccl, mpi };  // of tensors in GPU memory
+enum class Communication : uint8_t { automatic, nccl, mpi };  // for tensors in GPU memory
 constexpr EnumNames<Communication, 3> enum_names(Communication) {
   return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
 }
@@ -44,7 +44,7 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
       OnResume::this_start);
     v("zero", zero,
-      "stage of ZeRO: 1 = each data-parallel rank keeps and updates its share of the moments and f32 weights alone, "
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, "
       "and "
       "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("gradient_type", gradient_type,
@@ -52,10 +52,10 @@ struct ParallelConfig {
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,
-      "bind each rank to the cores of a NUMA node, that of its GPU if it has one, where the launcher left it unbound",
+      "bind each rank that the launcher left unbound to the cores of a NUMA node: its GPU's node, if it has a GPU",
       OnResume::this_start);
     v("timeout", timeout,
-      "seconds for ranks to connect over NCCL, and for each collective (over MPI: while training); a slower one is "
+      "seconds for ranks to connect over NCCL, and per collective (over MPI: while training); a slower one is "
       "named and all ranks exit");
     v("sequence", sequence,
       "tensor-parallel ranks split rows between attention, feed-forward and vocabulary layers, which divides norms, "
@@ -63,13 +63,13 @@ struct ParallelConfig {
   }
 };
 
-// The grid for `ranks` processes. A usage Error names the numbers and options if it does not fit or another
-// option is out of range.
+// Resolves the grid for `ranks` processes. Throws a usage Error that names the numbers and options if it does not fit
+// or another option is out of range.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {
  public:
-  // `grid` is resolved: dp * tp == world.size(). `own` comes from choose_device() of this rank.
+  // REQUIRES: `grid` is resolved (dp * tp == world.size()), and `own` comes from this rank's choose_device().
   Mesh(Communicator& world, const ParallelConfig& grid, RankDevice own = {});
 
   Device device() const { return own_.device; }

@@ -35,11 +35,11 @@ const nccl::Module* open_module() {
 }
 
 const nccl::Module& module() {
-  static const nccl::Module* const opened = open_module();  // tried again by the next caller if it throws
+  static const nccl::Module* const opened = open_module();  // the next caller tries again if it throws
   return *opened;
 }
 
-std::string version_text(int version) {  // since 2.9 major * 10000 + minor * 100 + patch
+std::string version_text(int version) {  // since 2.9: major * 10000 + minor * 100 + patch
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
@@ -75,10 +75,10 @@ std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator&
 }
 
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process) {
-  constexpr int kSharesGpus = 23000;  // NCCL 2.30 supports it: limited thread blocks leave room for each rank's kernels
+  constexpr int kSharesGpus = 23000;  // NCCL 2.30 can share: limited thread blocks leave room for each rank's kernels
   if (nccl_version >= kSharesGpus) return {{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}, {"NCCL_MAX_CTAS", "4"}};
-  // Older versions: each rank must look like a separate machine. They communicate by sockets, and no kernel
-  // may busy-wait for one that cannot run beside it.
+  // In older versions each rank must look like a separate machine. The ranks communicate by sockets, and no kernel may
+  // busy-wait for one that cannot run at the same time.
   return {{"NCCL_HOSTID", process},     {"NCCL_NET", "Socket"},     {"NCCL_IB_DISABLE", "1"},
           {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_ALGO", "Ring"},      {"NCCL_PROTO", "Simple"},
           {"NCCL_MAX_NCHANNELS", "1"},  {"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"}};

@@ -1,23 +1,23 @@
 // parallel/nccl.h: collectives between GPUs over NVIDIA's NCCL, overlapped with the computation.
 //
-// NCCL is linked by its own module, libweft_nccl.so (parallel/nccl/), which is opened on first use.
-// WEFT_NCCL_MODULE names a module other than the one beside the program.
+// NCCL is linked by its own module, libweft_nccl.so (parallel/nccl/), which is opened on first use. WEFT_NCCL_MODULE
+// names a module other than the one next to the program.
 //
-// Order: all collectives of a Context, of any group, run in call order on one communication stream, so two
-// groups (dp and tp) can never wait for each other. Events order this stream and the Context's own. A
-// collective begins when all work enqueued before it is done. Work enqueued after it (after wait(), for an
-// asynchronous one) sees its result. The host never waits. All of this can be captured in a CUDA graph:
-// capture in thread-local mode, and destroy the graph before the communicators.
+// Order: all collectives of a Context, of any group, run in call order on one communication stream, so two groups (dp
+// and tp) can never wait for each other. Events order this stream and the Context's own. A collective starts when all
+// work enqueued before it is done. Work enqueued after it (after wait(), for an asynchronous one) sees its result. The
+// host never waits. All of this can be captured in a CUDA graph: capture in thread-local mode, and destroy the graph
+// before the communicators.
 //
-// Failures: a watchdog checks the collectives from its own thread (parallel/nccl/watchdog.h). If NCCL reports
-// an error, or a collective exceeds the time limit, it aborts all collectives of this Context. The next wait
-// for the device, or the next call here, throws an Error of kind peer that names the collective. While an
-// exception unwinds past a communicator, collectives in progress are aborted, too: the peers may never come.
+// Failures: a watchdog checks the collectives from its own thread (parallel/nccl/watchdog.h). If NCCL reports an error,
+// or a collective exceeds the time limit, it aborts all collectives of this Context. The next wait for the device, or
+// the next call here, throws an Error of kind peer that names the collective. While an exception unwinds past a
+// communicator, collectives in progress are also aborted, because the peers may never arrive.
 //
-// Bits: after an all_reduce all ranks hold the same bits. Sums are added in NCCL's order, not in rank order.
-// With NCCL_ALGO=Ring or Tree, the same number of ranks on the same machines with the same version and
-// settings gives the same bits in every run. Sums made within a switch (NVLS; NCCL_NVLS_ENABLE=0 turns them
-// off) do not guarantee this. A maximum may lose a NaN.
+// Bits: after an all_reduce all ranks hold the same bits. Sums are added in NCCL's order, not in rank order. With
+// NCCL_ALGO=Ring or Tree, the same number of ranks on the same machines with the same version and settings gives the
+// same bits in every run. Sums computed within a switch (NVLS; NCCL_NVLS_ENABLE=0 turns them off) do not guarantee
+// this. A maximum may lose a NaN.
 #pragma once
 
 #include <chrono>
@@ -32,23 +32,23 @@
 namespace weft {
 
 struct NcclLimits {
-  std::chrono::milliseconds collective = std::chrono::minutes(10);  // for a collective, and for connecting
+  std::chrono::milliseconds collective = std::chrono::minutes(10);  // limit for a collective, and for connecting
   std::chrono::milliseconds notice = std::chrono::minutes(1);  // from a failure to its Error; then the process exits
 };
 
-// A communicator of `host`'s ranks for tensors on ctx's device, a GPU. All ranks call it, and split().
-// Tensors in host memory go over `host`. The first communicator on a Context sets the limits for all. ctx and
-// `host` outlive it.
+// Returns a communicator of `host`'s ranks for tensors on ctx's device, a GPU. Tensors in host memory go over `host`.
+// The first communicator on a Context sets the limits for all. REQUIRES: all ranks call it, and split(); ctx and `host`
+// outlive it.
 std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator& host, NcclLimits limits = {});
 
-std::string reason_without_nccl();  // empty: the module and its libraries are on this machine
+std::string reason_without_nccl();  // returns "" if the module and its libraries are on this machine
 
-// Lets the processes of a run share one GPU, which NCCL otherwise refuses. It sets environment variables that
-// are not set yet, before this process's first communicator. For tests: slow, on one host, and for processes,
-// not thread ranks.
+// Lets the processes of a run share one GPU, which NCCL otherwise refuses. It sets environment variables that are not
+// set yet. REQUIRES: it is called before this process's first communicator. It is for tests: slow, on one host, and for
+// processes, not thread ranks.
 void share_one_gpu();
 
-// The environment variables for a version in ncclGetVersion's format; `process` must differ between
+// Returns the environment variables for a version in ncclGetVersion's format. REQUIRES: `process` differs between
 // processes.
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process);
 

@@ -1,4 +1,4 @@
-// parallel/planned_group.cpp: notes each collective and returns.
+// parallel/planned_group.cpp: records each collective and returns.
 #include "parallel/planned_group.h"
 
 #include <utility>

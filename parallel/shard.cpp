@@ -1,4 +1,4 @@
-// parallel/shard.cpp: buckets, and the whole from the shards.
+// parallel/shard.cpp: computes buckets, and gathers the full buffer from the shards.
 #include "parallel/shard.h"
 
 #include <memory>

@@ -1,9 +1,9 @@
 // parallel/shard.h: the division of a flat buffer into buckets, and of each bucket among the ranks of a dp group.
 //
-// Gradients are summed bucket by bucket while the backward pass goes on. With ZeRO stage 1 (Rajbhandari et al. 2020,
-// section 5.1) rank r owns the r-th equal part of each bucket: it gets the sum of its parts alone, keeps the
-// optimizer's state for them alone, and updates them alone. A shard, the own parts one after the other, has 1 / ranks
-// of the elements.
+// Gradients are summed bucket by bucket during the backward pass. With ZeRO stage 1 (Rajbhandari et al. 2020, section
+// 5.1) rank r owns the r-th equal part of each bucket: it gets the sum, keeps the optimizer's state, and makes the
+// update of only its own parts. A shard consists of the own parts, one after the other, which are 1 / ranks of the
+// elements.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace weft {
 
-// A bucket's latency grows with the ranks, and is to be small beside the time of its bytes; with few ranks 16 MiB are
-// enough, and more would leave less to overlap with the backward pass. Reduce-scatters go round rings, 1 MiB for each
-// rank; all-reduces of many ranks go through trees, for which 256 MiB are enough at any size. By the predictions of
-// `weft plan` (docs/plan.md).
+// A bucket's latency grows with the ranks, and should be small compared with the time of its bytes. With few ranks 16
+// MiB are enough, and more would leave less to overlap with the backward pass. Reduce-scatters use rings, 1 MiB per
+// rank. All-reduces of many ranks use trees, for which 256 MiB are enough at any size. The sizes follow the predictions
+// of `weft plan` (docs/plan.md).
 constexpr int64_t bucket_elements(int ranks, bool scatters) {
   const int64_t wanted = std::max<int64_t>(4 << 20, int64_t{ranks} << 18);
   return scatters ? wanted : std::min<int64_t>(wanted, 64 << 20);
@@ -26,28 +26,28 @@ constexpr int64_t bucket_elements(int ranks, bool scatters) {
 
 class Shard {
  public:
-  static constexpr int64_t kAlignment = 16;  // elements: own parts begin on cache lines
+  static constexpr int64_t kAlignment = 16;  // elements: own parts start on cache lines
 
-  // Of a buffer of `numel` elements, a multiple of ranks * kAlignment if there are several ranks. Buckets have at most
-  // `bucket` elements, rounded up likewise; the first one has what is left over.
+  // Divides a buffer of `numel` elements. REQUIRES: it is a multiple of ranks * kAlignment if there are several ranks.
+  // Buckets contain at most `bucket` elements, rounded up likewise; the first one gets the remainder.
   Shard(int64_t numel, int rank, int ranks, int64_t bucket);
-  // With ZeRO the part of a rank of `dp`; without, the whole in buckets for their all-reduces.
+  // With ZeRO, returns the part of a rank of `dp`; without, the whole buffer in buckets for their all-reduces.
   static Shard of_rank(int64_t numel, const Communicator& dp, bool zero);
 
   const std::vector<Chunk>& buckets() const { return buckets_; }  // in the order of their elements
   Chunk own(const Chunk& bucket) const {
     return {bucket.begin + rank_ * (bucket.count / ranks_), bucket.count / ranks_};
   }
-  int64_t place(const Chunk& bucket) const { return bucket.begin / ranks_; }  // of its own part, in the shard
-  int64_t numel() const { return numel_ / ranks_; }                           // of the shard
+  int64_t place(const Chunk& bucket) const { return bucket.begin / ranks_; }  // start of its own part in the shard
+  int64_t numel() const { return numel_ / ranks_; }                           // elements of the shard
   int ranks() const { return ranks_; }
   bool is_first() const { return rank_ == 0; }
 
-  // Both with all ranks of `group`, whose order is that of the shards. whole [numel], shard [numel()].
+  // REQUIRES: all ranks of `group` call both, and its order is the order of the shards. whole [numel], shard [numel()].
   void gather(Communicator& group, const Tensor& shard, const Tensor& whole) const;
-  void gather_in_place(Communicator& group, const Tensor& whole) const;     // from the own parts of `whole`
-  void take(Context& ctx, const Tensor& whole, const Tensor& shard) const;  // the own parts
-  void put(Context& ctx, const Tensor& shard, const Tensor& whole) const;   // back to their places
+  void gather_in_place(Communicator& group, const Tensor& whole) const;     // gathers from the own parts in `whole`
+  void take(Context& ctx, const Tensor& whole, const Tensor& shard) const;  // copies the own parts
+  void put(Context& ctx, const Tensor& shard, const Tensor& whole) const;   // copies them back to their places
 
  private:
   int64_t numel_ = 0;

@@ -1,4 +1,4 @@
-// parallel/single_communicator.cpp: a group of one; gather and scatter copy.
+// parallel/single_communicator.cpp: a group of one; gathers and scatters copy.
 #include <cstring>
 
 #include "parallel/collective.h"

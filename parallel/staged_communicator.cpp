@@ -12,7 +12,7 @@ namespace {
 // A tensor's copy in host memory.
 class HostCopy {
  public:
-  Tensor of(const Tensor& x) {  // uninitialised, or with the last call's values
+  Tensor of(const Tensor& x) {  // uninitialized, or with the last call's values
     if (bytes_.size() < x.bytes()) bytes_.resize(x.bytes());
     return Tensor(bytes_.data(), x.shape, x.dtype);
   }
@@ -24,7 +24,7 @@ using IdleCopies = std::vector<std::unique_ptr<HostCopy>>;
 
 class StagedWork final : public PendingWork {
  public:
-  // start(x, y) on the host, of copies of x and y. In one copy if they are one tensor.
+  // Calls start(x, y) on the host with copies of x and y, or with one copy if they are one tensor.
   template <typename Start>
   StagedWork(Context& ctx, const Tensor& x, const Tensor& y, IdleCopies& idle, const Start& start)
       : ctx_(ctx), y_(y), idle_(idle), from_(take(idle)) {
@@ -35,8 +35,8 @@ class StagedWork final : public PendingWork {
     inner_ = start(host_x, host_y_);
   }
   ~StagedWork() override {
-    // Abandoned while an exception unwinds. The other communicator may still write to the copies, so they are
-    // never freed.
+    // The work is abandoned while an exception unwinds. The other communicator may still write to the copies, so they
+    // are never freed.
     if (from_) static_cast<void>(from_.release());
     if (to_) static_cast<void>(to_.release());
   }

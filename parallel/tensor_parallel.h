@@ -1,9 +1,9 @@
 // parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section
 // 3).
 //
-// A column-parallel layer takes a whole input: forward is the identity, backward all-reduces the input's
-// gradient. A row-parallel layer gives a partial output: forward all-reduces it, backward is the identity. In
-// a group of one, all-reduces return at once and gathers copy. A dry run communicates nothing, and its trace notes what
+// A column-parallel layer takes a replicated input: forward is the identity, and backward all-reduces the input's
+// gradient. A row-parallel layer yields a partial output: forward all-reduces it, and backward is the identity. In a
+// group of one, all-reduces return at once and gathers copy. A dry run communicates nothing, and its trace records what
 // would be communicated (parallel/planned_group.h).
 //
 // With sequence parallelism (Korthikanti et al. 2022, section 4.2.2) activations between these layers are split by
@@ -18,11 +18,11 @@
 
 namespace weft {
 
-// A rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, of which the last may be padding.
+// A rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, the last of which may be padding.
 struct VocabularyRange {
   int64_t first = 0;    // global id of its first column; `size` for a rank with padding only
   int64_t columns = 0;  // local columns, padding included
-  int64_t valid = 0;    // of these, real entries
+  int64_t valid = 0;    // real entries among them
   static VocabularyRange of(int64_t size, int rank, int ranks);
 };
 

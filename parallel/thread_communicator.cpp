@@ -21,7 +21,7 @@ namespace weft {
 namespace {
 
 struct Deposit {
-  const char* call;  // the ranks must agree on call and size
+  const char* call;  // for the check that the ranks agree on call and size
   std::vector<std::byte> bytes;
 };
 using Deposits = std::vector<std::shared_ptr<const Deposit>>;  // in rank order
@@ -199,7 +199,7 @@ class ThreadCommunicator : public Communicator {
     const int64_t round = round_;
     const int mine[2] = {color, key};
     const Deposits deposits = exchange("split", mine, sizeof mine);
-    std::vector<std::pair<int, int>> members;  // (key, rank in this group), of my color
+    std::vector<std::pair<int, int>> members;  // (key, rank in this group) of the ranks with my color
     for (int r = 0; r < size(); ++r) {
       int theirs[2];
       std::memcpy(theirs, deposits[static_cast<size_t>(r)]->bytes.data(), sizeof theirs);
@@ -226,7 +226,7 @@ class ThreadCommunicator : public Communicator {
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
-  int64_t round_ = 0;  // collectives started by this rank; equal on all, as all make the same calls
+  int64_t round_ = 0;  // collectives started by this rank; equal on all, because all make the same calls
 };
 
 }  // namespace

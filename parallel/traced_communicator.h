@@ -1,8 +1,8 @@
 // parallel/traced_communicator.h: a communicator that records when each of its collectives ran, for
 // measuring.
 //
-// Another communicator does the work. Groups split from it write to the same trace. For an asynchronous
-// collective, its start, each poll and the wait count: the time that the caller spent on it.
+// Another communicator does the work. Groups split from it write to the same trace. For an asynchronous collective, the
+// time is what the caller spent on its start, each poll and the wait.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// `inner` and `trace` outlive it.
+// REQUIRES: `inner` and `trace` outlive it.
 std::unique_ptr<Communicator> make_traced_communicator(Communicator& inner, OpTrace& trace);
 
 inline constexpr char kCollective[] = "collective";  // the name of such a call in the trace

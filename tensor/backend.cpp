@@ -34,7 +34,7 @@ const Backend* open_cuda() {
 
 const Backend& backend(Device device) {
   if (device == Device::cpu) return cpu::kBackend;
-  static const Backend* const cuda = open_cuda();  // tried again by the next caller if it throws
+  static const Backend* const cuda = open_cuda();  // the next caller tries again if it throws
   return *cuda;
 }
 

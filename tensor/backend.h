@@ -1,10 +1,9 @@
 // tensor/backend.h: the interface of a device: its ops, memory and copies. ops.cpp, memory.cpp and
 // context.cpp call it.
 //
-// The CPU backend is part of this library. The CUDA backend is a module, libweft_cuda.so, which is opened
-// when a CUDA device is first used. So one program runs on machines with and without CUDA's libraries, and
-// tests can load the emulated device (tests/emulation) instead. WEFT_CUDA_MODULE names a module other than
-// the one beside the program.
+// The CPU backend is part of this library. The CUDA backend is a module, libweft_cuda.so, which is opened when a CUDA
+// device is first used. So one program runs on machines with and without CUDA's libraries, and tests can load the
+// emulated device (tests/emulation) instead. WEFT_CUDA_MODULE names a module other than the one next to the program.
 #pragma once
 
 #include <cstddef>
@@ -31,16 +30,16 @@ struct Backend {
   std::unique_ptr<Context::Runtime> (*make_runtime)(bool dry_run) = nullptr;
 
   // These act on the calling thread's current device.
-  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; nullptr or an Error if out of memory
+  void* (*allocate)(size_t bytes) = nullptr;  // zero-filled; returns nullptr or throws if out of memory
   void (*release)(void* data) noexcept = nullptr;
   size_t (*footprint)(size_t bytes) = nullptr;  // bytes that allocate() takes for `bytes`
 
   int (*num_devices)() = nullptr;
-  void (*use_device)(int index) = nullptr;  // of the calling thread
+  void (*use_device)(int index) = nullptr;  // for the calling thread
   DeviceProperties (*properties)() = nullptr;
 };
 
-// The backend of a device. Throws an Error naming what is missing if this machine or build has none.
+// Returns the backend of a device. Throws an Error that names what is missing if this machine or build has none.
 const Backend& backend(Device device);
 
 // The CPU backend (tensor/cpu/backend.cpp), which this library always links.
@@ -48,9 +47,9 @@ namespace cpu {
 extern const Backend kBackend;
 }
 
-// A module exports this symbol: const Backend* weft_cuda_backend(int version). It returns nullptr if the
-// program has another version.
-// Its size tells which ops a table has; what the fields mean is counted by hand.
+// A module exports this symbol: const Backend* weft_cuda_backend(int version). It returns nullptr if the program has
+// another version. The size tells which ops a table contains. Increase the first number manually when the meaning of a
+// field changes.
 inline constexpr int kBackendVersion = (4 << 16) + static_cast<int>(sizeof(Backend));
 inline constexpr const char* kCudaModule = "libweft_cuda.so";
 inline constexpr const char* kCudaEntry = "weft_cuda_backend";

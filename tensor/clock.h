@@ -5,7 +5,7 @@
 
 namespace weft {
 
-inline double monotonic_seconds() {  // since some moment of the past
+inline double monotonic_seconds() {  // seconds since some moment in the past
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 

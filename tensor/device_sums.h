@@ -12,12 +12,12 @@ class DeviceSums {
  public:
   DeviceSums(int64_t count, Device device) : count_(count), buffer_(bytes(), device) {}
 
-  // Sets the sums to 0. ops::fill has no f64, but zero has the same bits in f32.
+  // Sets the sums to 0. ops::fill lacks f64, but the bits of zero are the same in f32.
   void clear(Context& ctx) const { ops::fill(ctx, {.x = buffer_.tensor({2 * count_})}); }
   Tensor operator[](int64_t i) const {
     return buffer_.tensor({1}, DType::f64, static_cast<size_t>(i) * sizeof(double));
   }
-  std::vector<double> read(Context& ctx) const {  // waits
+  std::vector<double> read(Context& ctx) const {  // waits for the device
     return to_host<double>(ctx, buffer_.tensor({count_}, DType::f64));
   }
 

@@ -1,4 +1,4 @@
-// tensor/enum_names.h: names of the enums that users can choose, one list beside each enum:
+// tensor/enum_names.h: names of the enums that users can choose, one list next to each enum:
 //   constexpr EnumNames<Tying, 3> enum_names(Tying) { return {{{"none", Tying::none}, ...}}; }
 #pragma once
 
@@ -15,7 +15,7 @@ template <typename E>
 constexpr const char* name_of_enum(E value) {
   for (const auto& [name, candidate] : enum_names(E{}))
     if (value == candidate) return name;
-  return "?";  // unnamed value; enum_names_test.cpp looks for these
+  return "?";  // an unnamed value; enum_names_test.cpp looks for these
 }
 
 template <typename E>

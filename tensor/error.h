@@ -1,8 +1,8 @@
 // tensor/error.h: how Weft fails: one exception type with its kind, its place and its context.
 //
-// Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for
-// our own bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are alive on this thread
-// when it is made.
+// Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for our own
+// bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are active on this thread when it is
+// made.
 #pragma once
 
 #include <fmt/core.h>
@@ -55,13 +55,13 @@ class Error : public std::runtime_error {
   throw Error(kind, message, where);
 }
 
-// For conditions whose message is cheap to build; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
+// Use it for conditions whose message is cheap to build; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
 inline void require(bool ok, ErrorKind kind, const char* message,
                     std::source_location where = std::source_location::current()) {
   if (!ok) throw Error(kind, message, where);
 }
 
-// Text of a file, made safe for a message: unprintable characters escaped (\n, \x1b), cut after `most` bytes.
+// Makes the text of a file safe for a message: escapes unprintable characters (\n, \x1b), and cuts after `most` bytes.
 // A hostile or damaged file must neither control the terminal nor bury the message.
 inline std::string printable(std::string_view text, size_t most = 80) {
   const auto within_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };

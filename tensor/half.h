@@ -1,8 +1,7 @@
-// tensor/half.h: the two 16-bit float formats as storage: bf16 (f32's exponent, 8 bits of precision) and f16
-// (IEEE 754 binary16). Arithmetic is always f32: load with to_float, round to nearest, ties to even, with
-// from_float.
+// tensor/half.h: the two 16-bit float formats as storage: bf16 (f32's exponent, 8 bits of precision) and f16 (IEEE 754
+// binary16). Arithmetic is always f32: load with to_float, and round to nearest, ties to even, with from_float.
 //
-// Branch-free integer arithmetic, so that loops over it vectorize and every device rounds alike.
+// Conversions are branch-free integer arithmetic, so that loops over them vectorize and every device rounds the same.
 #pragma once
 
 #include <bit>

@@ -16,7 +16,7 @@ struct SoftmaxRow {
   T max = -std::numeric_limits<T>::infinity();
   T sum_exp = 0;     // sum of exp(logit - max)
   T sum_logits = 0;  // sum of the logits
-  T target = 0;      // the target's logit, 0 in a part without it
+  T target = 0;      // the target's logit; 0 in a part without it
 };
 
 template <typename T>
@@ -48,37 +48,37 @@ WEFT_HD inline T negative_log_likelihood(const SoftmaxRow<T>& row) {
 template <typename T>
 WEFT_HD inline T smoothed_cross_entropy(const SoftmaxRow<T>& row, const LabelSmoothing<T>& s) {
   const T nll = negative_log_likelihood(row);
-  const T sum_nll = static_cast<T>(s.vocabulary) * log_sum_exp(row) - row.sum_logits;  // over all entries
+  const T sum_nll = static_cast<T>(s.vocabulary) * log_sum_exp(row) - row.sum_logits;  // summed over all entries
   return s.on_target * nll + s.elsewhere * (sum_nll - nll);
 }
-// d loss / d logit = probability - smoothed target.
+// Returns d loss / d logit = probability - smoothed target.
 template <typename T>
 WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wanted) {
   return exp_of(logit - max) * inverse_sum_exp - wanted;
 }
 
-// One element of Muon's momentum (ops::MuonMomentum); returns Nesterov's update.
+// Computes one element of Muon's momentum (ops::MuonMomentum); returns Nesterov's update.
 template <typename T>
 WEFT_HD inline T muon_momentum_update(T momentum, T g, T& m) {
   m = momentum * m + (T(1) - momentum) * g;
   return momentum * m + (T(1) - momentum) * g;
 }
 
-// One element of an exponential moving average; rate = 1 - decay.
+// Updates one element of an exponential moving average; rate = 1 - decay.
 template <typename T>
 WEFT_HD inline void average_update(T rate, T param, T& average) {
   average += rate * (param - average);
 }
 
-// Normal variate from two uniform draws (Box & Muller 1958); in double, so that every device rounds alike.
+// Returns a normal variate from two uniform draws (Box & Muller 1958), in double, so that every device rounds the same.
 WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
   return static_cast<float>(std::sqrt(-2.0 * std::log(static_cast<double>(u1))) *
                             std::cos(6.283185307179586477 * static_cast<double>(u2)));
 }
 
-// Layout of sines and cosines in a position table. interleaved: column 2i is sin(p / 10000^(2i / width)),
-// column 2i + 1 its cosine (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves
-// with frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
+// The layout of sines and cosines in a position table. interleaved: column 2i is sin(p / 10000^(2i / width)), column 2i
+// + 1 its cosine (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves with frequency
+// exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
 enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
 
 WEFT_HD inline double sinusoid(PositionLayout layout, int64_t position, int64_t column, int64_t width) {

@@ -13,7 +13,7 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kAlignment = 64;  // of tensors in an Arena: a cache line
+constexpr size_t kAlignment = 64;  // bytes, of tensors in an Arena: a cache line
 
 std::atomic<int64_t> num_allocations = 0;
 
@@ -30,12 +30,12 @@ void* allocate(size_t bytes, Device device) {
   return data;
 }
 
-// Debug builds fill uninitialised memory with NaN, so that reading it shows.
+// Debug builds fill uninitialized memory with NaN, so that reading it shows.
 void poison([[maybe_unused]] const Tensor& t) {
 #ifndef NDEBUG
   if (t.data == nullptr || t.device != Device::cpu) return;
   if (t.dtype == DType::i32) {
-    std::memset(t.data, 0x80, t.bytes());  // beyond any table
+    std::memset(t.data, 0x80, t.bytes());  // an index beyond any table
   } else {
     std::memset(t.data, 0xFF, t.bytes());  // NaN in every float
   }

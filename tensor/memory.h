@@ -17,7 +17,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
  public:
   Buffer() = default;
   explicit Buffer(size_t bytes, Device device = Device::cpu);
-  static Buffer planned(size_t bytes, Device device);  // has no memory, and hands out null tensors
+  static Buffer planned(size_t bytes, Device device);  // owns no memory, and hands out null tensors
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -25,7 +25,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  static size_t footprint(size_t bytes, Device device = Device::cpu);  // what a Buffer takes, rounded up
+  static size_t footprint(size_t bytes, Device device = Device::cpu);  // bytes that a Buffer takes, rounded up
   size_t footprint() const { return bytes_ == 0 ? 0 : footprint(bytes_, device_); }
   static int64_t allocations();  // Buffers allocated since the program started, by all threads
   Tensor tensor(Shape shape, DType dtype = DType::f32, size_t byte_offset = 0) const;
@@ -38,10 +38,10 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
 
 class Arena {
  public:
-  explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: null tensors, counts bytes
-  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; an Error beyond `bytes`
+  explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: hands out null tensors, counts bytes
+  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; throws beyond `bytes`
 
-  Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialised (NaN in debug builds)
+  Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialized (NaN in debug builds)
   Tensor like(const Tensor& t) { return tensor(t.shape, t.dtype); }
 
   size_t mark() const { return used_; }

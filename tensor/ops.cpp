@@ -1,5 +1,5 @@
-// tensor/ops.cpp: the part of every op that all backends share: check the arguments, record the call in a
-// trace if there is one, call the backend.
+// tensor/ops.cpp: the part of every op that all backends share: check the arguments, record the call in a trace if
+// there is one, and call the backend.
 #include "tensor/ops.h"
 
 #include "tensor/backend.h"

@@ -24,16 +24,16 @@ namespace weft {
 
 namespace ops {
 
-// x = value, of any shape.
+// x = value; x has any shape.
 struct Fill {
   Tensor x;
   float value = 0;
 };
-// y += x, of equal shapes; x may be f32.
+// y += x. Shapes are equal; x may be f32.
 struct Add {
   Tensor x, y;
 };
-// y = x, of equal shapes; each f32, bf16 or f16, rounded to nearest.
+// y = x. Shapes are equal; each is f32, bf16 or f16, rounded to nearest.
 struct Cast {
   Tensor x, y;
 };
@@ -45,7 +45,7 @@ struct Epilogue {
   Activation activation = Activation::relu;
   Tensor saved;  // [saved_numel] of c's storage: out for activate (empty for inference), in for differentiate.
 };               //   If saved_numel is 0 it is what activate wrote to c
-// Size of what a device saves of [rows, cols] inputs for the activation's gradient: bits or the inputs.
+// Returns the size of what a device saves of [rows, cols] inputs for the activation's gradient: bits or the inputs.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
@@ -57,9 +57,9 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   Tensor rounded_bias;      // [N]? T, bias rounded like the weights, for backends that add it in T
   bool accumulate = false;  // add to c instead of overwriting it
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
-  Tensor d_bias;            // [M]? f32 accumulated: the sums of a's columns, a bias's gradient beside its weight's.
-};                          //   Needs trans_a and c f32, without bias and epilogue
-struct PackWeight {         // fills the packed copies that have memory; not on devices whose packed_numel is 0
+  Tensor d_bias;     // [M]? f32 accumulated: the sums of a's columns, a bias's gradient computed with its weight's.
+};                   //   Needs trans_a and c f32, without bias and epilogue
+struct PackWeight {  // fills the packed copies that have memory; not on devices whose packed_numel is 0
   Weight weight;
 };
 
@@ -75,7 +75,7 @@ struct ActivationForward {  // y = dropout(act(x))
 };
 struct ActivationBackward {
   Tensor x;         // [R, F] forward's input; not needed by relu
-  Tensor y;         // [R, F] relu: forward's output, which tells where x > 0 and the element was kept
+  Tensor y;         // [R, F] only relu: forward's output, which tells where x > 0 and the element was kept
   Tensor d_y, d_x;  // [R, F]; d_x may be d_y
   Activation kind;
   Dropout dropout;
@@ -89,7 +89,7 @@ struct GatedActivationForward {
   Dropout dropout;
 };
 struct GatedActivationBackward {
-  Tensor gate, value;      // [R, F] as forward read them
+  Tensor gate, value;      // [R, F] forward's inputs
   Tensor d_y;              // [R, F]
   Tensor d_gate, d_value;  // [R, F] out; may be gate and value
   Activation kind;
@@ -110,34 +110,34 @@ struct DropoutBackward {
 
 struct NormForward {
   Tensor x;            // [R, D]
-  Tensor gamma, beta;  // [D] f32; beta if the kind has it
+  Tensor gamma, beta;  // [D] f32; beta if the kind uses it
   Tensor y;            // [R, D] out
-  Tensor mean, rstd;   // [R] f32 out, saved for backward; mean if the kind is centred
+  Tensor mean, rstd;   // [R] f32 out, saved for backward; mean if the kind is centered
   NormKind kind = NormKind::layer;
   float eps = 1e-5f;
 };
 struct NormBackward {
   Tensor d_y, x;           // [R, D]
   Tensor gamma;            // [D] f32
-  Tensor mean, rstd;       // [R] f32 as saved
-  Tensor d_residual;       // [R, D]? added to d_x: the gradient that by-passes the norm (pre-norm)
+  Tensor mean, rstd;       // [R] f32 saved by forward
+  Tensor d_residual;       // [R, D]? added to d_x: the gradient that bypasses the norm (pre-norm)
   Tensor d_x;              // [R, D] out; may be d_y or d_residual
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
   Tensor partial;          // [kNormPartials, 2, D] f32 scratch
   NormKind kind = NormKind::layer;
   bool sums_later = false;  // norm_sums will add d_gamma and d_beta from partial
 };
-// Row ranges with partial sums, added in order: the same result for any number of threads.
+// Row ranges with partial sums, which are added in order, so that the result is the same for any number of threads.
 inline constexpr int64_t kNormPartials = 132;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
   Tensor residual;            // [R, D]
   Tensor x;                   // [R, D]
   Tensor bias;                // [D]? f32
-  Tensor gamma, beta;         // [D] f32; beta if the kind has it
+  Tensor gamma, beta;         // [D] f32; beta if the kind uses it
   Tensor h;                   // [R, D] out, rounded to T before the norm; may be x or residual
   Tensor y;                   // [R, D] out
-  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; mean if the kind is centred
+  Tensor mean, rstd;          // [R] f32 out, of h, saved for backward; mean if the kind is centered
   Dropout dropout;
   NormKind kind = NormKind::layer;
   float eps = 1e-5f;
@@ -145,10 +145,10 @@ struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): 
 struct ResidualNormBackward {
   Tensor d_y, h;           // [R, D]
   Tensor gamma;            // [D] f32
-  Tensor mean, rstd;       // [R] f32 as saved
-  Tensor d_residual;       // [R, D]? added to d_h: the gradient that by-passes the norm (pre-norm)
+  Tensor mean, rstd;       // [R] f32 saved by forward
+  Tensor d_residual;       // [R, D]? added to d_h: the gradient that bypasses the norm (pre-norm)
   Tensor d_h;              // [R, D] out, the gradient of h and of forward's residual; may be d_y or d_residual
-  Tensor d_x;              // [R, D] out: dropout(d_h), of d_h before it is rounded; may be d_y, or d_h without dropout
+  Tensor d_x;              // [R, D] out: dropout of d_h before it is rounded; may be d_y, or d_h without dropout
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
   Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of d_x before it is rounded
   Tensor partial;          // [kNormPartials, 3, D] f32 scratch
@@ -157,21 +157,21 @@ struct ResidualNormBackward {
   bool sums_later = false;  // norm_sums will add d_gamma, d_beta and d_bias from partial
 };
 struct NormSums {  // the sums that the backward passes of several norms left for later
-  struct Norm {    // as given to that pass
+  struct Norm {    // the same arguments as in that pass
     Tensor partial, d_gamma, d_beta, d_bias;
   };
-  static constexpr size_t kMost = 3;
-  std::array<Norm, kMost> norms;  // without `partial`: none
+  static constexpr size_t kMax = 3;
+  std::array<Norm, kMax> norms;  // entries without `partial` are unused
 };
 
 struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id of another rank
   Tensor ids;              // [R] i32; negative ids give 0
-  Tensor table;            // [V, D] the rows this rank holds; f32, bf16 or f16
+  Tensor table;            // [V, D] rows of this rank; f32, bf16 or f16
   int64_t first_id = 0;
   float scale = 1;
-  Tensor y;  // [R, D] out, of any storage
+  Tensor y;  // [R, D] out, in any storage
 };
-// Ids with the rows that have them: equal ids follow each other, and their rows ascend.
+// Ids with their rows: equal ids follow each other, and their rows ascend.
 struct SortedIds {
   SortedIds() = default;
   explicit SortedIds(const Tensor& sorted)  // [2 R] i32: sort_ids() of op/sorted_ids.h
@@ -198,43 +198,43 @@ struct AddPositions {  // y = dropout(x + table[position])
 struct Rotary {
   Tensor x;          // [R, N*K]; may be a column slice of a fused tensor
   Tensor positions;  // [R] i32, below the table's rows
-  Tensor table;      // [P, K] f32: of pair i, column 2i is the sine of its angle, column 2i + 1 the cosine
+  Tensor table;      // [P, K] f32: column 2i is the sine of pair i's angle, column 2i + 1 the cosine
   Tensor y;          // [R, N*K] out; may be x
   int64_t heads = 1;
-  bool halves = false;   // pairs are columns i and i + K/2 (GPT-NeoX, Llama); else 2i and 2i + 1 (the paper)
-  bool inverse = false;  // by minus the angle: the gradient
+  bool halves = false;   // pairs are columns i and i + K/2 (GPT-NeoX, Llama); otherwise 2i and 2i + 1 (the paper)
+  bool inverse = false;  // rotates by minus the angle: the gradient
 };
 
 // Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]:
 // begin = offsets[0, B), end = offsets[1, B + 1).
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
-  int64_t longest = 0;  // no sentence has more rows (bounds scratch memory); 0: up to all rows of the tensor
-  Tensor of_row = {};   // ? [R] i32: the sentence of each row, -1: none; spares a search in begin and end
-  Tensor pieces = {};   // ? i32: the division of these queries' AttentionBackward (op/attention_pieces.h)
+  int64_t longest = 0;  // max rows of a sentence (bounds scratch memory); 0: up to all rows of the tensor
+  Tensor of_row = {};   // [R]? i32: the sentence of each row, -1: none; spares a search in begin and end
+  Tensor pieces = {};   // i32?: how AttentionBackward divides these queries (op/attention_pieces.h)
 };
 
-// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own
-// keys. Self, causal and cross attention differ only in their ranges. Heads are consecutive groups of K
-// columns. With fewer heads of k and v, query head h reads their head h / (N / Nkv): grouped-query attention
-// (Ainslie et al. 2023), or multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over
-// the query heads of a group. Rows of no sentence have y = 0 and d_q, d_k, d_v = 0.
+// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys. Self,
+// causal and cross attention differ only in their ranges. Heads are consecutive groups of K columns. With fewer heads
+// of k and v, query head h reads their head h / (N / Nkv). This is grouped-query attention (Ainslie et al. 2023), or
+// multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over the query heads of a group. Rows
+// without a sentence get y = 0 and d_q, d_k, d_v = 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
   Tensor k, v;                    // [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;  // B sentences each
   Tensor y;                       // [Rq, N*K] out
   Tensor lse;                     // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
-  int64_t heads = 1;              // N, of this rank
+  int64_t heads = 1;              // N, on this rank
   int64_t kv_heads = 0;           // Nkv, which divides N; 0: N
   bool causal = false;            // query j sees keys 0..j of its sentence
   float scale = 1;                // usually K^-1/2
-  Dropout dropout;  // on probabilities. Global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
+  Dropout dropout;  // on probabilities; global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
 };                  //   with `head` local, first = index of this rank's first head, row_stride = Rk
 struct AttentionBackward {
   Tensor q, k, v;
   SequenceRanges q_rows, k_rows;  // parallel backends need `of_row`, and `pieces` of the queries
-  Tensor y, lse;                  // as forward wrote them
+  Tensor y, lse;                  // written by forward
   Tensor d_y;                     // [Rq, N*K]
   Tensor d_q, d_k, d_v;           // out (=); may be column slices of one fused tensor
   int64_t heads = 1, kv_heads = 0;
@@ -242,18 +242,18 @@ struct AttentionBackward {
   float scale = 1;
   Dropout dropout;
 };
-// Attention probabilities for inspection, which forward never stores; without mask and dropout, as in
-// cross-attention at inference. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j -
-// lse_i), where j counts the keys of row i's own sentence.
+// Attention probabilities for inspection, which forward never stores. They are without mask and dropout, as in
+// cross-attention at inference. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i), where
+// j counts the keys of row i's own sentence.
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;          // B sentences each
-  Tensor lse;                             // [N, Rq] f32 as forward wrote it
-  int64_t heads = 1, kv_heads = 0;        // N and Nkv, of this rank; Nkv = 0: N
-  int64_t first_head = 0, num_heads = 1;  // the chosen ones, perhaps none
+  Tensor lse;                             // [N, Rq] f32 written by forward
+  int64_t heads = 1, kv_heads = 0;        // N and Nkv, on this rank; Nkv = 0: N
+  int64_t first_head = 0, num_heads = 1;  // the chosen heads, perhaps none
   float scale = 1;
   float factor = 1;
-  Tensor y;  // [Rq, W] f32, added to; W not less than the longest sentence's keys
+  Tensor y;  // [Rq, W] f32, added to; W is at least the max number of keys of a sentence
 };
 
 // Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers
@@ -261,7 +261,7 @@ struct AttentionWeights {
 // of logits and target logit.
 struct SoftmaxStats {
   Tensor logits;         // [R, V] local columns
-  Tensor targets;        // [R] i32? global ids, negative = no target
+  Tensor targets;        // [R] i32? global ids; negative: no target
   int64_t first_id = 0;  // global id of column 0
   int64_t valid = 0;     // columns that are real; the others pad the last rank's shard and are never predicted
   Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
@@ -280,20 +280,21 @@ struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over 
   Tensor loss, nll;                      // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
-// y [1] f64 += sum of x, f32.
+// Adds the sum of x, f32, to y [1] f64.
 struct Sum {
   Tensor x, y;
 };
-// y [1] f64 += sum of squares of x, f32; NaN and infinity propagate.
+// Adds the sum of squares of x, f32, to y [1] f64; NaN and infinity propagate.
 struct SumSquares {
   Tensor x, y;
 };
 
-// A step of an optimizer that treats all elements alike, by a rule (tensor/op/update_rules.h). All [n] f32.
+// A step of an optimizer that treats all elements in the same way, by a rule (tensor/op/update_rules.h). All tensors
+// are [n] f32.
 enum class UpdateRule : uint8_t { adam, lion, schedule_free, descent };
 struct Update {
   Tensor param, grad;
-  Tensor first, second;  // [n]? what the rule keeps of earlier steps: num_moments(rule) of them
+  Tensor first, second;  // [n]? num_moments(rule) moments that the rule keeps from earlier steps
   Tensor copy;           // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
   Tensor average;        // [n]? moves towards the new parameters by scalars->average_rate of the distance
   UpdateRule rule = UpdateRule::adam;
@@ -301,26 +302,25 @@ struct Update {
   const StepScalars* scalars = nullptr;  // lr, grad_scale, average_rate and what the rule reads
 };
 
-// Muon (Jordan et al. 2024), before its iterations on whole matrices. [n] f32. With g the scaled gradient:
-// m = momentum m + (1 - momentum) g, and Nesterov's update u = momentum m + (1 - momentum) g, of the new m.
+// Muon's step (Jordan et al. 2024) before its iterations on whole matrices. Tensors are [n] f32. With g the scaled
+// gradient: m = momentum m + (1 - momentum) g, and Nesterov's update u = momentum m + (1 - momentum) g, with the new m.
 struct MuonMomentum {
   Tensor grad;  // in: the gradient, out: u
   Tensor m;
   float momentum = 0.95f;
   const StepScalars* scalars = nullptr;  // grad_scale
 };
-// y = alpha x / max(norm, eps) + beta y, of equal shapes; column slices allowed. If beta is 0, y is not read.
+// y = alpha x / max(norm, eps) + beta y. Shapes are equal; column slices are allowed. If beta is 0, y is not read.
 struct ScaleAdd {
   Tensor x, y;  // [R, C] each f32, bf16 or f16
   float alpha = 1, beta = 0;
-  Tensor norm_square;  // [1]? f64: the square of `norm`; without it there is no division
+  Tensor norm_square;  // [1]? f64: the square of `norm`; if empty, there is no division
   float eps = 0;
 };
 
-// Initial values, indexed by the element's place in the *global* tensor, so that every grid starts alike. The
-// local tensor is a slice of dimension d: element (o, i, r) of [outer, dim, inner], where dim begins at
-// `begin` of `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past
-// global_dim are 0.
+// Initial values, indexed by the element's place in the *global* tensor, so that every grid starts the same. The local
+// tensor is a slice of dimension d. Element (o, i, r) of [outer, dim, inner], where dim starts at `begin` of
+// `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past global_dim are 0.
 struct Init {
   enum class Kind : uint8_t { constant, uniform, normal };
   Tensor x;  // [outer * dim * inner] out
@@ -331,12 +331,11 @@ struct Init {
   uint32_t purpose = 0;
 };
 
-// Decoding.
-// y[i] = x[rows[i]]: x [N, W], rows [M] i32, y [M, W].
+// For decoding: y[i] = x[rows[i]]; x [N, W], rows [M] i32, y [M, W].
 struct GatherRows {
   Tensor x, rows, y;
 };
-// y[rows[i]] = x[i]: x [M, W], rows [M] i32 (distinct), y [N, W].
+// y[rows[i]] = x[i]; x [M, W], rows [M] i32 (distinct), y [N, W].
 struct ScatterRows {
   Tensor x, rows, y;
 };
@@ -347,7 +346,7 @@ struct TopK {  // the k largest of the first `valid` columns of a row, largest f
   Tensor columns;  // [R, k] out i32
 };
 
-// Each op: its function, its arguments, and the part of a training step that its time belongs to.
+// Lists each op with its function, its arguments, and the part of a training step that its time belongs to.
 #define WEFT_OPS(OP)                                                  \
   OP(fill, Fill, elementwise)                                         \
   OP(add, Add, elementwise)                                           \

@@ -46,12 +46,12 @@ WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step
   return philox(seed, index >> 2, step, purpose).v[index & 3];
 }
 
-// (0, 1]: never zero, so its logarithm exists.
+// Returns a number in (0, 1], which is never zero, so its logarithm exists.
 WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
 
-// A dropout rate in 16 bits: an element is dropped if its bits are below the threshold. The effective rate is
-// threshold / 65536, the value below 1 nearest to `rate`. Kept elements are scaled by 1 / (1 - effective
-// rate), so that the expectation does not change.
+// Returns a dropout rate in 16 bits: an element is dropped if its bits are below the threshold. The effective rate is
+// threshold / 65536, the value below 1 nearest to `rate`. Kept elements are scaled by 1 / (1 - effective rate), so that
+// the expectation does not change.
 WEFT_HD inline uint32_t dropout_threshold(float rate) {
   const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
   return nearest < 65535u ? nearest : 65535u;
@@ -60,11 +60,11 @@ WEFT_HD inline float dropout_keep_scale(float rate) {
   return 65536.0f / static_cast<float>(65536u - dropout_threshold(rate));
 }
 
-// Which elements are dropped: a function of their index in the *unsharded* tensor, so that masks are the same
-// on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col; its
-// 16 bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+// Determines which elements are dropped as a function of their index in the *unsharded* tensor, so that masks are the
+// same on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col. Its 16
+// bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
 struct DropoutMask {
-  static constexpr int kGroup = 8;  // elements of one Philox group
+  static constexpr int kGroup = 8;  // elements per Philox group
 
   float rate = 0;  // 0: nothing is dropped
   uint64_t seed = 0;
@@ -89,9 +89,9 @@ struct Dropout {
   float rate = 0;  // 0: off, and the other members are not read
   uint64_t seed = 0;
   uint32_t purpose = 0;
-  uint64_t first = 0;        // of block 0: the global index of the local tensor's first element
-  int64_t row_stride = 0;    // elements of a row of the unsharded tensor
-  int64_t block_stride = 0;  // elements of a block's unsharded tensor
+  uint64_t first = 0;        // global index of the local tensor's first element, in block 0
+  int64_t row_stride = 0;    // elements per row of the unsharded tensor
+  int64_t block_stride = 0;  // elements per block's unsharded tensor
   const StepScalars* scalars = nullptr;
 
   WEFT_HD DropoutMask mask() const {

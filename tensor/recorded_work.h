@@ -1,5 +1,5 @@
-// tensor/recorded_work.h: work that a rank repeats with the same ops on the same memory. On a GPU it is
-// recorded as a CUDA graph and launched as a whole, in place of hundreds of separate launches.
+// tensor/recorded_work.h: work that a rank repeats with the same ops on the same memory. On a GPU it is recorded as a
+// CUDA graph, and one launch replaces hundreds.
 //
 // The first run executes directly, because GEMMs choose their plans then. The second is recorded and
 // replayed; later runs are replayed. Ops read the values that differ between runs when they execute

@@ -1,8 +1,8 @@
-// tensor/tensor.h: a view of an array: pointer, shape, element type, device. It never owns; memory.h does.
+// tensor/tensor.h: a view of an array: pointer, shape, element type, device. It never owns memory; memory.h does.
 //
-// Row-major. A matrix may be a column slice of a wider one; then row_stride exceeds its number of columns.
-// Tensors of any other rank are contiguous. Trivially copyable: pass it by value or const reference, capture
-// it freely.
+// Tensors are row-major. A matrix may be a column slice of a wider one; then row_stride exceeds its number of columns.
+// Tensors of any other rank are contiguous. A Tensor is trivially copyable: pass it by value or const reference, and
+// capture it freely.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ class Shape {
 struct Tensor {
   void* data = nullptr;
   Shape shape;
-  int64_t row_stride = 0;  // elements from one row to the next; = number of columns unless a column slice
+  int64_t row_stride = 0;  // elements from one row to the next; the number of columns unless a column slice
   DType dtype = DType::f32;
   Device device = Device::cpu;
 
@@ -62,7 +62,7 @@ struct Tensor {
   Tensor(void* p, Shape s, DType t = DType::f32, Device dev = Device::cpu)
       : data(p), shape(s), row_stride(s.rank() ? s[s.rank() - 1] : 0), dtype(t), device(dev) {}
 
-  bool empty() const { return shape.rank() == 0; }  // the default: "not given"
+  bool empty() const { return shape.rank() == 0; }  // true by default, which means "not given"
   int rank() const { return shape.rank(); }
   int64_t dim(int i) const { return shape[i]; }
   int64_t numel() const { return shape.numel(); }
@@ -81,7 +81,7 @@ struct Tensor {
     assert(contiguous() && s.numel() == numel());
     return Tensor(data, s, dtype, device);
   }
-  Tensor slice_rows(int64_t begin, int64_t count) const {  // of the first dimension
+  Tensor slice_rows(int64_t begin, int64_t count) const {  // slices the first dimension
     assert(begin >= 0 && begin + count <= shape[0]);
     Tensor t = *this;
     t.shape[0] = count;
@@ -89,7 +89,7 @@ struct Tensor {
     t.data = offset(begin * per_row);
     return t;
   }
-  Tensor slice_cols(int64_t begin, int64_t count) const {  // of a matrix
+  Tensor slice_cols(int64_t begin, int64_t count) const {  // slices a matrix
     assert(shape.rank() == 2 && begin >= 0 && begin + count <= shape[1]);
     Tensor t = *this;
     t.shape[1] = count;
@@ -98,7 +98,7 @@ struct Tensor {
   }
 
  private:
-  void* offset(int64_t elements) const {  // null stays null: dry runs have no memory
+  void* offset(int64_t elements) const {  // null stays null: dry runs use no memory
     return data ? static_cast<char*>(data) + elements * static_cast<int64_t>(size_of(dtype)) : nullptr;
   }
 };

@@ -1,5 +1,4 @@
-// tensor/transfer.h: copies between host and device memory, and within device memory. On the CPU they are
-// plain copies.
+// tensor/transfer.h: copies between host and device memory, and within device memory. On the CPU they are plain copies.
 #pragma once
 
 #include <vector>
@@ -8,11 +7,11 @@
 
 namespace weft {
 
-// Enqueued after ctx's earlier work. `to` and `from` are contiguous and on ctx's device.
+// Copies are enqueued after ctx's earlier work. REQUIRES: `to` and `from` are contiguous and on ctx's device.
 void upload(Context& ctx, const void* host,
             const Tensor& to);  // `host` may be overwritten when it returns; dry run: nothing
-void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; not for dry runs
-void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; same number of bytes, no overlap
+void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; REQUIRES: not a dry run
+void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; REQUIRES: same number of bytes, no overlap
 
 template <typename T>
 std::vector<T> to_host(Context& ctx, const Tensor& from) {
@@ -22,7 +21,7 @@ std::vector<T> to_host(Context& ctx, const Tensor& from) {
   return values;
 }
 
-// An f32 tensor in host memory: the tensor's own on the CPU, else `copy`, which is filled with its values.
+// Returns an f32 tensor in host memory: the tensor's own on the CPU, else `copy`, which is filled with its values.
 const float* on_host(Context& ctx, const Tensor& t, std::vector<float>& copy);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/noise/inline_marks.cpp: lists the places that both sides have, and draws one.
+// data/noise/inline_marks.cpp: lists the places that both sides share, and draws one.
 #include "data/noise/inline_marks.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 struct Range {
   size_t begin = 0, end = 0;
 };
-struct CommonPlace {  // of the same text, or of all, in both sides
+struct CommonPlace {  // a place of the same text in both sides, or all of both
   Range source, target;
 };
 
@@ -30,7 +30,7 @@ bool is_name(std::string_view word) {
   return false;
 }
 
-// Without marks of punctuation and symbols at both ends, so that neither "(Linux)," nor "<b>" matters.
+// Returns the word without punctuation and symbols at both ends, so that neither "(Linux)," nor "<b>" matters.
 std::string_view bare(std::string_view word) {
   size_t begin = word.size(), end = word.size();
   for (size_t i = 0; i < word.size();) {
@@ -45,7 +45,7 @@ std::string_view bare(std::string_view word) {
   return begin < word.size() ? word.substr(begin, end - begin) : std::string_view();
 }
 
-// Where each name of a text is; an empty range if it is there more than once.
+// Returns where each name of a text is. The range is empty if the name occurs more than once.
 std::map<std::string_view, Range> names_of(std::string_view text) {
   std::map<std::string_view, Range> names;
   for (const std::string_view word : split_words(text)) {
@@ -69,8 +69,8 @@ std::vector<CommonPlace> common_names(std::string_view source, std::string_view 
   return places;
 }
 
-// Of the code points of four bytes that are pictures in Unicode 14 (emoji-data.txt, Emoji_Presentation): all but single
-// ones, flags and modifiers. So many that a model learns to copy their bytes rather than each by itself.
+// Draws one of the four-byte code points that are pictures in Unicode 14 (emoji-data.txt, Emoji_Presentation), except
+// single ones, flags and modifiers. There are so many that a model learns to copy their bytes rather than each emoji.
 std::string emoji_of(uint32_t bits) {
   constexpr struct {
     char32_t first, last;
@@ -115,7 +115,7 @@ void insert_between_words(const std::string& mark, uint32_t bits, std::string& s
   target = with_around(target, here.target, before, after);
 }
 
-// Encloses both sides, or a word that they share.
+// Encloses both sides, or a word that they share, in `open` and `close`.
 void enclose(const std::string& open, const std::string& close, uint32_t bits, std::string& source,
              std::string& target) {
   const std::vector<CommonPlace> names = common_names(source, target);
@@ -125,7 +125,7 @@ void enclose(const std::string& open, const std::string& close, uint32_t bits, s
   target = with_around(target, here.target, open, close);
 }
 
-// One to four letters.
+// Returns one to four letters.
 std::string any_name(uint32_t bits) {
   std::string name;
   for (uint32_t left = 1 + bits % 4, rest = bits / 4; left > 0; --left, rest /= 26)
@@ -133,8 +133,8 @@ std::string any_name(uint32_t bits) {
   return name;
 }
 
-// Every second mark has a name that is drawn letter by letter, and every second one an id of one to three digits: or a
-// model would learn the common ones, and write them instead of those that it reads.
+// Half of the marks have a name that is drawn letter by letter, and half have an id of one to three digits. Otherwise a
+// model would learn the common ones and write them instead of those that it reads.
 void insert_markup(const PhiloxBits& bits, std::string& source, std::string& target) {
   constexpr std::string_view kElements[] = {"b", "i", "u", "em", "strong", "code", "span", "a", "g"};
   constexpr std::string_view kEmpty[] = {"br", "x", "ph"};

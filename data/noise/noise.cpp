@@ -29,10 +29,10 @@ bool may_have_typo(const Characters& word) {
 
 enum Typo : uint8_t { kSwap, kOmit, kRepeat, kJoin, kNumTypos };
 
-// Of a word of three or more characters.
+// REQUIRES: `word` contains three or more characters.
 void make_typo(Typo typo, uint32_t bits, Characters& word) {
   const auto last = static_cast<uint32_t>(word.size()) - 1;
-  const uint32_t at = 1 + bits % (typo == kSwap ? last - 1 : last);  // the first stays
+  const uint32_t at = 1 + bits % (typo == kSwap ? last - 1 : last);  // the first character stays
   if (typo == kSwap && word[at] != word[at + 1]) {
     std::swap(word[at], word[at + 1]);
   } else if (typo == kOmit) {

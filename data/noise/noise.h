@@ -1,7 +1,7 @@
-// data/noise/noise.h: changes that people make to text: other letter case, typing errors, and slips with marks of
-// punctuation and with spaces (data/noise/slips.h).
+// data/noise/noise.h: changes that people make to text: other letter case, typing errors, and slips with punctuation
+// and spaces (data/noise/slips.h).
 //
-// The result is a pure function of the text and of its place, so it is the same on every grid and at every start.
+// The result is a pure function of the text and of its place, so it is the same on every grid and after every restart.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,15 @@ struct NoisePlace {
   uint32_t visit = 0;  // how often it was seen before
 };
 
-inline constexpr double kTypoRate = 0.1;  // of words
+inline constexpr double kTypoRate = 0.1;  // share of words
 
-// `text` is one line.
+// REQUIRES: `text` is one line.
 std::string with_noise(TextNoise noise, std::string_view text, const NoisePlace& place);
 
-// Each word of three or more characters and without digits has an error with probability `rate`. Equally likely: two
-// neighbouring characters change places, one is left out, one is typed twice, the space after the word is left out. The
-// first character stays. Philox: key = seed; counter = {pair * 2^18 + number of the word, visit, purpose_of("typos")}.
+// Puts an error into each word of three or more characters and without digits with probability `rate`. Four errors are
+// equally likely: two neighboring characters are swapped, one is left out, one is typed twice, or the space after the
+// word is left out. The first character stays. Philox: key = seed; counter = {pair * 2^18 + number of the word, visit,
+// purpose_of("typos")}.
 std::string with_typos(std::string_view text, double rate, const NoisePlace& place);
 
 }  // namespace weft

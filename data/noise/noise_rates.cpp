@@ -37,7 +37,7 @@ NoiseRates parse_noise_rates(const std::string& option, const std::string& text)
   for (const TextNoise noise : kLetterCases) sum += rates[noise];
   if (sum > 1)
     fail(ErrorKind::usage,
-         fmt::format("{} {}: the rates of upper, title and lower must add up to 1 at most: a text has one letter case",
+         fmt::format("{} {}: the rates of upper, title and lower may add up to at most 1: a text has one letter case",
                      option, text));
   return rates;
 }
@@ -48,11 +48,11 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
   for (const std::string& name : split_at_commas(text)) {
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
-      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no letter case; only upper, title and lower may be on the "
-                                         "target, too",
-                                         option, text, name));
+      fail(ErrorKind::usage,
+           fmt::format("{} {}: '{}' is not a letter case; the target may only have upper, title and lower", option,
+                       text, name));
     if (rates[*noise] == 0)
-      fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise, too", option, text, name));
+      fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise as well", option, text, name));
     cases.insert(*noise);
   }
   return cases;

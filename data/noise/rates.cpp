@@ -22,13 +22,13 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
     const size_t equals = item.find('=');
     const std::string name = item.substr(0, equals);
     const auto found = std::ranges::find(names, name);
-    if (found == names.end()) bad(fmt::format("'{}' is no {}; these are: {}", name, kind, fmt::join(names, ", ")));
-    if (equals == std::string::npos) bad(fmt::format("'{}' has no rate; write {}=0.05, say", name, name));
+    if (found == names.end()) bad(fmt::format("'{}' is not a {}; give one of {}", name, kind, fmt::join(names, ", ")));
+    if (equals == std::string::npos) bad(fmt::format("'{}' lacks a rate; write for example {}=0.05", name, name));
     double& rate = rates[static_cast<size_t>(found - names.begin())];
-    if (rate != 0) bad(fmt::format("'{}' is there twice", name));
+    if (rate != 0) bad(fmt::format("'{}' is given twice", name));
     const std::string number = item.substr(equals + 1);
     rate = parse_number<double>(number).value_or(0);
-    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is no rate: give a number above 0, and at most 1", number));
+    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate: give a number above 0, and at most 1", number));
   }
   return rates;
 }

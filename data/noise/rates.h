@@ -7,12 +7,12 @@
 
 namespace weft {
 
-// The rate of each of `names`, 0 where none is given. A usage Error of one line names `option` and what is wrong;
-// `kind`: what the names are, such as "noise".
+// Returns the rate of each of `names`, 0 where none is given. Throws a one-line usage Error that names `option` and
+// what is wrong. `kind` says what the names are, such as "noise".
 std::vector<double> parse_rates(const std::string& option, const std::string& list,
                                 const std::vector<std::string_view>& names, std::string_view kind);
 
-// Whether 32 random bits mean "yes" at this rate.
+// True if 32 random bits mean "yes" at this rate.
 bool drawn(double rate, uint32_t bits);
 
 }  // namespace weft

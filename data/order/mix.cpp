@@ -18,10 +18,10 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kThousandths = 1000;  // in which a weight is read
-static_assert(1000 * kThousandths == Turns::kMostWeight);
+constexpr int64_t kThousandths = 1000;  // unit in which a weight is read
+static_assert(1000 * kThousandths == Turns::kMaxWeight);
 
-// In thousandths; nothing if it is out of range.
+// Returns a weight in thousandths, or nothing if it is out of range.
 std::optional<int64_t> weight_of(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
@@ -53,9 +53,9 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
     mix.push_back({.folder = folder, .weight = *weight});
   }
-  if (std::ssize(mix) > Turns::kMostParts)
+  if (std::ssize(mix) > Turns::kMaxParts)
     fail(ErrorKind::usage, fmt::format("{} has {} corpora; a mix has at most {}: pack some of them together", option,
-                                       mix.size(), Turns::kMostParts));
+                                       mix.size(), Turns::kMaxParts));
   int64_t divisor = 0;
   for (const MixCorpus& part : mix) divisor = std::gcd(divisor, part.weight);
   for (MixCorpus& part : mix) part.weight /= divisor;
@@ -63,7 +63,7 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
 }
 
 void require_distinct_corpora(const std::vector<MixCorpus>& corpora) {
-  std::map<std::string, std::string> seen;  // folders by the digests of their manifests
+  std::map<std::string, std::string> seen;  // folders, keyed by the digests of their manifests
   for (const MixCorpus& corpus : corpora) {
     const auto [first, is_new] = seen.emplace(corpus.manifest().sha256, corpus.folder);
     if (!is_new)
@@ -79,14 +79,14 @@ std::string mix_text(const std::vector<MixCorpus>& corpora) {
   return text;
 }
 
-// Sums over the pairs of the first corpus, and as many times its weight of the others: exact for a single corpus.
+// Sums over as many pairs as the first corpus contains, times the weight for the others. This is exact for one corpus.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {
   double source = 0, target = 0;
   const auto of_pair = [](const MixCorpus& c) {
     return static_cast<double>(c.weight) / static_cast<double>(c.num_pairs);
   };
   for (const MixCorpus& corpus : corpora) {
-    if (corpus.num_pairs == 0) continue;  // refused elsewhere
+    if (corpus.num_pairs == 0) continue;  // an empty corpus is refused elsewhere
     const double share = &corpus == &corpora.front() ? 1 : of_pair(corpus) / of_pair(corpora.front());
     source += share * static_cast<double>(corpus.manifest().source_rows());
     target += share * static_cast<double>(corpus.manifest().target_rows());

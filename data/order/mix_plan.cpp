@@ -17,34 +17,34 @@ struct Candidate : PairRows {
   int64_t age = 0;  // increases as candidates are drawn
 };
 
-// Integers only, so that every machine chooses alike.
+// Space is counted in integers, so that every machine chooses the same pair.
 struct Space {
   int64_t source = 0, target = 0;  // rows
 
   bool holds(const PairRows& c) const { return c.source <= source && c.target <= target; }
   Space without(const PairRows& c) const { return {source - c.source, target - c.target}; }
   Space with(const PairRows& c) const { return {source + c.source, target + c.target}; }
-  // Of the free space of a block of `whole`: how much it differs between the two sides.
+  // Returns how unequal this free space of a block of size `whole` is between the two sides.
   int64_t imbalance(const Space& whole) const { return std::abs(source * whole.target - target * whole.source); }
   int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
 };
 
-// The first corpus of a run has the run's seed. Others must not permute their pages as it does.
+// The first corpus of a run uses the run's seed. Other corpora must not permute their pages as it does.
 uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
   if (corpus == 0) return seed;
   const PhiloxBits bits = philox(seed, static_cast<uint64_t>(corpus), 0, purpose_of("data.corpus"));
   return (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0];
 }
 
-// At most `most`, and so that a stream's part of an epoch holds several: else streams would be in different epochs of a
-// small corpus, or one could be pending twice. But at least `least`.
+// Returns at most `most`, and few enough that a stream's part of an epoch contains several shares. Otherwise streams
+// would be in different epochs of a small corpus, or a pair could be pending twice. Returns at least `least`.
 int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, int64_t least = 1) {
   constexpr int64_t kSeveral = 4;
   if (num_streams == 1) return most;
   return std::clamp<int64_t>(num_pairs / (kSeveral * num_streams), std::min(least, most), most);
 }
 
-constexpr int64_t kLeastLookAhead = 4;  // or blocks of a tiny corpus in many streams would not be full
+constexpr int64_t kMinLookAhead = 4;  // with fewer, blocks of a tiny corpus in many streams would not be full
 
 // A corpus of the mix: its place in its order, and its candidates.
 struct Source {
@@ -54,15 +54,15 @@ struct Source {
         whole{config.source_rows, config.rows},
         look_ahead(shuffle
                        ? static_cast<size_t>(share_of_stream(of.num_usable, std::min(config.look_ahead, of.num_usable),
-                                                             stream.count, kLeastLookAhead))
+                                                             stream.count, kMinLookAhead))
                        : 1),
         shuffle(shuffle),
         most_tries((stream.count == 1 ? 2 : 64) * of.num_pairs),
         order(order_of(of.num_pairs, std::move(lengths), config, seed_of_corpus(seed, of.number), shuffle, stream)) {
-    stand_at(0, 0);
+    move_to(0, 0);
   }
 
-  // Windows hold as many pairs in smaller pages.
+  // Windows contain as many pairs in smaller pages.
   static PairOrder order_of(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed,
                             bool shuffle, Stream stream) {
     const int64_t page = share_of_stream(num_pairs, config.page, stream.count);
@@ -72,23 +72,23 @@ struct Source {
             stream};
   }
 
-  void stand_at(int64_t new_epoch, int64_t new_position);
+  void move_to(int64_t new_epoch, int64_t new_position);
   bool draw();
   void refill();
   std::optional<size_t> most_balanced(const Space& free) const;
   Cursor cursor() const;
   void seek(const Cursor& cursor);
 
-  int64_t passed_over() {  // pairs, since this was asked for last
+  int64_t passed_over() {  // pairs passed over since the last call
     return dropped + below_score - std::exchange(reported, dropped + below_score);
   }
 
   MixCorpus corpus;
-  Space whole;        // of an empty block
-  size_t look_ahead;  // at most the corpus, or a tiny one would be pending several times
+  Space whole;        // space of an empty block
+  size_t look_ahead;  // at most the size of the corpus, so that no pair is pending several times
   bool shuffle;
-  // To find a pair: the rest of an epoch and all of the next. A stream's part of these may have none of few pairs, so
-  // it tries many parts.
+  // Limits the search for a pair to the rest of an epoch and all of the next one. A stream's part of these may contain
+  // none of few pairs, so it tries many parts.
   int64_t most_tries;
   PairOrder order;
 
@@ -97,13 +97,13 @@ struct Source {
   int64_t num_drawn = 0, dropped = 0, below_score = 0, reported = 0;
 };
 
-void Source::stand_at(int64_t new_epoch, int64_t new_position) {
+void Source::move_to(int64_t new_epoch, int64_t new_position) {
   epoch = new_epoch;
   position = new_position;
-  while (position == order.size(epoch)) ++epoch, position = 0;  // its part of an epoch may be empty
+  while (position == order.size(epoch)) ++epoch, position = 0;  // the stream's part of an epoch may be empty
 }
 
-// The stream's next pair that fits a block becomes a candidate; false at the end of an unshuffled corpus.
+// Makes the stream's next pair that fits a block a candidate. Returns false at the end of an unshuffled corpus.
 bool Source::draw() {
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
     if (tried == most_tries)
@@ -111,7 +111,7 @@ bool Source::draw() {
                                         corpus.folder, whole.source, whole.target));
     const PairRows pair = order.at(epoch, position);
     const int64_t of_pair = epoch;
-    stand_at(epoch, position + 1);
+    move_to(epoch, position + 1);
     if (pair.is_below_score()) {
       ++below_score;
       continue;
@@ -130,7 +130,7 @@ void Source::refill() {
   }
 }
 
-// The candidate that fits into the free space and leaves both sides filled most evenly.
+// Returns the candidate that fits into the free space and leaves both sides filled most evenly.
 std::optional<size_t> Source::most_balanced(const Space& free) const {
   std::optional<size_t> best;
   int64_t least = 0;
@@ -162,9 +162,9 @@ void Source::seek(const Cursor& cursor) {
       (!cursor.epochs.empty() && cursor.epochs.size() != cursor.pending.size()))
     fail(ErrorKind::checkpoint,
          fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "
-                     "data.train that the run began with",
+                     "data.train that the run started with",
                      cursor.epoch, cursor.position, corpus.num_pairs));
-  stand_at(cursor.epoch, cursor.position);
+  move_to(cursor.epoch, cursor.position);
   pending.clear();
   for (size_t i = 0; i < cursor.pending.size(); ++i) {
     const int64_t of_pair = cursor.epochs.empty() ? cursor.epoch : cursor.epochs[i];
@@ -178,7 +178,7 @@ void Source::seek(const Cursor& cursor) {
   }
 }
 
-constexpr const char* kNoTurns = "the data cursor is that of another mix of corpora";
+constexpr const char* kNoTurns = "the data cursor belongs to another mix of corpora";
 
 std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
   std::vector<int64_t> weights;
@@ -211,31 +211,31 @@ struct MixPlan::Impl {
   std::optional<Pick> next_pick(const Space& free) const;
   Space exchange_one(std::vector<Taken>& taken, Space free);
 
-  Space whole;  // of an empty block
+  Space whole;  // space of an empty block
   bool shuffle;
   std::vector<int64_t> weights;
   Stream stream;
   std::vector<Source> sources;
-  Turns turns, begins;            // to give a pair, and to begin a block
-  std::vector<Cursor> elsewhere;  // of the cursor that was sought: the places of corpora that are not in the mix
+  Turns turns, begins;            // turns to give a pair, and to start a block
+  std::vector<Cursor> elsewhere;  // places, from the cursor that was sought, of corpora that are not in the mix
 };
 
-// A corpus's oldest candidate, whatever its lengths: it fits an empty block.
+// Picks a corpus's oldest candidate. Its lengths do not matter, because it fits an empty block.
 std::optional<MixPlan::Impl::Pick> MixPlan::Impl::first_pick() {
   const size_t source = begins.next();
-  begins.give(source);
+  begins.take(source);
   if (sources[source].pending.empty()) return std::nullopt;
   return Pick{source, 0};
 }
 
-// Of the corpus whose turn it is. If none of its candidates fits any more: of any that is not too far ahead.
+// Picks from the corpus whose turn it is or, if none of its candidates fits, from any that is not too far ahead.
 std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) const {
   const size_t turn = turns.next();
   if (const auto candidate = sources[turn].most_balanced(free)) return Pick{turn, *candidate};
   std::optional<Pick> best;
   int64_t least = 0;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (i == turn || !turns.may(i)) continue;
+    if (i == turn || !turns.may_take(i)) continue;
     const auto candidate = sources[i].most_balanced(free);
     if (!candidate) continue;
     const int64_t imbalance = free.without(sources[i].pending[*candidate]).imbalance(whole);
@@ -246,7 +246,7 @@ std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) c
   return best;
 }
 
-// When no candidate fits any more: exchanges a taken pair for a pending one of its corpus so that the least space stays
+// Called when no candidate fits. Exchanges a taken pair for a pending one of its corpus so that the least space stays
 // free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue. Returns the
 // free space.
 Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
@@ -294,7 +294,7 @@ PlannedBlock MixPlan::next() {
     free = free.without(*candidate);
     source.pending.erase(candidate);
     source.refill();
-    plan.turns.give(pick->source);
+    plan.turns.take(pick->source);
     pick = plan.next_pick(free);
   }
   if (plan.shuffle) free = plan.exchange_one(taken, free);

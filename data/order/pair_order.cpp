@@ -15,7 +15,7 @@ PairRows rows_of(int64_t pair, const PairLength& length) {
 
 }  // namespace
 
-// A page or window larger than the corpus becomes the corpus, so that their product cannot overflow.
+// A page or window larger than the corpus is clamped to the corpus, so that their product cannot overflow.
 PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, const PairShuffle& shuffle, Stream stream)
     : num_pairs_(num_pairs),
       page_(std::min(shuffle.page, num_pairs)),
@@ -60,8 +60,8 @@ const PairOrder::Part& PairOrder::part_of(int64_t epoch) {
   return part_;
 }
 
-// The position of a page's first pair, or of the end. Pages after the corpus's last one begin earlier by the pairs
-// that it lacks.
+// Returns the position of a page's first pair, or of the end. Pages after the corpus's last page start earlier by the
+// number of pairs that it lacks.
 int64_t PairOrder::position_of_page(const Part& part, int64_t index) const {
   return index * page_ - (part.short_page < index ? num_pages_ * page_ - num_pairs_ : 0);
 }

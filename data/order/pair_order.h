@@ -4,7 +4,7 @@
 // and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position
 // can be looked up at any time. One window of lengths is held in memory; it is read page by page.
 //
-// The order may be divided into streams, which are read side by side: stream j of n takes pages j, j + n, ... of the
+// The order may be divided into streams, which are read in parallel. Stream j of n takes pages j, j + n, ... of the
 // pages of all epochs, put end to end. So streams share every epoch as evenly as its pages allow, and each pair is in
 // one of them. Windows are n times smaller, so that all streams together still mix as many pages at a time.
 #pragma once
@@ -18,14 +18,14 @@
 
 namespace weft {
 
-// Reads the lengths that pairs first .. first + count - 1 have in an epoch of the corpus into `out`. They differ
-// between epochs if pairs have variants. Pairs that the stream passes over have kBelowScore.
+// Reads the lengths of pairs first .. first + count - 1 in an epoch of the corpus into `out`. They differ between
+// epochs if pairs have variants. Pairs that the stream passes over get kBelowScore.
 using LengthSource = std::function<void(int64_t epoch, int64_t first, int64_t count, std::vector<PairLength>& out)>;
 inline constexpr PairLength kBelowScore{.source = -1, .target = -1};
 
 struct PairRows {
   int64_t pair = 0;
-  int64_t source = 0, target = 0;  // rows in a block: its tokens and eos
+  int64_t source = 0, target = 0;  // rows in a block: tokens and eos
   bool is_below_score() const { return source == 0; }
 };
 
@@ -34,25 +34,25 @@ struct Stream {
 };
 
 struct PairShuffle {
-  int64_t page = 1, window = 1;  // pairs of a page, pages of a window; at least 1
+  int64_t page = 1, window = 1;  // pairs per page, pages per window; at least 1
   uint64_t seed = 0;
-  bool enabled = true;  // else: corpus order
+  bool enabled = true;  // otherwise corpus order
 };
 
 class PairOrder {
  public:
   PairOrder(int64_t num_pairs, LengthSource lengths, const PairShuffle& shuffle, Stream stream = {});  // num_pairs > 0
 
-  int64_t size(int64_t epoch);                   // pairs of the stream's part of an epoch; may be 0
-  PairRows at(int64_t epoch, int64_t position);  // position 0 .. size(epoch) - 1; cheap within a window
-  PairRows lookup(int64_t pair, int64_t epoch);  // by number
+  int64_t size(int64_t epoch);                   // pairs in the stream's part of an epoch; may be 0
+  PairRows at(int64_t epoch, int64_t position);  // REQUIRES: 0 <= position < size(epoch); cheap within a window
+  PairRows lookup(int64_t pair, int64_t epoch);  // by the pair's number
 
  private:
   struct Part {  // the stream's part of an epoch
     int64_t epoch = -1;
     int64_t first_rank = 0, num_pages = 0;  // its pages have ranks first_rank, first_rank + count, ... in the epoch
-    int64_t short_page = 0;                 // where among them the corpus's last page is, which may be short
-    Permutation pages = Permutation::identity(0);  // of the whole epoch
+    int64_t short_page = 0;                 // where the corpus's last page is among them; it may be short
+    Permutation pages = Permutation::identity(0);  // pages of the whole epoch
   };
 
   Permutation permutation(int64_t size, int64_t epoch, int64_t index, uint32_t purpose) const;
@@ -64,11 +64,11 @@ class PairOrder {
   LengthSource lengths_;
   PairShuffle shuffle_;
   Stream stream_;
-  Part part_;  // of the epoch that was asked for last
+  Part part_;  // the part of the epoch that was used last
 
-  int64_t epoch_ = -1, first_ = 0;  // the loaded window: its epoch and first position,
+  int64_t epoch_ = -1, first_ = 0;  // the epoch and first position of the loaded window,
   std::vector<PairRows> loaded_;    // its pairs page after page,
-  Permutation sentences_;           // and the order in which they are given
+  Permutation sentences_;           // and the order in which they are yielded
   std::vector<PairLength> buffer_;
 };
 

@@ -1,7 +1,7 @@
 // data/order/permutation.h: a keyed pseudo-random permutation of [0, size), computed point by point without memory.
 //
-// A Feistel network over Philox on the digits (left, right) of i = left * num_right + right. Each round adds
-// a keyed function of one digit to the other, so every round, and the whole, is invertible. The digits span a
+// It is a Feistel network over Philox on the digits (left, right) of i = left * num_right + right. Each round adds a
+// keyed function of one digit to the other, so every round is invertible, and so is the network. The digits span a
 // little more than [0, size); a value outside is permuted again until it is inside (cycle walking).
 #pragma once
 

@@ -14,21 +14,21 @@ BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size) {
 }
 
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
-  constexpr int64_t kLeastPages = 4, kLeastLookAheads = 4;  // of an epoch
-  const int64_t least = std::max({int64_t{1}, kLeastPages * std::min(config.page, num_pairs),
-                                  kLeastLookAheads * std::min(config.look_ahead, num_pairs)});
+  constexpr int64_t kMinPages = 4, kMinLookAheads = 4;  // per epoch
+  const int64_t least = std::max({int64_t{1}, kMinPages * std::min(config.page, num_pairs),
+                                  kMinLookAheads * std::min(config.look_ahead, num_pairs)});
   int64_t streams = std::max<int64_t>(1, std::min(config.blocks, num_pairs / least));
   while (config.blocks % streams != 0) --streams;
   return streams;
 }
 
-// From step to step a block's stream moves by the number of blocks: it stays the same modulo their common divisor.
+// From step to step a block's stream moves by the number of blocks, so it stays the same modulo their common divisor.
 std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
                                      int dp_size) {
   const BlockRange own = blocks_of_rank(blocks, dp_rank, dp_size);
   const int64_t divisor = std::gcd(blocks, num_streams);
   std::vector<int64_t> streams;
-  if (next_stream < 0) return streams;  // refused by StepPlan
+  if (next_stream < 0) return streams;  // StepPlan refuses these
   for (int64_t i = own.first; i < own.first + std::min(own.count, divisor); ++i)
     for (int64_t stream = (next_stream + i) % divisor; stream < num_streams; stream += divisor)
       streams.push_back(stream);
@@ -72,7 +72,7 @@ PlannedStep StepPlan::next() {
       const int64_t dropped = plan.dropped(), below = plan.below_score();
       std::vector<int64_t> epochs = plan.epochs();
       PlannedBlock block = plan.next();
-      if (i < own_.first || i >= own_.first + own_.count) continue;  // another rank's
+      if (i < own_.first || i >= own_.first + own_.count) continue;  // the block belongs to another rank
       if (i == own_.first) step.epochs = std::move(epochs);
       step.dropped += plan.dropped() - dropped;
       step.below_score += plan.below_score() - below;

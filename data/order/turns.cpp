@@ -1,4 +1,4 @@
-// data/order/turns.cpp: the rule of Tijdeman, in integers.
+// data/order/turns.cpp: Tijdeman's rule, in integers.
 #include "data/order/turns.h"
 
 #include <algorithm>
@@ -6,35 +6,35 @@
 
 namespace weft {
 
-// Place p is frac(p / golden ratio) of a period: any consecutive ones are spread evenly (Knuth, The Art of Computer
-// Programming, volume 3, section 6.4).
+// Phase p starts at frac(p / golden ratio) of a period, so any consecutive phases are spread evenly (Knuth, The Art of
+// Computer Programming, volume 3, section 6.4).
 Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
     : weights_(weights),
       credits_(weights.size(), 0),
       total_(std::accumulate(weights.begin(), weights.end(), int64_t{0})) {
   const int64_t divisor = std::accumulate(weights.begin(), weights.end(), int64_t{0}, std::gcd<int64_t, int64_t>);
-  const uint64_t place = static_cast<uint64_t>(phase) * 0x9E3779B97F4A7C15 >> 32;  // of 2^32
-  stand_after(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
+  const uint64_t place = static_cast<uint64_t>(phase) * 0x9E3779B97F4A7C15 >> 32;  // in units of period / 2^32
+  advance_to(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
 }
 
-// The rule gives the last turns, from exact shares: all of them, where a period is no longer. Shares alone would not
-// do: the rule gives a small part its turn earlier in its round than after half of it, so phases would do that
-// together.
-void Turns::stand_after(int64_t num_turns) {
-  constexpr int64_t kMostByTheRule = 4096;
-  const int64_t by_the_rule = std::min(num_turns, kMostByTheRule), before = num_turns - by_the_rule;
-  // By largest remainders: w_i * before rounded down, and up for those whose remainders are largest.
+// Computes exact shares first, and applies the rule to the last turns, or to all turns if the period is not longer.
+// Exact shares are not enough: the rule gives a small part its turn before half of its round has passed, so all phases
+// would do that at once.
+void Turns::advance_to(int64_t num_turns) {
+  constexpr int64_t kMaxByTheRule = 4096;
+  const int64_t by_the_rule = std::min(num_turns, kMaxByTheRule), before = num_turns - by_the_rule;
+  // Largest remainders: w_i * before is rounded down, but rounded up for the parts whose remainders are largest.
   int64_t left = before;
   for (size_t i = 0; i < weights_.size(); ++i) {
     credits_[i] = weights_[i] * before % total_;
     left -= weights_[i] * before / total_;
   }
   for (; left > 0; --left) *std::ranges::max_element(credits_) -= total_;
-  for (int64_t i = 0; i < by_the_rule; ++i) give(next());
+  for (int64_t i = 0; i < by_the_rule; ++i) take(next());
 }
 
-// The smallest (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Someone always lags behind by
-// 1 / n at least, as all together are due one turn.
+// Minimizes (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Some part always lags behind by at
+// least 1 / n, because all parts together are due one turn.
 size_t Turns::next() const {
   const auto n = static_cast<int64_t>(weights_.size());
   if (n == 1) return 0;
@@ -47,15 +47,15 @@ size_t Turns::next() const {
   return best;
 }
 
-void Turns::give(size_t part) {
+void Turns::take(size_t part) {
   for (size_t i = 0; i < weights_.size(); ++i) credits_[i] += weights_[i];
   credits_[part] -= total_;
 }
 
-bool Turns::may(size_t part) const { return due(part) - total_ >= -kMostAhead * total_; }
+bool Turns::may_take(size_t part) const { return due(part) - total_ >= -kMaxAhead * total_; }
 
 bool Turns::restore(const std::vector<int64_t>& credits) {
-  const int64_t n = std::ssize(weights_), most = (kMostAhead + 2) * n * total_;
+  const int64_t n = std::ssize(weights_), most = (kMaxAhead + 2) * n * total_;
   const auto too_far = [&](int64_t credit) { return credit < -most || credit > most; };
   if (std::ssize(credits) != n || std::ranges::any_of(credits, too_far)) return false;
   if (std::accumulate(credits.begin(), credits.end(), int64_t{0}) != 0) return false;

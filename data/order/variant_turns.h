@@ -1,8 +1,8 @@
-// data/order/variant_turns.h: which variant of its pairs a corpus gives in each epoch: all in turn.
+// data/order/variant_turns.h: selects the variant of its pairs that a corpus yields in each epoch: all in turn.
 //
-// The variants of a pair are drawn alike (docs/packing.md), so one of them serves all pairs of an epoch: reading costs
-// what it costs without variants. In turn, and not at random: any `count` consecutive epochs of a pair have each
-// variant once, so a text comes back as late as possible.
+// All variants of a pair have the same distribution (docs/packing.md), so one variant serves all pairs of an epoch, and
+// reading costs the same as without variants. The order is a cycle, not random: any `count` consecutive epochs of a
+// pair contain each variant once, so a text returns as late as possible.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ T take(const char*& bytes) {
   return value;
 }
 
-// Calls `copy` with a zero of the type that ids are stored in: loops over a type that the compiler knows
+// Calls `copy` with a zero of the type in which ids are stored, because loops over a type that the compiler knows
 // vectorize.
 template <typename Copy>
 void as_stored(size_t id_bytes, Copy&& copy) {
@@ -64,7 +64,7 @@ void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
   });
 }
 
-struct Record {  // location of a pair in its bucket
+struct Record {  // location of a pair's record in its bucket
   uint64_t key;
   int64_t number;
   const char* rest;  // from the weight or, without one, the lengths; increases in the order in which pairs were added
@@ -73,7 +73,7 @@ struct Record {  // location of a pair in its bucket
   }
 };
 
-constexpr size_t kNumbers = 2 * sizeof(float);  // weight and score
+constexpr size_t kNumbers = 2 * sizeof(float);  // bytes of weight and score
 
 std::vector<Record> index_records(const std::string& bytes, uint64_t seed, const DiskShuffle::Format& format) {
   std::vector<Record> records;
@@ -119,8 +119,8 @@ DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pai
   }
 }
 
-// A key is a fraction of 2^64. Multiplied by the number of buckets, its integer part is the bucket. The
-// fractional part, again a uniform key, is the position in the bucket: digit by digit, in key order.
+// A key is a fraction of 2^64. Multiplied by the number of buckets, its integer part is the bucket. The fractional part
+// is again a uniform key: the position in the bucket. So buckets are found digit by digit, in key order.
 size_t DiskShuffle::bucket_of(uint64_t key) const {
   for (const uint64_t buckets : upper_levels_) key *= buckets;
   return static_cast<size_t>((static_cast<unsigned __int128>(key) * buckets_.size()) >> 64);
@@ -178,7 +178,7 @@ void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(c
   next.upper_levels_.push_back(buckets_.size());
   std::ifstream file(bucket.path, std::ios::binary);
   std::string record;
-  const size_t lengths = sizeof(int64_t) + (format_.with_numbers ? kNumbers : 0);  // where they are in a record
+  const size_t lengths = sizeof(int64_t) + (format_.with_numbers ? kNumbers : 0);  // where the lengths are in a record
   for (int64_t i = 0; i < bucket.num_pairs; ++i) {
     record.resize(lengths + 2 * sizeof(uint32_t));
     file.read(record.data(), static_cast<std::streamsize>(record.size()));

@@ -1,9 +1,9 @@
 // data/packing/disk_shuffle.h: a global shuffle of any number of pairs in bounded memory.
 //
-// Pair i has a random 64-bit key, a pure function of (seed, i); the shuffled order is that of increasing
-// (key, i). Pairs are scattered into temporary files by the upper part of the key (one digit of a radix
-// sort). Each file is then sorted in memory or, if it is too large, scattered again by the next digit. The
-// result does not depend on the number of files. The variants of a pair stay together, in their order.
+// Pair i has a random 64-bit key, a pure function of (seed, i). The shuffled order is by increasing (key, i). Pairs are
+// scattered into temporary files by the upper part of the key (one digit of a radix sort). Each file is then sorted in
+// memory or, if it is too large, scattered again by the next digit. The result does not depend on the number of files.
+// The variants of a pair stay together, in their order.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace weft {
 
 class DiskShuffle {
  public:
-  struct Format {               // of a pair in a file
-    int id_bytes;               // of each id
-    bool with_numbers = false;  // weight and score are kept, too
+  struct Format {               // format of a pair in a file
+    int id_bytes;               // bytes per id
+    bool with_numbers = false;  // whether weight and score are kept
   };
 
-  // Files are written to `folder`, which exists. At most `expected_pairs` are added, and about `bucket_pairs`
-  // are sorted in memory at once. At most `max_buckets` files per level are open at once. Each variant of a pair is a
-  // pair here; `bucket_pairs` of them hold all variants of one.
+  // Writes files to `folder`. REQUIRES: it exists, and at most `expected_pairs` are added. About `bucket_pairs` are
+  // sorted in memory at once. At most `max_buckets` files per level are open at once. Each variant of a pair counts as
+  // a pair; `bucket_pairs` includes all variants of one pair.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, Format format,
               int64_t max_buckets = 512);
 
-  // Those of one `number` are added one after the other.
+  // REQUIRES: pairs with the same `number` are added one after the other.
   void add(int64_t number, const PairIds& pair);
-  // Passes all pairs in shuffled order to `sink`; removes the temporary files as it goes.
+  // Passes all pairs in shuffled order to `sink`, and removes the temporary files on the way.
   void drain(const std::function<void(const PairIds&)>& sink);
 
   static uint64_t key(uint64_t seed, int64_t number);
@@ -52,7 +52,7 @@ class DiskShuffle {
   uint64_t seed_;
   int64_t bucket_pairs_, max_buckets_;
   Format format_;
-  std::vector<uint64_t> upper_levels_;  // numbers of buckets of the levels above
+  std::vector<uint64_t> upper_levels_;  // bucket numbers of the levels above
   std::vector<Bucket> buckets_;
 };
 

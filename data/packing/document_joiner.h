@@ -14,11 +14,12 @@ class DocumentJoiner {
  public:
   using Sink = std::function<void(int64_t number, const PairIds&)>;
 
-  // longest: tokens of a side of joined pairs, tags and separators (kSeparator) included. A longer pair stays alone.
+  // `longest`: tokens of a side of joined pairs, including tags and separators (kSeparator). A longer pair is not
+  // joined.
   DocumentJoiner(int64_t longest, const Tokenizer& source, const Tokenizer& target, Sink sink);
 
-  // Pairs in their order; a gap in the numbers ends a document, and so do other tags. The sink gets joined pairs with
-  // the number of their first one, its tags, and the mean of the weights and scores.
+  // REQUIRES: pairs are added in their order. A gap in the numbers ends a document, and so do other tags. The sink gets
+  // joined pairs with the number of their first one, its tags, and the mean of the weights and scores.
   void add(int64_t number, bool begins_document, const PairIds& pair);
   void finish();
 
@@ -30,7 +31,7 @@ class DocumentJoiner {
   int32_t source_separator_, target_separator_;
   Sink sink_;
   PairIds joined_;
-  int64_t first_ = 0, last_ = 0;  // numbers
+  int64_t first_ = 0, last_ = 0;  // numbers of pairs
   int64_t count_ = 0;             // pairs in joined_
 };
 

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kBufferedRecords = 1024;  // of a bucket: 16 KiB
+constexpr size_t kBufferedRecords = 1024;  // per bucket: 16 KiB
 
 }  // namespace
 
@@ -30,7 +30,7 @@ DuplicateFinder::DuplicateFinder(const std::string& folder) {
 }
 
 void DuplicateFinder::add(const TextPair& pair) {
-  text_.assign(trim(pair.source)).append("\n").append(trim(pair.target));  // a line has no LF in it
+  text_.assign(trim(pair.source)).append("\n").append(trim(pair.target));  // a line contains no LF
   if (!pair.tag.empty() || !pair.target_tag.empty()) text_.append("\n" + pair.tag + "\n" + pair.target_tag);
   const uint64_t hash = sha256_start(text_);
   Bucket& bucket = buckets_[hash >> 56];

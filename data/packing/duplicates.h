@@ -1,8 +1,8 @@
-// data/packing/duplicates.h: which pairs of a text are the same as an earlier one, in bounded memory.
+// data/packing/duplicates.h: finds the pairs of a text that equal an earlier one, in bounded memory.
 //
-// A pair is known by 64 bits of the SHA-256 of its sides without white space at their ends, and of its tags: among 1e9
-// different pairs, two are mistaken for the same with a probability of 3 %. The hashes go to temporary files by their
-// first byte, each of which is then sorted by itself. Memory: a bit a pair, and a 256th of the hashes.
+// A pair is identified by 64 bits of the SHA-256 of its sides without white space at their ends, and of its tags. Among
+// 1e9 different pairs, two are taken for equal with a probability of 3 %. The hashes go to temporary files by their
+// first byte, each of which is then sorted separately. Memory: one bit per pair, and a 256th of the hashes.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ namespace weft {
 
 class DuplicateFinder {
  public:
-  explicit DuplicateFinder(const std::string& folder);  // which exists; its files are removed by finish()
+  explicit DuplicateFinder(const std::string& folder);  // REQUIRES: `folder` exists; finish() removes the files
 
-  void add(const TextPair& pair);  // in the order of the text
-  std::vector<bool> finish();      // [pairs] whether an earlier pair is the same
+  void add(const TextPair& pair);  // REQUIRES: pairs come in the order of the text
+  std::vector<bool> finish();      // [pairs] true if an earlier pair is the same
 
  private:
   struct Record {

@@ -24,8 +24,8 @@ std::set<std::string> files_of(const Manifest& manifest) {
   return files;
 }
 
-// A folder without a manifest may hold what packing would replace: somebody's tokenizer, or a whole checkpoint. What a
-// killed pack left is beside .packing.
+// A folder without a manifest may contain what packing would replace: somebody's tokenizer, or a complete checkpoint.
+// What a killed pack left is next to .packing.
 void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
   if (fs::exists(folder / "MANIFEST.json"))
     fail(ErrorKind::usage, fmt::format("{} is a checkpoint: give another --output", folder.string()));
@@ -72,7 +72,7 @@ PackFolder::~PackFolder() {
   fs::remove_all(working_, ignored);
   if (committed_) return;
   for (const std::string& file : placed_) fs::remove(fs::path(folder_) / file, ignored);
-  if (created_) fs::remove(folder_, ignored);  // only if empty
+  if (created_) fs::remove(folder_, ignored);  // removes it only if it is empty
 }
 
 void PackFolder::remove_old_corpus() const {
@@ -84,7 +84,7 @@ void PackFolder::remove_old_corpus() const {
     // The entries of a damaged manifest cannot be trusted: only the manifest itself is removed.
   }
   fs::remove(fs::path(folder_) / kManifestFile);
-  sync_folder(folder_);  // from here on there is no corpus, rather than half a corpus
+  sync_folder(folder_);  // from here on there is no corpus, rather than an incomplete one
   for (const std::string& file : files) fs::remove(fs::path(folder_) / file);
 }
 

@@ -29,10 +29,11 @@ void require_readable(const std::string& model) { static_cast<void>(Tokenizer(mo
 void check_tokenizers(const PackOptions& o) {
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
-    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies wants two: leave one out");
+    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies needs two: leave one out");
   if (o.existing == ExistingCorpus::extend &&
       (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
-    fail(ErrorKind::usage, "--append uses the tokenizer of the corpus: give no other, nor --separate-vocabularies");
+    fail(ErrorKind::usage,
+         "--append uses the tokenizer of the corpus: leave out other tokenizers and --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) require_readable(*model);
   if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
@@ -47,8 +48,7 @@ void check_tokenizers(const PackOptions& o) {
 void check_options(const PackOptions& o) {
   if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
     fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
-  if (o.text.source.empty() != o.text.target.empty())
-    fail(ErrorKind::usage, "--source and --target are given together");
+  if (o.text.source.empty() != o.text.target.empty()) fail(ErrorKind::usage, "give --source and --target together");
   const auto at_least = [](const char* option, int64_t value, int64_t least) {
     if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: give at least {}", option, value, least));
   };
@@ -67,7 +67,7 @@ void check_options(const PackOptions& o) {
   check_filter_options(o.filter);
   if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
     fail(ErrorKind::usage,
-         "--append makes variants as the corpus has them: leave out --variants and the options that belong to it");
+         "--append makes the variants that the corpus has: leave out --variants and the options that belong to it");
   check_variant_options(o.variants);
   check_tokenizers(o);
 }
@@ -78,17 +78,17 @@ std::vector<std::string> reserved_tags(const PackOptions& o) {
   return names;
 }
 
-void check_separator(const PackOptions& o) {  // of given tokenizers
+void check_separator(const PackOptions& o) {  // for given tokenizers only
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (o.documents > 0 && !model->empty()) check_tags(kSeparator, Tokenizer(*model), "--documents");
 }
 
-struct SampledLines {  // of each side, for training the tokenizer
+struct SampledLines {  // lines of each side that train the tokenizer
   LineSampler source, target;
   int64_t size() const { return static_cast<int64_t>(source.lines().size() + target.lines().size()); }
 };
 
-// One or two SentencePiece models in the working folder, given or trained.
+// The one or two SentencePiece models in the working folder, given or trained.
 class Tokenizers {
  public:
   Tokenizers(const PackOptions& options, const PackFolder& folder, const SampledLines& sample) {
@@ -116,7 +116,7 @@ class Tokenizers {
                                           target_model);
   }
 
-  Manifest manifest() const {  // with the fields of the tokenizers
+  Manifest manifest() const {  // with only the fields of the tokenizers
     const Model& target = target_ ? *target_ : *source_;
     Manifest m;
     m.joint_vocabulary = !target_;
@@ -156,7 +156,7 @@ PairTags known_tags(const PackOptions& o) {
                   tags_of(Tokenizer(joint ? o.tokenizer : o.target_tokenizer)));
 }
 
-// What the first reading of the text finds.
+// The result of the first reading of the text.
 struct ScannedText {
   int64_t num_lines = 0;
   std::vector<bool> duplicates;  // [lines], or empty
@@ -185,7 +185,7 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
     if (finder) finder->add(pair);
     if (!train) return;
     const std::optional<Fault> fault = filter.of_text(pair);
-    if (fault && *fault != Fault::empty) return;  // an empty line is no example anyway; the other side is one
+    if (fault && *fault != Fault::empty) return;  // an empty line is not an example anyway, but the other side is
     cases.any() ? sample(cases.of(pair, number)) : sample(pair);
   };
   found.num_lines =
@@ -231,7 +231,7 @@ class ShardSequence {
                                         file = next_file()]() mutable { return shard.write(folder, file); });
   }
 
-  std::string next_file() {  // a name that no other shard has: those of an older corpus may be unusual
+  std::string next_file() {  // a name that no other shard has: an older corpus may have unusual names
     for (;;) {
       std::string file = fmt::format("shard-{:05d}.h5", next_number_++);
       const auto taken = [&](const ShardEntry& shard) { return shard.file == file; };
@@ -253,7 +253,7 @@ class ShardSequence {
   Manifest manifest_;
   ShardBuilder builder_;
   size_t next_number_ = manifest_.shards.size();
-  std::future<ShardEntry> written_;  // one at a time; last: it is awaited before the other members are destroyed
+  std::future<ShardEntry> written_;  // one at a time; the last member: it is awaited before the others are destroyed
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
@@ -287,7 +287,7 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
   return counts;
 }
 
-// By reason: those of the filters that are always there only if there are some.
+// Returns the counts by reason. Filters that are always active appear only if they dropped pairs.
 std::vector<std::pair<std::string, int64_t>> dropped_by_filters(const Drops& drops, const FilterOptions& filter) {
   std::vector<std::pair<std::string, int64_t>> dropped;
   for (size_t i = 0; i < kNumFaults; ++i) {
@@ -326,7 +326,7 @@ Manifest corpus_to_extend(const PackOptions& options) {
   return corpus;
 }
 
-PackOptions as_in(const Manifest& corpus, PackOptions options) {  // tokenizers and variants
+PackOptions as_in(const Manifest& corpus, PackOptions options) {  // copies tokenizers and variants
   options.variants = variant_options_of(corpus.variants, options.output);
   read_tokenizers(options.output, corpus);  // refuses damaged ones
   const auto path = [&](const std::string& file) { return (std::filesystem::path(options.output) / file).string(); };

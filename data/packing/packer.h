@@ -1,4 +1,4 @@
-// data/packing/packer.h: `weft pack`: a parallel text becomes a packed corpus (docs/shard-format.md).
+// data/packing/packer.h: `weft pack`: turns a parallel text into a packed corpus (docs/shard-format.md).
 //
 // The text is read twice: first to check it, count it and sample lines for the tokenizer, then to encode it
 // on all cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and
@@ -21,15 +21,15 @@ struct PackOptions {
   std::string output;
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;
-  std::string reserve_tags;            // of the tokenizer to be trained: "<2de>,<2fr>" (data/tags.h)
-  int64_t training_lines = 1'000'000;  // sampled for the tokenizer, half from each side
+  std::string reserve_tags;            // tags of the tokenizer to be trained: "<2de>,<2fr>" (data/tags.h)
+  int64_t training_lines = 1'000'000;  // lines sampled for the tokenizer, half from each side
   bool separate_vocabularies = false;
   std::string tokenizer;                           // an existing joint model
-  std::string source_tokenizer, target_tokenizer;  // existing models, one for each side
+  std::string source_tokenizer, target_tokenizer;  // existing models, one per side
   FilterOptions filter;
   VariantOptions variants;
-  int64_t documents = 0;     // tokens of a side up to which consecutive sentences are joined; 0: they are not
-  int64_t show_dropped = 0;  // pairs of each fault that the summary has
+  int64_t documents = 0;     // max tokens of a side of joined consecutive sentences; 0: they are not joined
+  int64_t show_dropped = 0;  // pairs shown in the summary per fault
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;
   bool shuffle = true;
@@ -39,10 +39,10 @@ struct PackOptions {
 
 struct PackSummary {
   EncodeCounts counts;
-  VariantOptions variants;  // an append's are those of the corpus
+  VariantOptions variants;  // an append uses the corpus's variants
   Manifest manifest;
-  int64_t num_added_pairs = 0, num_added_shards = 0;  // all of the manifest's unless a corpus was extended
-  int64_t bytes = 0;                                  // of these shards
+  int64_t num_added_pairs = 0, num_added_shards = 0;  // all in the manifest unless a corpus was extended
+  int64_t bytes = 0;                                  // size of these shards
 };
 
 // Called on the calling thread with the phase ("checking", "training the tokenizer", "encoding",

@@ -21,7 +21,7 @@ constexpr size_t kChunkBytes = 1 << 20;
 struct Chunk {
   int64_t first = 0;  // line number of the first pair
   std::vector<TextPair> pairs;
-  TextPair before;  // the pair before the first one; empty at the beginning of the text
+  TextPair before;  // the pair before the first one; empty at the start of the text
 };
 
 struct EncodedPair {
@@ -104,7 +104,7 @@ class ChunkEncoder {
     return filter_.of_tokens(pair);
   }
 
-  // More than tags: normalisation may leave nothing of a side that has characters.
+  // Checks for more than tags, because normalization may leave nothing of a side with characters.
   static bool has_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
     return ids.size() > num_leading_tags(ids, tokenizer);
   }
@@ -167,7 +167,7 @@ void add_side(SideCounts& sum, const SideCounts& part) {
   sum.bytes += part.bytes;
 }
 
-// Takes encoded chunks, in order, and hands over their pairs, or what these are joined to.
+// Takes encoded chunks in order, and hands over their pairs or the joined pairs.
 class ChunkSink {
  public:
   ChunkSink(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,

@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 bool is_blank(std::string_view text) {
-  const bool begins_with_a_sign = !text.empty() && text[0] > ' ';  // of ASCII: no need to look further
+  const bool begins_with_a_sign = !text.empty() && text[0] > ' ';  // a sign in ASCII: no need to look further
   return !begins_with_a_sign && trim(text).empty();
 }
 
@@ -21,7 +21,7 @@ struct Filter {
   std::string (*description)(const FilterOptions& o);
 };
 using O = FilterOptions;
-// In the order of Fault.
+// The filters are in the order of Fault.
 constexpr Filter kFilters[] = {
     {Fault::empty, [](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
     {Fault::identical, [](const O& o) { return o.drop_identical; },

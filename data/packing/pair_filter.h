@@ -1,4 +1,4 @@
-// data/packing/pair_filter.h: why a pair is not packed, and a record of those that were not.
+// data/packing/pair_filter.h: decides why a pair is not packed, and records the pairs that were not.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace weft {
 enum class OverLong : uint8_t { drop, cut };
 constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLong::drop}, {"cut", OverLong::cut}}}; }
 
-// A pair is counted under the first that applies, in this order.
+// A pair is counted under the first fault that applies, in this order.
 enum class Fault : uint8_t {
   empty,
   identical,
@@ -33,35 +33,35 @@ inline constexpr size_t kNumFaults = static_cast<size_t>(Fault::ratio) + 1;
 
 struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
-  int64_t min_length = 1, max_length = 250;  // tokens of a side
+  int64_t min_length = 1, max_length = 250;  // tokens per side
   OverLong over_long = OverLong::drop;
-  double max_ratio = 0;                      // tokens of the longer side for one of the shorter; 0: any
-  std::string source_script, target_script;  // as ScriptSet takes them; "": any
-  double max_foreign = 0.5;                  // share of letters of other scripts
-  int64_t max_word = 0;                      // characters between white space; 0: any
+  double max_ratio = 0;                      // max ratio of the longer side's tokens to the shorter's; 0: any
+  std::string source_script, target_script;  // in ScriptSet's syntax; "": any
+  double max_foreign = 0.5;                  // max share of letters of other scripts
+  int64_t max_word = 0;                      // max characters between white space; 0: any
 
   template <typename V>
   void fields(V& v) {
-    v("max-length", max_length, "longest sentence that is kept whole, in tokens");
+    v("max-length", max_length, "longest sentence that is kept uncut, in tokens");
     v("over-long", over_long, "longer sentences: drop the pair, or cut");
     v("min-length", min_length, "shortest sentence that is kept, in tokens");
     v("max-ratio", max_ratio,
-      "drop pairs whose longer side has more tokens than this for each of the shorter; 0 = any");
+      "drop pairs whose longer side has more tokens than this per token of the shorter; 0 = any");
     v("drop-identical", drop_identical, "drop pairs whose sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that are the same as an earlier one");
     v("source-script", source_script,
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
     v("target-script", target_script, "the same for the target");
     v("max-foreign", max_foreign, "share of letters of other scripts up to which a pair is kept");
-    v("max-word", max_word, "drop pairs with a longer word than so many characters, such as 40; 0 = any");
+    v("max-word", max_word, "drop pairs with a word longer than this many characters, such as 40; 0 = any");
   }
 };
 
-void check_filter_options(const FilterOptions& options);  // usage Errors
+void check_filter_options(const FilterOptions& options);  // throws usage Errors
 bool is_active(Fault fault, const FilterOptions& options);
 std::string description(Fault fault, const FilterOptions& options);  // "a side is empty", "longer than 250 tokens"
 
-class PairFilter {  // duplicates are found in the text as a whole: data/packing/duplicates.h
+class PairFilter {  // data/packing/duplicates.h finds duplicates, in the text as a whole
  public:
   explicit PairFilter(const FilterOptions& options);
   std::optional<Fault> of_text(const TextPair& pair) const;
@@ -73,15 +73,15 @@ class PairFilter {  // duplicates are found in the text as a whole: data/packing
 };
 
 struct DroppedPair {
-  int64_t number = 0;  // from 0
+  int64_t number = 0;  // counted from 0
   TextPair text;
 };
 
-class Drops {  // how many pairs for each fault, and the first few of them
+class Drops {  // number of pairs per fault, and the first few of them
  public:
   explicit Drops(int64_t num_kept_texts = 0) : num_kept_texts_(num_kept_texts) {}
   void add(Fault fault, int64_t number, const TextPair& pair);
-  void add(Drops&& later);  // those of pairs that follow
+  void add(Drops&& later);  // adds the drops of pairs that follow
   int64_t count(Fault fault) const { return of(fault).count; }
   const std::vector<DroppedPair>& first(Fault fault) const { return of(fault).first; }
 
@@ -95,7 +95,7 @@ class Drops {  // how many pairs for each fault, and the first few of them
   std::array<Kind, kNumFaults> kinds_;
 };
 
-// "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)"
+// Returns "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)".
 std::string list_of(const Drops& drops, const FilterOptions& options);
 
 }  // namespace weft

@@ -12,22 +12,22 @@ namespace weft {
 
 class PairTags {
  public:
-  // The tags that each side may have: those of its tokenizer, or those that will be reserved in it.
+  // Takes the tags that each side may have: those of its tokenizer, or those that will be reserved in it.
   PairTags(const PairFiles& files, std::vector<std::string> source, std::vector<std::string> target);
 
-  // In the order of the text. A data Error with file and line for a tag that the tokenizer lacks; a usage Error if it
-  // is that of an option.
+  // Throws a data Error with file and line for a tag that the tokenizer lacks, or a usage Error if an option gave the
+  // tag. REQUIRES: pairs come in the order of the text.
   void check(const TextPair& pair);
 
  private:
   struct Side {
     const char* option;
     std::vector<std::string> known;
-    std::string last;  // that was checked
+    std::string last;  // the last text that was checked
   };
   void check(const std::string& tags, Side& side) const;
 
-  std::string file_;  // of the columns
+  std::string file_;  // the file of the columns
   int64_t line_ = 0;
   Side source_, target_;
 };

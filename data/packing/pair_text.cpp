@@ -1,4 +1,4 @@
-// data/packing/pair_text.cpp: reads a line of each file, and takes the pair out of it.
+// data/packing/pair_text.cpp: reads a line of each file, and extracts the pair.
 #include "data/packing/pair_text.h"
 
 #include <algorithm>
@@ -32,13 +32,13 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for (const std::string& name : split_at_commas(names)) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is no column; name source and target, and weight, score, "
-                                         "tag, target-tag and document if there "
-                                         "are any, in the file's order, and - for each other column before them",
-                                         names, name));
+      fail(ErrorKind::usage,
+           fmt::format("--columns {}: '{}' is not a column; name source and target, and weight, score, "
+                       "tag, target-tag and document if there are any, in the file's order, with - for the others",
+                       names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
-      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is there twice", names, name));
+      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is given twice", names, name));
     columns.push_back(column);
   }
   for (const Column side : {Column::source, Column::target})
@@ -57,7 +57,7 @@ std::vector<std::pair<const std::string*, std::vector<PairText::Column>>> PairTe
   const std::vector<Column> columns = inputs[0].second;
   const auto is_given = [&](const std::string& value, Column column, const char* option) {
     if (!value.empty() && std::find(columns.begin(), columns.end(), column) != columns.end())
-      fail(ErrorKind::usage, fmt::format("{}: --columns names a column of the same: leave one out", option));
+      fail(ErrorKind::usage, fmt::format("{}: --columns already names such a column: leave one out", option));
     return !value.empty();
   };
   if (is_given(files.weights, Column::weight, "--weights")) inputs.push_back({&files.weights, {Column::weight}});

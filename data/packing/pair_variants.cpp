@@ -41,8 +41,8 @@ PairNoise::PairNoise(const VariantOptions& options)
       marks(parse_mark_rates("--insert", options.insert)) {}
 
 void check_variant_options(const VariantOptions& o) {
-  if (o.count < 0 || o.count > kMostVariants)
-    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMostVariants));
+  if (o.count < 0 || o.count > kMaxVariants)
+    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMaxVariants));
   check_probability("--bpe-dropout", o.bpe_dropout);
   check_probability("--concatenate", o.concatenate);
   if (!(o.unigram_alpha >= 0 && o.unigram_alpha <= 100))
@@ -58,8 +58,8 @@ void check_variant_options(const VariantOptions& o) {
                      o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,
-         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: say how "
-         "many with --variants");
+         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: give their "
+         "number with --variants");
 }
 
 void check_variant_models(const VariantOptions& o, const std::string& source_model, const std::string& target_model) {
@@ -103,8 +103,8 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
     if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
   if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
     fail(ErrorKind::usage,
-         fmt::format("--append: {}/{} does not say, in options that are known here, how the variants were made: pack "
-                     "all of the text anew",
+         fmt::format("--append: {}/{} does not record in known options how the variants were made: pack all of the "
+                     "text again",
                      folder, kManifestFile));
   return o;
 }
@@ -158,9 +158,9 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   const ChosenNoise chosen = choose_noise(noise_.rates, place);
   source = with_noise(chosen, source, place);
   if (noise_.target_cases.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
-  insert_marks(noise_.marks, place, source, target);  // last: noise must not change what is to be copied
+  insert_marks(noise_.marks, place, source, target);  // last, because noise must not change what is to be copied
 
-  PairIds ids = plain.ids;  // with weight and score
+  PairIds ids = plain.ids;  // including weight and score
   const TextPair& text = plain.text;
   const bool same_source = source == text.source, same_target = target == text.target;
   if (source_.sampler || !same_source)

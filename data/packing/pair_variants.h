@@ -1,8 +1,8 @@
 // data/packing/pair_variants.h: variants of a pair for training: noise, marks to copy, and sampled
 // segmentations.
 //
-// Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants are drawn alike: none is the
-// plain pair by rule, so that the rates hold in every epoch and any variant may serve for all pairs of an epoch.
+// Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants have the same distribution, and
+// none is always the plain pair. So the rates hold in every epoch, and any variant may serve all pairs of an epoch.
 #pragma once
 
 #include <cstdint>
@@ -28,37 +28,37 @@ constexpr EnumNames<SubwordSides, 3> enum_names(SubwordSides) {
 
 struct VariantOptions {
   int64_t count = 0;         // 0: no variants
-  double bpe_dropout = 0;    // of BPE models: the probability that a merge is left out; 0: none
-  double unigram_alpha = 0;  // of unigram models: SubwordSampler's alpha; 0: none
+  double bpe_dropout = 0;    // for BPE models: the probability that a merge is left out; 0: none
+  double unigram_alpha = 0;  // for unigram models: SubwordSampler's alpha; 0: none
   SubwordSides subword_sides = SubwordSides::both;
-  std::string noise, noise_target;  // as parse_noise_rates() and parse_letter_cases() take them
-  double concatenate = 0;           // share of variants that begin with the pair before, on both sides
-  std::string insert;               // emoji and markup for both sides, as parse_mark_rates() takes them
+  std::string noise, noise_target;  // in the syntax of parse_noise_rates() and parse_letter_cases()
+  double concatenate = 0;           // share of variants that start with the previous pair, on both sides
+  std::string insert;               // emoji and markup for both sides, in the syntax of parse_mark_rates()
   bool operator==(const VariantOptions&) const = default;
 };
 
-struct PairNoise {  // what the options' texts say; throws usage Errors
+struct PairNoise {  // the parsed options; the parser throws usage Errors
   explicit PairNoise(const VariantOptions& options);
   NoiseRates rates;
-  std::set<TextNoise> target_cases;  // that change the target, too
+  std::set<TextNoise> target_cases;  // letter cases that also change the target
   MarkRates marks;
 };
 
-// Usage Errors. Of the models: options for another kind of model than those have.
+// Throws usage Errors, for example if an option is for another kind of model than the given ones.
 void check_variant_options(const VariantOptions& options);
 void check_variant_models(const VariantOptions& options, const std::string& source_model,
                           const std::string& target_model);
 
-Variants variants_of(const VariantOptions& options);  // as the manifest has them
-// Back from the manifest of `folder`. A usage Error if it does not say how its variants were made.
+Variants variants_of(const VariantOptions& options);  // in the manifest's form
+// Converts back from the manifest of `folder`. Throws a usage Error if it does not record how its variants were made.
 VariantOptions variant_options_of(const Variants& variants, const std::string& folder);
 
-class PairVariants {  // its functions may be called by several threads
+class PairVariants {  // several threads may call its functions
  public:
-  struct PlainPair {  // without noise; refers to what it was made of
+  struct PlainPair {  // without noise; refers to what it was made from
     const TextPair& text;
     const PairIds& ids;
-    std::string source, target;  // normalised, if their segmentation is sampled
+    std::string source, target;  // normalized, if their segmentation is sampled
   };
 
   // Keeps references to the tokenizers; the models are their files.
@@ -67,13 +67,13 @@ class PairVariants {  // its functions may be called by several threads
 
   int64_t count() const { return count_; }
   PlainPair prepare(const TextPair& text, const PairIds& ids) const;
-  // A side may be empty, or longer than the plain pair's. `before`: the pair before in the text, if it may be joined.
+  // A side may be empty, or longer than the plain pair's. `before` is the previous pair, if it may be joined.
   PairIds make(const PlainPair& plain, const TextPair* before, int64_t number, int64_t variant) const;
 
  private:
   struct Side {
     Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled, const VariantOptions& options);
-    // `normalised`: the text, if that is known.
+    // `normalised` is the normalized text, if it is known.
     std::vector<int32_t> encode(const std::string& tags, const std::string& text, const std::string* normalised,
                                 CountedRandom random) const;
 
@@ -89,8 +89,8 @@ class PairVariants {  // its functions may be called by several threads
   Side source_, target_;
 };
 
-// Pairs in the letter cases of their first variant, without other noise: what a tokenizer is trained on, so that text
-// in capitals does not fall into single letters.
+// Writes pairs in the letter cases of their first variant, without other noise. A tokenizer is trained on these, so
+// that text in capitals does not fall into single letters.
 class LetterCases {
  public:
   LetterCases(const VariantOptions& options, uint64_t seed);

@@ -50,7 +50,7 @@ void LineSampler::add(std::string_view line) {
     lines_.emplace_back(line);
     return;
   }
-  // Line i replaces a kept one with probability capacity / (i + 1).
+  // Line i replaces a kept line with probability capacity / (i + 1).
   const PhiloxBits bits = philox(seed_, index, 0, kSamplePurpose);
   const uint64_t slot = (uint64_t{bits.v[0]} << 32 | bits.v[1]) % (index + 1);
   if (slot < static_cast<uint64_t>(capacity_)) lines_[slot] = line;
@@ -75,7 +75,7 @@ std::string train_tokenizer(const std::vector<std::string>& lines, const Tokeniz
                                                   {"eos_id", std::to_string(SpecialIds::eos)},
                                                   {"pad_id", "-1"},
                                                   {"control_symbols", tags},
-                                                  {"minloglevel", "2"}},  // errors only
+                                                  {"minloglevel", "2"}},  // reports errors only
                                                  &iterator, &model);
   if (!status.ok()) fail_training(status.error_message(), training.vocab_size);
   return model;

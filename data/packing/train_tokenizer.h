@@ -1,8 +1,7 @@
-// data/packing/train_tokenizer.h: a SentencePiece model trained on sampled lines.
+// data/packing/train_tokenizer.h: trains a SentencePiece model on sampled lines.
 //
-// BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018): ids 0 unknown, 1 begin, 2 end of
-// sentence, 256 bytes, then characters and merges. Text is normalised by nmt_nfkc. The same lines give the
-// same bytes.
+// The model is BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018): ids 0 unknown, 1 begin, 2 end of
+// sentence, 256 bytes, then characters and merges. Text is normalized by nmt_nfkc. The same lines give the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +28,12 @@ class LineSampler {
 
 struct TokenizerTraining {
   int64_t vocab_size = 8000;
-  double character_coverage = 0.9999;  // share of the text's characters in the vocabulary; the rest are bytes
+  double character_coverage = 0.9999;  // share of the text's characters in the vocabulary; the rest become bytes
   std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
 };
 
-// Returns the model file's bytes. If the lines do not suffice, a usage Error names --vocab-size and its
-// possible values.
+// Returns the model file's bytes. Throws a usage Error that names --vocab-size and its possible values if the lines do
+// not suffice.
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training);
 
 }  // namespace weft

@@ -65,7 +65,7 @@ Hdf5File::Hdf5File(int descriptor, std::string name) : impl_(std::make_unique<Im
   const Hdf5Lock lock;
   impl_->name = std::move(name);
   const Hdf5Handle access = check_hdf5(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, impl_->name, "prepare opening it");
-  // Shards never change once they have their final name, and locks fail on some network file systems.
+  // Shards never change under their final name, and locks fail on some network file systems.
   H5Pset_file_locking(access, false, true);
   check_hdf5(H5Pset_cache(access, 0, /*slots=*/31, kChunkCache, 0.75), impl_->name, "prepare opening it");
   const std::string path = fmt::format("/proc/self/fd/{}", descriptor);

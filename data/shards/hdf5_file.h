@@ -1,8 +1,8 @@
 // data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional numbers.
 //
-// Things that docs/shard-format.md forbids (links, external or virtual storage, foreign filters, other types)
-// are refused when a dataset is opened. Every error is of kind data and names the file and the dataset.
-// Several threads may read, each its own file; calls into the library are serialized.
+// Opening a dataset refuses what docs/shard-format.md forbids: links, external or virtual storage, foreign filters,
+// other types. Every Error has the kind data and names the file and the dataset. Several threads may read, each its own
+// file; calls into the library are serialized.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class Hdf5Dataset {
   const std::string& name() const;  // "shard-00000.h5, dataset source_pieces"
   uint64_t size() const;
 
-  // Elements [first, first + count); a value outside the type's range becomes the nearest one inside.
+  // Reads elements [first, first + count). A value outside the type's range becomes the nearest one inside.
   void read(uint64_t first, uint64_t count, int32_t* out) const;
   void read(uint64_t first, uint64_t count, uint64_t* out) const;
-  void read(uint64_t first, uint64_t count, float* out) const;  // only of `reals`
+  void read(uint64_t first, uint64_t count, float* out) const;  // only for `reals`
 
  private:
   friend class Hdf5File;
@@ -35,12 +35,12 @@ class Hdf5Dataset {
 
 class Hdf5File {
  public:
-  // Opens the file of `descriptor`, which may be closed afterwards; `name` is for messages.
+  // Opens the file of `descriptor`, which may be closed afterwards. Messages contain `name`.
   Hdf5File(int descriptor, std::string name);
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
 
-  std::vector<std::string> datasets() const;  // names in the root group; throws an Error if it contains anything else
+  std::vector<std::string> datasets() const;  // names in the root group; throws if it contains anything else
   uint64_t number_attribute(const char* attribute) const;
   std::string text_attribute(const char* attribute) const;
   enum class Numbers { integers, reals };

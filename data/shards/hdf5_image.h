@@ -1,7 +1,7 @@
 // data/shards/hdf5_image.h: an HDF5 file made in memory, with the same bytes for the same content.
 //
-// The library never touches the disk: a full disk is noticed by our own write(2), not in the middle of HDF5's
-// metadata, and no half-written file is ever open. Memory: the size of the file.
+// The library never touches the disk. So our own write(2) notices a full disk, not HDF5 in the middle of its metadata,
+// and no half-written file is ever open. Memory: the size of the file.
 #pragma once
 
 #include <cstddef>

@@ -112,7 +112,7 @@ PairColumns read_columns(const Fields& fields) {
 Variants read_variants(const Fields& fields, const std::string& path) {
   const Fields entry(fields.get("variants"), path + ": variants");
   Variants variants{.count = entry.count("count"), .made_by = {}};
-  if (variants.count < 1 || variants.count > kMostVariants) entry.bad("count", "is not a whole number from 1 to 1000");
+  if (variants.count < 1 || variants.count > kMaxVariants) entry.bad("count", "is not a whole number from 1 to 1000");
   if (!entry.get("made_by").is_object()) entry.bad("made_by", "is not an object");
   for (const auto& [option, value] : entry.get("made_by").items()) {
     if (!value.is_string()) entry.bad("made_by", "holds something other than strings");
@@ -158,7 +158,7 @@ Manifest read_manifest(const std::string& folder) {
   m.version = fields.count("version");
   if (m.version < 1 || m.version > kNewestVersion)
     fail(ErrorKind::data,
-         fmt::format("{}: format version {} is not known here, only 1 to {}; pack the corpus again, or "
+         fmt::format("{}: format version {} is not known to this Weft, only 1 to {}; pack the corpus again, or "
                      "use the Weft that packed it",
                      path, m.version, kNewestVersion));
   if (m.version == 2 || (m.version == 3 && json.contains("columns"))) m.columns = read_columns(fields);
@@ -242,7 +242,7 @@ void write_manifest(const std::string& folder, const Manifest& manifest, const C
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added) {
   const OrderedJson old = OrderedJson::parse(read_file((std::filesystem::path(folder) / kManifestFile).string()));
   OrderedJson creation = old.value("creation", OrderedJson::object());
-  if (!creation.is_object()) creation = OrderedJson::object();  // of other software
+  if (!creation.is_object()) creation = OrderedJson::object();  // the file of other software may have another type
   if (!creation["appended"].is_array()) creation["appended"] = OrderedJson::array();
   creation["appended"].push_back(json_of(added));
   write(folder, manifest, creation);

@@ -1,8 +1,8 @@
 // data/shards/manifest.h: manifest.json of a packed corpus: the contents of the folder, each file with its
 // SHA-256.
 //
-// Format: docs/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range
-// and add up. It is written last and atomically: a folder without a manifest is not a corpus.
+// Format: docs/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range and add
+// up. It is written last and atomically, so a folder without a manifest is not a corpus.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +16,23 @@ namespace weft {
 
 struct ShardEntry {
   std::string file;    // relative to the corpus folder
-  std::string sha256;  // of the whole file, lower-case hex
+  std::string sha256;  // hash of the whole file, lower-case hex
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;
 };
 
-struct Creation {  // how a corpus was made: for people, not read back
+struct Creation {  // how a corpus was made; for readers of the file, never parsed
   std::string source_file, target_file;
   uint64_t seed = 0;
   bool shuffled = true;
   int64_t max_length = 0;
   std::string over_long;
   int64_t shard_pairs = 0;
-  std::string tag, target_tag;                           // of every pair
-  int64_t documents = 0;                                 // tokens up to which sentences were joined
+  std::string tag, target_tag;                           // tags of every pair
+  int64_t documents = 0;                                 // max tokens of joined sentences
   std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
 };
 
-struct PairColumns {  // numbers that each pair of a corpus has
+struct PairColumns {  // numbers stored per pair of a corpus
   bool weight = false, score = false;
   bool any() const { return weight || score; }
   bool operator==(const PairColumns&) const = default;
@@ -40,10 +40,10 @@ struct PairColumns {  // numbers that each pair of a corpus has
 std::string names_of(PairColumns columns);  // "weight, score", "none"
 
 struct Variants {                              // texts that stand for the same pair
-  int64_t count = 0;                           // 0: pairs have one text
+  int64_t count = 0;                           // 0: one text per pair
   std::map<std::string, std::string> made_by;  // options of `weft pack`
 };
-inline constexpr int64_t kMostVariants = 1000;
+inline constexpr int64_t kMaxVariants = 1000;
 
 struct Manifest {
   int64_t version = 1;  // 2 with columns, 3 with variants
@@ -51,27 +51,27 @@ struct Manifest {
   Variants variants;
   bool joint_vocabulary = true;
   int64_t source_vocabulary = 0, target_vocabulary = 0;
-  std::string source_tokenizer, target_tokenizer;  // files in the folder; equal for a joint vocabulary
+  std::string source_tokenizer, target_tokenizer;  // files in the folder; the same for a joint vocabulary
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens of all variants, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
   std::vector<ShardEntry> shards;
-  std::string sha256;  // of the file that was read, by which a corpus is known
+  std::string sha256;  // hash of the file that was read; it identifies the corpus
 
   int64_t num_variants() const { return std::max<int64_t>(1, variants.count); }
-  int64_t num_sentences() const { return num_pairs * num_variants(); }  // of a side
-  // Tokens of a side in an epoch with eos, on average: an epoch has one variant of each pair.
+  int64_t num_sentences() const { return num_pairs * num_variants(); }  // sentences per side
+  // Mean tokens of a side per epoch, with eos: an epoch contains one variant of each pair.
   int64_t source_rows() const { return source_tokens / num_variants() + num_pairs; }
   int64_t target_rows() const { return target_tokens / num_variants() + num_pairs; }
 };
 
-int64_t format_version(PairColumns columns, const Variants& variants);  // the least that has both
+int64_t format_version(PairColumns columns, const Variants& variants);  // the lowest version that supports both
 
 inline constexpr const char* kManifestFile = "manifest.json";
 
-Manifest read_manifest(const std::string& folder);  // Error of kind data that names the file and the field
+Manifest read_manifest(const std::string& folder);  // throws a data Error that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
-// Replaces a manifest and keeps how the corpus was made: `added` joins it.
+// Replaces a manifest, keeps the record of how the corpus was made, and appends `added` to it.
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added);
 
 }  // namespace weft

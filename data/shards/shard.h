@@ -1,9 +1,9 @@
 // data/shards/shard.h: one token shard (docs/shard-format.md): some sentence pairs as ids, end to end, with
 // offsets.
 //
-// ShardBuilder collects pairs and writes them as one file, whole or not at all. ShardReader checks the file's
-// SHA-256 before HDF5 opens it, then every count and offset before using it. Errors are of kind data and name
-// file and dataset.
+// ShardBuilder collects pairs and writes them as one file, completely or not at all. ShardReader checks the file's
+// SHA-256 before HDF5 opens it, then every count and offset before using it. Errors have the kind data and name file
+// and dataset.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace weft {
 
 struct PairIds {
   std::vector<int32_t> source, target;  // tokens, without bos and eos
-  float weight = 1, score = 0;          // of corpora that have them
+  float weight = 1, score = 0;          // only in corpora with these columns
 };
 struct PairLength {
   int32_t source = 0, target = 0;  // numbers of tokens
@@ -32,13 +32,13 @@ struct ShardHeader {  // shared by all shards of a corpus
   int64_t variants = 0;  // Variants::count
 };
 
-int narrow_bytes(int64_t vocabulary);  // 1, 2 or 4: bytes of an id in this vocabulary
+int narrow_bytes(int64_t vocabulary);  // bytes of an id in this vocabulary: 1, 2 or 4
 
 class ShardBuilder {
  public:
   explicit ShardBuilder(ShardHeader header);
 
-  void add(const PairIds& pair);  // with variants: all of a pair, one after the other
+  void add(const PairIds& pair);  // REQUIRES: with variants, all of a pair come one after the other
   int64_t num_pairs() const { return static_cast<int64_t>(variants_.back().source.offsets.size()) - 1; }
   ShardEntry write(const std::string& folder, const std::string& file);  // leaves the builder empty
 
@@ -53,7 +53,7 @@ class ShardBuilder {
   static void move_behind(Side& whole, Side&& part);
 
   ShardHeader header_;
-  std::vector<Texts> variants_;          // one at least
+  std::vector<Texts> variants_;          // at least one
   size_t next_ = 0;                      // the variant that add() gets
   std::vector<float> weights_, scores_;  // empty without the column
 };
@@ -79,14 +79,14 @@ struct FileIdentity {  // changes when a file is written or replaced
 
 class ShardReader {  // keeps the file open during its lifetime
  public:
-  // The digest of a file that is still `verified` is not computed again; sets `verified` after a check.
+  // Does not compute the digest of a file that is still `verified`; sets `verified` after a check.
   ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
               std::optional<FileIdentity>& verified);
   ~ShardReader();
   ShardReader(ShardReader&&) noexcept;
 
   void read_lengths(int64_t first, int64_t count, PairLength* out, int64_t variant = 0);
-  void read_scores(int64_t first, int64_t count, float* out);  // of a corpus that has them
+  void read_scores(int64_t first, int64_t count, float* out);  // REQUIRES: the corpus stores scores
   PairRun read(int64_t first, int64_t count, int64_t variant = 0);
 
  private:

@@ -37,13 +37,13 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
   const FileIdentity identity = identity_of(file.get(), path);
   if (verified != identity && sha256_of_descriptor(file.get(), path) != sha256)
     fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 is not the manifest's; pack the corpus again, "
-                                      "or copy it again from where it is whole",
+                                      "or restore it from an intact copy",
                                       path));
   verified = identity;
   return Hdf5File(file.get(), path);
 }
 
-class Side {  // source or target of a shard
+class Side {  // one side of a shard
  public:
   Side(const Hdf5File& file, const char* ids, const char* offsets, int64_t num_sentences, int64_t num_tokens,
        int64_t vocabulary)
@@ -54,11 +54,11 @@ class Side {  // source or target of a shard
     offsets_.read(0, 1, &first);
     offsets_.read(static_cast<uint64_t>(num_sentences), 1, &last);
     if (first != 0 || last != ids_.size())
-      fail(ErrorKind::data, fmt::format("{}: begins with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
+      fail(ErrorKind::data, fmt::format("{}: starts with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
                                         last, ids_.size()));
   }
 
-  std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // count + 1 of them
+  std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // returns count + 1 offsets
     std::vector<uint64_t> values(static_cast<size_t>(count) + 1);
     offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
     for (size_t i = 0; i + 1 < values.size(); ++i)
@@ -91,7 +91,7 @@ class Side {  // source or target of a shard
   int64_t vocabulary_;
 };
 
-class PairNumbers {  // a number of each pair; none if the shard lacks the column
+class PairNumbers {  // one number per pair; none if the shard lacks the column
  public:
   PairNumbers(const Hdf5File& file, const char* dataset, bool present, int64_t num_pairs, float least) : least_(least) {
     if (!present) return;
@@ -165,7 +165,7 @@ struct ShardReader::Impl {
 
   Hdf5File file;
   int64_t num_pairs;
-  Side source, target;  // of sentences: those of variant v begin at v * num_pairs
+  Side source, target;  // per side: the sentences of variant v start at v * num_pairs
   PairNumbers weights, scores;
 };
 

@@ -1,7 +1,7 @@
 // data/subword/bpe_dropout.cpp: byte-pair encoding whose merges are left out at random.
 //
-// Candidates, pairs of adjacent symbols whose joined text is a piece, are taken by rank from a queue. One that is left
-// out does not come again; later merges beside it make new ones.
+// Candidates, pairs of adjacent symbols whose joined text is a piece, are taken by rank from a queue. A candidate that
+// is left out does not return; later merges next to it create new ones.
 #include <queue>
 #include <unordered_map>
 
@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 struct Symbol {
-  std::string_view text;  // empty: merged into the one before
+  std::string_view text;  // empty: merged into the symbol before
   int previous = -1, next = -1;
   bool is_whole = false;  // user-defined: takes no part in merges
 };
@@ -21,9 +21,9 @@ struct Symbol {
 struct Candidate {
   int left = 0, right = 0;
   float score = 0;
-  size_t size = 0;  // of the joined text when it was found: a symbol that has grown since makes it stale
+  size_t size = 0;  // bytes of the joined text when it was found: a symbol that has grown since makes it stale
 
-  bool operator<(const Candidate& other) const {  // taken later
+  bool operator<(const Candidate& other) const {  // true if it is taken later
     return score < other.score || (score == other.score && left > other.left);
   }
 };
@@ -70,13 +70,13 @@ class Segmentation {
   void find_candidate(int left, int right) {
     if (left < 0 || right < 0 || at(left).is_whole || at(right).is_whole) return;
     const size_t size = at(left).text.size() + at(right).text.size();
-    const int32_t id = pieces_.find({at(left).text.data(), size});  // symbols lie side by side in one text
+    const int32_t id = pieces_.find({at(left).text.data(), size});  // symbols are adjacent in one text
     if (id < 0) return;
     queue_.push({left, right, pieces_[id].score, size});
     if (pieces_[id].type == Piece::unused) parts_[{at(left).text.data(), size}] = at(left).text.size();
   }
 
-  // A piece that merges go through, but that is no token, becomes its parts again.
+  // Appends a piece. One that merges produce, but that is not a token, is split into its parts again.
   void append(std::string_view text, std::vector<int32_t>& ids) const {
     const int32_t id = pieces_.find(text);
     if (id < 0) return pieces_.append_unknown(text, ids);
@@ -90,7 +90,7 @@ class Segmentation {
   const PieceTable& pieces_;
   std::vector<Symbol> symbols_;
   std::priority_queue<Candidate> queue_;
-  std::unordered_map<std::string_view, size_t> parts_;  // of an unused piece: bytes of its left part
+  std::unordered_map<std::string_view, size_t> parts_;  // bytes of an unused piece's left part
 };
 
 }  // namespace

@@ -8,11 +8,11 @@ namespace weft {
 
 class CountedRandom {
  public:
-  // `sentence` below 2^40; `visit`: how often it was taken before; `purpose`: purpose_of() a stable name.
+  // REQUIRES: `sentence` is below 2^40. `visit` counts earlier uses; `purpose` is purpose_of() a stable name.
   CountedRandom(uint64_t seed, uint64_t sentence, uint32_t visit, uint32_t purpose)
       : seed_(seed), first_(sentence << 24), visit_(visit), purpose_(purpose) {}
 
-  // In [0, 1), the next of 2^26.
+  // Returns a number in [0, 1): one of 2^26.
   double uniform() {
     const uint32_t lane = count_ % 4;
     if (lane == 0) bits_ = philox(seed_, first_ + count_ / 4, visit_, purpose_);

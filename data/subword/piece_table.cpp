@@ -82,8 +82,8 @@ class ProtoReader {
   bool is_broken_ = false;
 };
 
-constexpr uint64_t kPieces = 1, kTrainer = 2;                         // of ModelProto
-constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // of a piece; of the trainer's settings
+constexpr uint64_t kPieces = 1, kTrainer = 2;                         // fields of ModelProto
+constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // fields of a piece and of the trainer's settings
 
 }  // namespace
 
@@ -101,7 +101,7 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// Of the text's bytes, eight at a time; the last words may overlap.
+// Hashes the text's bytes, eight at a time. The last words may overlap.
 uint64_t hash_of(std::string_view text) {
   uint64_t hash = text.size();
   const char* next = text.data();
@@ -117,7 +117,7 @@ uint64_t hash_of(std::string_view text) {
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
   const uint64_t kind = read(model, name);
   if (kind != unigram && kind != bpe)
-    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation of a sentence: "
+    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation per sentence: "
                                       "subword sampling needs one of type bpe or unigram",
                                       name));
   kind_ = static_cast<Kind>(kind);
@@ -138,7 +138,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
   }
 }
 
-// Fills pieces_, and returns the model's kind, which may be none of ours.
+// Fills pieces_ and returns the model's kind, which may be one that we do not support.
 uint64_t PieceTable::read(std::string_view model, const std::string& name) {
   bool is_broken = false;
   uint64_t kind = unigram;
@@ -163,7 +163,7 @@ uint64_t PieceTable::read(std::string_view model, const std::string& name) {
   return kind;
 }
 
-// Where it is, or the empty slot where it belongs.
+// Returns the slot that contains the text, or the empty slot where it belongs.
 size_t PieceTable::slot_of(std::string_view text) const {
   const uint64_t hash = hash_of(text);
   const auto tag = static_cast<uint32_t>(hash >> 32);
@@ -176,7 +176,7 @@ size_t PieceTable::slot_of(std::string_view text) const {
 void PieceTable::add_to_index(int32_t id) {
   const std::string& text = (*this)[id].text;
   Slot& slot = slots_[slot_of(text)];
-  if (slot.id < 0) slot = {static_cast<uint32_t>(hash_of(text) >> 32), id};  // of equal ones the first
+  if (slot.id < 0) slot = {static_cast<uint32_t>(hash_of(text) >> 32), id};  // the first of equal pieces counts
 }
 
 int32_t PieceTable::find(std::string_view text) const { return text.size() > longest_ ? -1 : slots_[slot_of(text)].id; }
@@ -192,7 +192,7 @@ size_t PieceTable::user_defined_prefix(std::string_view text) const {
 void PieceTable::append_unknown(std::string_view character, std::vector<int32_t>& ids) const {
   if (has_bytes()) {
     for (const char byte : character) ids.push_back(first_byte_ + static_cast<unsigned char>(byte));
-  } else if (ids.empty() || ids.back() != unknown_) {  // adjacent ones are one token, as in SentencePiece
+  } else if (ids.empty() || ids.back() != unknown_) {  // adjacent unknown tokens are one token, as in SentencePiece
     ids.push_back(unknown_);
   }
 }

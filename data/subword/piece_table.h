@@ -1,9 +1,9 @@
-// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and its kind: what sampling
-// segmentations needs and SentencePiece's interface does not give.
+// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and its kind. Sampling
+// segmentations needs these, and SentencePiece's interface does not provide them.
 //
-// Read from the model file, a message of Protocol Buffers (sentencepiece_model.proto): ModelProto has pieces in field 1
-// (piece = 1, score = 2, type = 3) and the trainer's settings in field 2 (model_type = 3, byte_fallback = 35). A file
-// that is not such a message is a data Error.
+// They are read from the model file, a Protocol Buffers message (sentencepiece_model.proto): ModelProto has pieces in
+// field 1 (piece = 1, score = 2, type = 3) and the trainer's settings in field 2 (model_type = 3, byte_fallback = 35).
+// A file that is not such a message throws a data Error.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Piece {
   enum Type : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
   std::string text;
-  float score = 0;  // of BPE: minus the merge's number; of unigram models: a log-probability
+  float score = 0;  // BPE: minus the merge's number; unigram: a log-probability
   Type type = normal;
 };
 
@@ -25,20 +25,21 @@ class PieceTable {
  public:
   enum Kind : uint8_t { unigram = 1, bpe = 2 };
 
-  // `model`: the bytes of the file `name`. A word or character model is a data Error: it has one segmentation.
+  // `model` is the content of the file `name`. Throws a data Error for a word or character model, which has only one
+  // segmentation.
   PieceTable(std::string_view model, const std::string& name);
   Kind kind() const { return kind_; }
   bool has_bytes() const { return first_byte_ >= 0; }
   const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
-  // Of a piece that text is made of (normal, user-defined or unused); -1: none has this text.
+  // Returns the id of a piece of text (normal, user-defined or unused), or -1 if there is none.
   int32_t find(std::string_view text) const;
-  // Bytes of the longest user-defined piece at the beginning of `text`, which is never divided; 0: none.
+  // Returns the bytes of the longest user-defined piece at the start of `text`, which is never divided; 0: none.
   size_t user_defined_prefix(std::string_view text) const;
-  // The ids of a character that no piece has: of its bytes, or the unknown one.
+  // Appends the ids of a character that no piece contains: its bytes, or the unknown id.
   void append_unknown(std::string_view character, std::vector<int32_t>& ids) const;
 
   size_t longest() const { return longest_; }           // bytes of a piece
-  float lowest_score() const { return lowest_score_; }  // of normal pieces
+  float lowest_score() const { return lowest_score_; }  // over normal pieces
 
  private:
   uint64_t read(std::string_view model, const std::string& name);
@@ -47,8 +48,8 @@ class PieceTable {
 
   Kind kind_ = unigram;
   std::vector<Piece> pieces_;
-  // A hash table with open addressing, four times as large as needed: most texts that are looked up are no pieces, and
-  // are told by one slot.
+  // A hash table with open addressing, four times as large as needed. Most texts that are looked up are not pieces, and
+  // one slot is enough to tell.
   struct Slot {
     uint32_t tag = 0;  // the upper half of the hash
     int32_t id = -1;

@@ -1,6 +1,6 @@
-// data/subword/subword_sampler.h: one of the possible segmentations of a sentence, drawn at random: BPE dropout
-// (Provilkov et al. 2020) for BPE models, sampling from the lattice of all segmentations (Kudo 2018, 3.3) for unigram
-// models. The distributions are those of SentencePiece's SampleEncode; its random numbers, which belong to a thread,
+// data/subword/subword_sampler.h: draws one of the possible segmentations of a sentence at random: by BPE dropout
+// (Provilkov et al. 2020) for BPE models, and from the lattice of all segmentations (Kudo 2018, 3.3) for unigram
+// models. The distributions are those of SentencePiece's SampleEncode. Its random numbers, which belong to a thread,
 // are replaced by counted ones.
 #pragma once
 
@@ -19,9 +19,10 @@ class SubwordSampler {
   // Reads a model that Tokenizer has accepted.
   explicit SubwordSampler(const std::string& model_file);
 
-  // Without begin and end of sentence. `text` is normalised: Tokenizer::normalise(). `alpha`: of BPE, the probability
-  // that a merge is left out, in [0, 1]: 0 is the usual segmentation, 1 is single characters; of unigram models, the
-  // exponent of a segmentation's probability, at least 0: 0 makes all equal, and large ones leave the best alone.
+  // Returns ids without begin and end of sentence. REQUIRES: `text` is normalized (Tokenizer::normalise()). For BPE,
+  // `alpha` in [0, 1] is the probability that a merge is left out: 0 is the usual segmentation, 1 is single characters.
+  // For unigram models, `alpha` >= 0 is the exponent of a segmentation's probability: 0 makes all equal, and large ones
+  // leave only the best.
   std::vector<int32_t> sample(std::string_view text, double alpha, CountedRandom& random) const;
 
   PieceTable::Kind kind() const { return pieces_.kind(); }
@@ -30,7 +31,7 @@ class SubwordSampler {
   PieceTable pieces_;
 };
 
-// What sample() chooses between.
+// sample() calls one of these.
 std::vector<int32_t> sample_bpe(const PieceTable& pieces, std::string_view text, double dropout, CountedRandom& random);
 std::vector<int32_t> sample_unigram(const PieceTable& pieces, std::string_view text, double exponent,
                                     CountedRandom& random);

@@ -1,6 +1,6 @@
-// data/subword/unigram_sampling.cpp: a path through the lattice of a sentence's segmentations, drawn with probability
-// proportional to the product of its pieces' probabilities to the power of `exponent` (Kudo 2018, eq. 8): sums over all
-// paths to each position forwards, then pieces from the end backwards.
+// data/subword/unigram_sampling.cpp: draws a path through the lattice of a sentence's segmentations with probability
+// proportional to the product of its pieces' probabilities to the power of `exponent` (Kudo 2018, eq. 8). It sums over
+// all paths to each position forwards, then draws pieces from the end backwards.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 constexpr int32_t kUnknownCharacter = -1;
-constexpr double kUnknownPenalty = 10;  // SentencePiece's: below the lowest score of a piece
+constexpr double kUnknownPenalty = 10;  // as in SentencePiece, below the lowest score of a piece
 
 struct Arc {
   size_t begin = 0;
@@ -25,10 +25,10 @@ double log_add(double a, double b) {
   return std::isinf(high) ? high : high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
-// The arcs that end at each byte.
+// Returns the arcs that end at each byte.
 std::vector<std::vector<Arc>> arcs_of(const PieceTable& pieces, std::string_view text) {
   std::vector<std::vector<Arc>> ends(text.size() + 1);
-  size_t next_whole = 0;  // where the next user-defined piece begins: it is never divided, and no other reaches into it
+  size_t next_whole = 0;  // start of the next user-defined piece: it is never divided, and no other one overlaps it
   for (size_t begin = 0; begin < text.size();) {
     if (const size_t whole = pieces.user_defined_prefix(text.substr(begin)); whole > 0) {
       ends[begin + whole].push_back({begin, pieces.find(text.substr(begin, whole)), 0});
@@ -60,7 +60,7 @@ std::vector<std::vector<Arc>> arcs_of(const PieceTable& pieces, std::string_view
 std::vector<int32_t> sample_unigram(const PieceTable& pieces, std::string_view text, double exponent,
                                     CountedRandom& random) {
   const std::vector<std::vector<Arc>> ends = arcs_of(pieces, text);
-  std::vector<double> sums(text.size() + 1, -std::numeric_limits<double>::infinity());  // logs
+  std::vector<double> sums(text.size() + 1, -std::numeric_limits<double>::infinity());  // sums are logarithms
   sums[0] = 0;
   for (size_t end = 1; end <= text.size(); ++end)
     for (const Arc& arc : ends[end]) sums[end] = log_add(sums[end], sums[arc.begin] + exponent * arc.score);
@@ -69,7 +69,7 @@ std::vector<int32_t> sample_unigram(const PieceTable& pieces, std::string_view t
   std::vector<size_t> path_ends;
   for (size_t end = text.size(); end > 0; end = path.back().begin) {
     double left = random.uniform();
-    const Arc* chosen = &ends[end].back();  // if rounding leaves a little
+    const Arc* chosen = &ends[end].back();  // used if rounding leaves a little
     for (const Arc& arc : ends[end]) {
       left -= std::exp(sums[arc.begin] + exponent * arc.score - sums[end]);
       if (left >= 0) continue;

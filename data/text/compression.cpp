@@ -1,4 +1,4 @@
-// data/text/compression.cpp: which kind it is, and whole texts.
+// data/text/compression.cpp: recognizes the kind, and unpacks complete texts.
 #include "data/text/compression.h"
 
 #include "data/text/decompressors.h"
@@ -10,7 +10,7 @@ Compression compression_of(std::string_view bytes) {
   using namespace std::string_view_literals;
   if (bytes.starts_with("\x1f\x8b")) return Compression::gzip;
   if (bytes.starts_with("\x28\xb5\x2f\xfd")) return Compression::zstd;
-  // A skippable frame, with which pzstd begins: its magic number is 0x184D2A50 to 0x184D2A5F.
+  // pzstd starts with a skippable frame, whose magic number is 0x184D2A50 to 0x184D2A5F.
   if (bytes.size() >= 4 && (bytes[0] & 0xF0) == 0x50 && bytes.substr(1, 3) == "\x2a\x4d\x18") return Compression::zstd;
   if (bytes.starts_with("\xfd\x37\x7a\x58\x5a\0"sv)) return Compression::xz;
   return Compression::none;

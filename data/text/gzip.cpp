@@ -20,16 +20,16 @@ class GzipDecompressor : public Decompressor {
   GzipDecompressor(const GzipDecompressor&) = delete;
   GzipDecompressor& operator=(const GzipDecompressor&) = delete;
 
-  // (gzread would treat anything that follows a member and is none as the end of the file, and lose the rest.)
+  // gzread would treat anything after a member that is not a member as the end of the file, and would lose the rest.
   size_t next(std::string_view& packed, char* out, size_t size) override {
-    constexpr size_t kMost = std::numeric_limits<uInt>::max();
+    constexpr size_t kMax = std::numeric_limits<uInt>::max();
     if (packed.empty() && between_parts_) return 0;
     if (std::exchange(between_parts_, false)) inflateReset(&stream_);
-    const auto given = static_cast<uInt>(std::min(packed.size(), kMost));
+    const auto given = static_cast<uInt>(std::min(packed.size(), kMax));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream_.avail_in = given;
     stream_.next_out = reinterpret_cast<Bytef*>(out);
-    stream_.avail_out = static_cast<uInt>(std::min(size, kMost));
+    stream_.avail_out = static_cast<uInt>(std::min(size, kMax));
     const uInt room = stream_.avail_out;
     const int status = inflate(&stream_, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)

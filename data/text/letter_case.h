@@ -10,7 +10,7 @@
 namespace weft {
 
 std::string upper_case(std::string_view text);
-// Each word, which ends at white space, in lower case but for its first character that is no punctuation.
+// Converts each word to lower case except its first character that is not punctuation. Words end at white space.
 std::string title_case(std::string_view text);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/text/number.h: a text that is a number as a whole.
+// data/text/number.h: parses a text that is completely a number.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Nothing if the text is no number, has more than a number, or is out of T's range or not finite.
+// Returns nothing if the text is not a number, contains more than a number, or is out of T's range or not finite.
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};

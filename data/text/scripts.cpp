@@ -18,8 +18,8 @@ using unicode_tables::kScriptNames;
 using unicode_tables::kScripts;
 using unicode_tables::ScriptRange;
 
-// The range that holds the letter, or null for what is no letter of one script. `last` is the one found before:
-// neighbouring letters are mostly in the same range.
+// Returns the range that contains the letter, or null if it is not a letter of one script. `last` is the range found
+// before: neighboring letters are mostly in the same range.
 const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
   if (last && c >= last->first && c <= last->last) return last;
   const auto after = std::upper_bound(std::begin(kScripts), std::end(kScripts), c,
@@ -34,8 +34,8 @@ ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(s
   for (const std::string_view name : split(names, '+')) {
     const auto found = std::find(std::begin(kScriptNames), std::end(kScriptNames), name);
     if (found == std::end(kScriptNames))
-      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is no script that is known here; these are: {}", option, names,
-                                         name, fmt::join(kScriptNames, ", ")));
+      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is not a known script; give one of {}", option, names, name,
+                                         fmt::join(kScriptNames, ", ")));
     included_[static_cast<size_t>(found - std::begin(kScriptNames))] = true;
   }
 }

@@ -7,12 +7,12 @@
 
 namespace weft {
 
-// At least one; parts may be empty. They refer to `text`.
+// Returns at least one part; parts may be empty. They refer to `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::vector<std::string_view> split_lines(std::string_view text);  // the last one may lack its line end
 std::vector<std::string> split_at_commas(std::string_view text);   // without white space around the parts
 
-// The colon of "FOLDER:VALUE", or npos: a slash that follows makes it part of the folder's name.
+// Returns the colon of "FOLDER:VALUE", or npos. A colon before a slash belongs to the folder's name.
 size_t find_colon_after_folder(std::string_view text);
 
 }  // namespace weft

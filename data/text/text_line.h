@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// A data Error unless the line is UTF-8 without NUL bytes. It names the text (a file's path or "standard
+// Throws a data Error unless the line is UTF-8 without NUL bytes. It names the text (a file's path or "standard
 // input"), the line number, counted from 1, the byte, and a remedy.
 void require_text(std::string_view line, const std::string& name, int64_t number);
 

@@ -39,14 +39,14 @@ struct TextReader::Impl {
     if (compression != Compression::none) decompressor = make_decompressor(compression);
   }
 
-  void read_packed() {  // nothing is unread at the end of the file
+  void read_packed() {  // nothing is left unread at the end of the file
     file.read(packed.data(), kBuffer);
     if (file.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     unread = {packed.data(), static_cast<size_t>(file.gcount())};
     num_read += file.gcount();
   }
 
-  bool refill() {  // false at the end of the text
+  bool refill() {  // returns false at the end of the text
     begin = end = 0;
     if (unread.empty()) read_packed();
     if (decompressor) return unpack_some();
@@ -87,7 +87,7 @@ struct TextReader::Impl {
       if (line.size() + length > kMaxLine) {
         ++num_lines;
         fail(ErrorKind::data,
-             fmt::format("{}, line {}: longer than 1 MiB; one sentence a line is expected", path, num_lines));
+             fmt::format("{}, line {}: longer than 1 MiB; one sentence per line is expected", path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
@@ -101,9 +101,9 @@ struct TextReader::Impl {
   int64_t size = 0, num_lines = 0, num_read = 0;
   std::ifstream file;
   Compression compression = Compression::none;
-  std::unique_ptr<Decompressor> decompressor;  // none for plain text
-  std::vector<char> packed, buffer;            // file contents; text
-  std::string_view unread;                     // of `packed`
+  std::unique_ptr<Decompressor> decompressor;  // null for plain text
+  std::vector<char> packed, buffer;            // contents of the file; text
+  std::string_view unread;                     // the unread part of `packed`
   size_t begin = 0, end = 0;
 };
 

@@ -1,8 +1,8 @@
 // data/text/text_reader.h: the lines of a text file, plain or packed with gzip, zstd or xz, as valid UTF-8.
 //
-// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. A
-// data Error names file and line: invalid UTF-8, a NUL byte, a line above 1 MiB, packed data that is damaged
-// or cut off.
+// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. Invalid
+// UTF-8, a NUL byte, a line above 1 MiB, and packed data that is damaged or cut off throw a data Error that names file
+// and line.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class TextReader {
   ~TextReader();
   TextReader(TextReader&&) noexcept;
 
-  bool next(std::string& line);  // false at the end
+  bool next(std::string& line);  // returns false at the end
   int64_t num_lines() const;     // read so far
-  int64_t bytes_read() const;    // of the file on disk, approximately
+  int64_t bytes_read() const;    // position in the file on disk, approximately
   int64_t file_bytes() const;
   const std::string& path() const;
 

@@ -17,7 +17,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2;
 constexpr char32_t kCapitalIWithDot = 0x130, kDotAbove = 0x307;
 
-// The last range that begins at or before c, or the end.
+// Returns the last range that starts at or before c, or the end.
 template <typename R, size_t N>
 const R* range_of(const R (&table)[N], char32_t c) {
   const R* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -40,7 +40,7 @@ char32_t lower(char32_t c) {
   return c + range->delta;
 }
 
-// A sigma ends a word if a cased letter precedes it and none follows it, ignorable characters skipped.
+// A sigma ends a word if a cased letter precedes it and none follows it. Ignorable characters are skipped.
 bool is_final_sigma(const std::vector<CodePoint>& text, size_t position) {
   auto before = std::find_if_not(text.rend() - position, text.rend(),
                                  [](const CodePoint& c) { return is_case_ignorable(c.value); });
@@ -83,13 +83,13 @@ void append_utf8(std::string& text, char32_t c) {
 }
 
 int64_t num_characters(std::string_view text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });  // bytes that begin one
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });  // bytes that start a code point
 }
 
 size_t find_invalid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     uint64_t eight;
-    if (text.size() - i >= sizeof eight) {  // most text is ASCII
+    if (text.size() - i >= sizeof eight) {  // fast path: most text is ASCII
       std::memcpy(&eight, text.data() + i, sizeof eight);
       if ((eight & 0x8080808080808080u) == 0) {
         i += sizeof eight;

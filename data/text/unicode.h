@@ -1,9 +1,8 @@
-// data/text/unicode.h: the part of Unicode that scores need: code points of UTF-8, white space, categories,
-// lower case.
+// data/text/unicode.h: the part of Unicode that scores need: code points of UTF-8, white space, categories, lower case.
 //
-// White space and lower case are Python's (str.split, str.lower), categories those of its package regex,
-// since sacreBLEU is defined by them. tests/reference/unicode_tables.py makes the tables. Bytes that are not
-// UTF-8 pass through, each as one character.
+// White space and lower case follow Python (str.split, str.lower), and categories follow its package regex, because
+// these define sacreBLEU. tests/reference/unicode_tables.py generates the tables. Bytes that are not UTF-8 pass
+// through, each as one character.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +28,10 @@ bool is_control_or_line_break(char32_t code_point);                  // category
 bool is_number(char32_t code_point);                                 // category N
 bool is_punctuation(char32_t code_point);                            // category P
 bool is_symbol(char32_t code_point);                                 // category S
-std::string_view trim(std::string_view text);                        // without white space at both ends
-std::string_view trim_right(std::string_view text);                  // without white space at the right end
-std::vector<std::string_view> split_words(std::string_view text);    // at white space; views into `text`
-std::string join_words(const std::vector<std::string_view>& words);  // by one space
+std::string_view trim(std::string_view text);                        // removes white space at both ends
+std::string_view trim_right(std::string_view text);                  // removes white space at the right end
+std::vector<std::string_view> split_words(std::string_view text);    // splits at white space; views into `text`
+std::string join_words(const std::vector<std::string_view>& words);  // puts one space between words
 
 std::string lower_case(std::string_view text);  // full mapping: a character may become two, a final sigma its own form
 

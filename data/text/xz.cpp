@@ -41,7 +41,7 @@ class XzDecompressor : public Decompressor {
 
  private:
   lzma_stream stream_ = LZMA_STREAM_INIT;
-  bool complete_ = false;  // with concatenated streams only the end of the file tells
+  bool complete_ = false;  // only the end of the file ends concatenated streams
 };
 
 }  // namespace

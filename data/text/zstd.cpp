@@ -1,6 +1,4 @@
-// data/text/zstd.cpp: libzstd's decoder over consecutive frames.
-//
-// A window above 128 MiB (zstd --long=28 and more) is refused, as zstd itself does unless it is told otherwise.
+// A window above 128 MiB (zstd --long=28 and more) is refused, as in zstd itself by default.
 #include <zstd.h>
 #include <zstd_errors.h>
 

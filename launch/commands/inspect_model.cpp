@@ -27,7 +27,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMostRanks = 64;
+constexpr int64_t kMaxRanks = 64;
 
 // Numbers of parameters below each prefix of a name: "encoder" -> ..., "encoder.0" -> ... .
 int64_t count_below(const ParamStore& params, const std::string& prefix) {
@@ -186,8 +186,8 @@ int run_inspect_model(const CommandContext& context) {
               ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
   if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
-  if (view.tp < 1 || view.tp > kMostRanks)
-    fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMostRanks));
+  if (view.tp < 1 || view.tp > kMaxRanks)
+    fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMaxRanks));
   if (view.length < 1) fail(ErrorKind::usage, fmt::format("length = {}: give 1 or more", view.length));
   if (view.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", view.vocabulary));
   for (const std::string& path : paths) inspect_model(path, view);

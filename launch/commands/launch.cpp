@@ -48,7 +48,7 @@ struct Start {  // what to start, and with what
   }
 };
 
-constexpr int64_t kMostRanksAProcessor = 64;  // far more than can be of use: a slip of the keyboard
+constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than can be of use: a slip of the keyboard
 
 Start plan_start(const LaunchOptions& o) {
   const std::string weft = this_program();
@@ -61,10 +61,10 @@ Start plan_start(const LaunchOptions& o) {
   if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
   if (slots > 0 && c.ranks > slots)
     fail(ErrorKind::usage, fmt::format("-n {}: --hosts has {} slots; give more, like a:4,b:4", c.ranks, slots));
-  const int64_t most = kMostRanksAProcessor * std::max(1u, std::thread::hardware_concurrency());
+  const int64_t most = kMaxRanksPerProcessor * std::max(1u, std::thread::hardware_concurrency());
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
     fail(ErrorKind::usage, fmt::format("-n {}: this host, with {} processors, may have {} ranks; give --hosts", c.ranks,
-                                       most / kMostRanksAProcessor, most));
+                                       most / kMaxRanksPerProcessor, most));
   require_no_folder_as_input();  // mpirun would take it for an empty input
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
@@ -181,11 +181,11 @@ class TrainingLaunch {
 
   // Ranks of the failed start may still be dying on other hosts, and hold the run's folder.
   void wait_for_earlier_ranks() {
-    constexpr int kMostSeconds = 600;
+    constexpr int kMaxSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
     const auto is_held = [&] { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
     if (!supervisor_.stopped() && is_held()) say("waiting for ranks of the failed start, which still hold its folder");
-    for (int i = 0; i < kMostSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
+    for (int i = 0; i < kMaxSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
   }
 
   Start start_;

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<std::string> kMetrics{"bleu", "chrf", "ter"};
 
-constexpr int64_t kMostSamples = 1'000'000;
+constexpr int64_t kMaxSamples = 1'000'000;
 
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
@@ -123,8 +123,8 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   if (r.width < 0 || r.width > 15) fail(ErrorKind::usage, fmt::format("width = {}: give 0 to 15", r.width));
   for (const auto& [name, count] :
        {std::pair{"confidence-n", r.confidence_n}, {"paired-bs-n", r.paired_bs_n}, {"paired-ar-n", r.paired_ar_n}})
-    if (count < 2 || count > kMostSamples)
-      fail(ErrorKind::usage, fmt::format("{} = {}: give 2 to {}", name, count, kMostSamples));
+    if (count < 2 || count > kMaxSamples)
+      fail(ErrorKind::usage, fmt::format("{} = {}: give 2 to {}", name, count, kMaxSamples));
   if (options.given("smooth-value")) {
     const bool applies = r.bleu.smoothing == BleuSmoothing::floor || r.bleu.smoothing == BleuSmoothing::add_k;
     if (!applies || r.smooth_value < 0)

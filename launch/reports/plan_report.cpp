@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMillisecond = 1e3;
-constexpr int kMostGrids = 12, kBar = 30;
+constexpr int kMaxGrids = 12, kBar = 30;
 constexpr double kShown = 5e-4;  // share of a step from which a part is shown
 
 struct NamedConstant {
@@ -201,8 +201,8 @@ std::string plan_text(const ClusterPlan& plan) {
   std::string s = heading(plan);
   s += fmt::format("\n{:<10} {:<13} {:<12} {:>9} {:>10} {:>10} {:>6} {:>8}  {}\n", "dp x tp", "gradients",
                    "blocks, rows", "memory", "step, ms", "tokens/s", "effic.", "hours", "what binds");
-  for (size_t i = 0; i < plan.grids.size() && i < kMostGrids; ++i) s += grid_row(plan.grids[i]);
-  if (plan.grids.size() > kMostGrids) s += fmt::format("... {} more in --json\n", plan.grids.size() - kMostGrids);
+  for (size_t i = 0; i < plan.grids.size() && i < kMaxGrids; ++i) s += grid_row(plan.grids[i]);
+  if (plan.grids.size() > kMaxGrids) s += fmt::format("... {} more in --json\n", plan.grids.size() - kMaxGrids);
   return s + bars(plan.grids.front()) + constants_table(plan.request.machine);
 }
 

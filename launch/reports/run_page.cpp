@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostPoints = 2000;
+constexpr size_t kMaxPoints = 2000;
 
 Json number_of(const nlohmann::json& record, const std::string& key) {  // null if there is none
   const auto value = number_at(record, key);
@@ -45,7 +45,7 @@ struct Mean {  // of numbers that follow each other
 // The curves of steps: neighbouring steps that become one point.
 class StepCurves {
  public:
-  explicit StepCurves(size_t steps) : group_((steps + kMostPoints - 1) / kMostPoints) {}
+  explicit StepCurves(size_t steps) : group_((steps + kMaxPoints - 1) / kMaxPoints) {}
 
   void add(const nlohmann::json& record, const RunPlace& place) {
     for (const char* key : kCurves)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kRecentSteps = 50;  // for speed
 constexpr int kLinesBesideChart = 12;
-constexpr size_t kMostCorpora = 6;
+constexpr size_t kMaxCorpora = 6;
 constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
 
 double number_or_nan(const nlohmann::json& record, const std::string& key) {
@@ -90,7 +90,7 @@ std::vector<std::string> corpus_lines(const nlohmann::json& step) {
   for (const auto& [folder, epoch] : epochs) folders.push_back(folder);
   const std::vector<std::string> names = distinct_names(folders);
   for (size_t i = 0; i < epochs.size(); ++i) {
-    if (i == kMostCorpora) {
+    if (i == kMaxCorpora) {
       lines.push_back(fmt::format("{:12}and {} more", "", epochs.size() - i));
       break;
     }

@@ -13,13 +13,13 @@ namespace weft {
 namespace {
 
 Host parse_host(const std::string& text) {
-  constexpr int kMostSlots = 1 << 20;
+  constexpr int kMaxSlots = 1 << 20;
   const size_t colon = text.find(':');
   Host host{.name = text.substr(0, colon)};
   bool ok = !host.name.empty() && host.name[0] != '-' && host.name.find_first_of(" \t") == std::string::npos;
   if (colon != std::string::npos) {
     host.slots = parse_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
-    ok = ok && host.slots >= 1 && host.slots <= kMostSlots;
+    ok = ok && host.slots >= 1 && host.slots <= kMaxSlots;
   }
   if (!ok) fail(ErrorKind::usage, fmt::format("hosts: '{}' is no host with its slots: give a:4,b:4", printable(text)));
   return host;

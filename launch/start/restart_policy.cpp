@@ -18,10 +18,10 @@ namespace {
 constexpr double kShortestPause = 1, kLongestPause = 60;
 
 std::string end_of_file(const std::string& path) {
-  constexpr std::streamoff kMost = 1 << 20;  // a validation holds sentences
+  constexpr std::streamoff kMax = 1 << 20;  // a validation holds sentences
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : 0;
-  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+  std::string text(static_cast<size_t>(std::min(size, kMax)), '\0');
   in.seekg(size - static_cast<std::streamoff>(text.size()));
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   return text;

@@ -1,5 +1,5 @@
-// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when the search ends. It
-// has no tensors.
+// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when the search ends. It uses no
+// tensors.
 //
 // Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is
 // exactly greedy decoding. In each step the best continuations by sum of log probabilities fill the open
@@ -7,10 +7,9 @@
 // probability / penalty(tokens + 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n
 // includes eos. A forced prefix adds nothing to a hypothesis: its tokens have no log probability and are not in n.
 //
-// The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the
-// worst of the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or,
-// if alpha < 0, s / penalty(shortest possible), since log probabilities only fall. So stopping early loses
-// nothing.
+// The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the worst of
+// the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or, if alpha < 0, s /
+// penalty(shortest possible), because log probabilities only decrease. So stopping early loses nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,8 @@ struct BeamOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;  // without bos and eos, with the forced prefix
-  double log_prob = 0;          // sum over the tokens after the prefix and eos, natural logarithm
+  std::vector<int32_t> tokens;  // includes the forced prefix, but not bos and eos
+  double log_prob = 0;          // natural logarithm, summed over the tokens after the prefix and eos
   double score = 0;             // log_prob / length_penalty(tokens after the prefix + 1, alpha)
 };
 
@@ -34,32 +33,32 @@ double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // `max_tokens`: at this length only eos may follow. `forced`: the first tokens, at most max_tokens, are the caller's:
+  // At the length `max_tokens` only eos may follow. The caller chooses the first `forced` tokens (at most max_tokens):
   // advance() then gets one continuation, with the log probability 0.
   Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced = 0);
 
   struct Open {
     std::vector<int32_t> tokens;
     double log_prob = 0;
-    int64_t slot = 0;  // below `beam`; where the decoder keeps its keys and values
+    int64_t slot = 0;  // below `beam`; the decoder keeps its keys and values there
   };
-  const std::vector<Open>& open() const { return open_; }       // best first; all of equal length
-  int64_t places() const;                                       // the most continuations that advance() uses
-  int64_t num_tokens() const { return num_tokens_; }            // of every open hypothesis
-  bool must_end() const { return num_tokens_ == max_tokens_; }  // advance() then needs continuations by eos only
+  const std::vector<Open>& open() const { return open_; }       // best first; all have the same length
+  int64_t places() const;                                       // max continuations that advance() uses
+  int64_t num_tokens() const { return num_tokens_; }            // tokens of every open hypothesis
+  bool must_end() const { return num_tokens_ == max_tokens_; }  // advance() then needs only continuations by eos
   int64_t max_tokens() const { return max_tokens_; }
-  bool is_forced() const { return num_tokens_ < forced_; }  // the next token
+  bool is_forced() const { return num_tokens_ < forced_; }  // true if the caller chooses the next token
 
   struct Continuation {
-    int64_t parent = 0;   // index in open()
+    int64_t parent = 0;   // index into open()
     int32_t id = 0;       // eos ends the hypothesis
-    double log_prob = 0;  // of the whole hypothesis
+    double log_prob = 0;  // log probability of the whole hypothesis
   };
   struct SlotCopy {
     int64_t from = 0, to = 0;
   };
-  // `all` holds at least the best places() continuations of each open hypothesis, in any order. Returns the
-  // slot copies to make. A hypothesis's best child stays in its slot, so no `to` is another's `from`.
+  // REQUIRES: `all` contains at least the best places() continuations of each open hypothesis, in any order. Returns
+  // the slot copies to make. A hypothesis's best child stays in its slot, so no `to` is another's `from`.
   std::vector<SlotCopy> advance(std::vector<Continuation> all);
 
   bool done() const;

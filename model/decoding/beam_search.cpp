@@ -1,8 +1,7 @@
 // model/decoding/beam_search.cpp: assigns sentences to slots, from the first to the last.
 //
-// Slots come in groups of `beam`, one group per sentence. A group owns cache rows for hypotheses of usual
-// length. A longer sentence takes several neighbouring groups for their rows, and uses only the first one's
-// slots.
+// Slots come in groups of `beam`, one group per sentence. A group owns cache rows for hypotheses of usual length. A
+// longer sentence takes several neighboring groups for their rows, and uses only the first one's slots.
 #include "model/decoding/beam_search.h"
 
 #include <algorithm>
@@ -14,10 +13,10 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kSlots = 64;         // rows of a decoding step; more if the beam is wider
+constexpr int64_t kSlots = 64;         // rows per decoding step; more if the beam is wider
 constexpr int64_t kRowsPerSlot = 128;  // usual length
-constexpr int64_t kWindowRows = 512;   // the longest source
-constexpr int64_t kNumWindows = 3;     // the next sentences are encoded while earlier windows are still being decoded
+constexpr int64_t kWindowRows = 512;   // length of the longest source
+constexpr int64_t kNumWindows = 3;  // so the next sentences are encoded while earlier windows are still being decoded
 constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -59,14 +58,14 @@ class BeamSearch::Run {
     SlotDecoder::Rows source;
     Beam beam;
     int64_t num_groups;
-    int64_t group = -1;  // the first of its groups, once it is being decoded
+    int64_t group = -1;  // the first of its groups once it is being decoded
   };
   int64_t slot_of(const Job& job, int64_t slot) const { return job.group * beam_ + slot; }
   int64_t first_row(const Job& job, int64_t slot) const {
     return (job.group * beam_ + slot * job.num_groups) * search_.rows_per_slot_;
   }
   bool encode_window();
-  int64_t free_groups(int64_t count) const;  // the first of `count` free neighbours, or -1
+  int64_t free_groups(int64_t count) const;  // the first of `count` free neighboring groups, or -1
   void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
   void admit();
   void step();
@@ -81,7 +80,7 @@ class BeamSearch::Run {
   std::deque<Job> encoded_;     // encoded, not yet in slots
   std::vector<Job> active_;
   std::vector<int64_t> window_users_;  // jobs that still read each window
-  std::vector<bool> busy_;             // groups
+  std::vector<bool> busy_;             // by group
   std::vector<int32_t> copy_from_, copy_to_;
   std::vector<std::vector<Hypothesis>> results_;
   int64_t num_done_ = 0;

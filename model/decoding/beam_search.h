@@ -1,11 +1,11 @@
 // model/decoding/beam_search.h: beam search over many sentences with cached keys and values; beam 1 is
 // greedy.
 //
-// A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of
-// slots, the encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its
-// place. Sentences enter as slots become free, long ones first. Under tensor parallelism all ranks of the tp
-// group make the same calls and the same decisions. Any token but bos may be predicted. See beam.h for the
-// search and slot_decoder.h for its computation.
+// A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of slots, the
+// encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place. Sentences enter
+// as slots become free, long ones first. Under tensor parallelism all ranks of the tp group make the same calls and the
+// same decisions. Any token except bos may be predicted. See beam.h for the search and slot_decoder.h for its
+// computation.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace weft {
 
 struct BeamRequest {
   std::vector<int32_t> source;  // tokens without eos, at most longest_source()
-  int64_t max_tokens = 0;       // of a hypothesis, at most longest_target()
-  std::vector<int32_t> prefix;  // with which every hypothesis begins, at most max_tokens; any token but eos
+  int64_t max_tokens = 0;       // per hypothesis, at most longest_target()
+  std::vector<int32_t> prefix;  // first tokens of every hypothesis, at most max_tokens; any token except eos
 };
 
 class BeamSearch {
  public:
-  // At most `side_by_side` sentences at a time; 0 = as many as fit. It affects only the speed.
+  // Decodes at most `side_by_side` sentences at a time; 0 = as many as fit. The value affects only the speed.
   BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
              int64_t side_by_side = 0);
 

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// A tensor [slots] with one value per slot.
+// Returns a tensor [slots] with one value per slot.
 template <typename Slot, typename F>
 Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
   std::vector<int32_t> values;
@@ -88,7 +88,7 @@ VocabularyRange SlotDecoder::range_of(int rank) const {
   return VocabularyRange::of(model_.output().vocabulary(), rank, tp_.size());
 }
 
-// One more than requested, since bos may be among a rank's best.
+// Offers one more than requested, because bos may be among a rank's best.
 int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
 int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
 
@@ -144,7 +144,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
 std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
   assert(static_cast<int64_t>(slots.size()) == shape_.slots);
   std::vector<Slot> computed;
-  std::vector<size_t> place;  // in `slots`
+  std::vector<size_t> place;  // index into `slots`
   for (size_t i = 0; i < slots.size(); ++i) {
     if (leaves_out() && slots[i].id < 0) continue;
     computed.push_back(slots[i]);

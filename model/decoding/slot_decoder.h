@@ -1,11 +1,11 @@
-// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step,
-// each a hypothesis or idle, and encoder windows with a fixed number of rows.
+// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step, each a
+// hypothesis or idle, and encoder windows with a fixed number of rows.
 //
-// Every GEMM has one shape, whatever is decoded; but idle slots and unused rows are left out where a row's bits do not
-// depend on the number of rows: if the weights have copies for inference. A slot's keys and values are in consecutive
-// cache rows from Slot::first_row on; the caller assigns rows. All memory is allocated at construction; a dry run finds
-// its size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be. Under tensor
-// parallelism all ranks of the tp group make the same calls and get the same results.
+// Every GEMM has one shape, whatever is decoded. Idle slots and unused rows are left out only where a row's bits do not
+// depend on the number of rows, that is, if the weights include copies for inference. A slot's keys and values are in
+// consecutive cache rows from Slot::first_row on; the caller assigns rows. All memory is allocated at construction, and
+// a dry run finds its size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be.
+// REQUIRES: under tensor parallelism all ranks of the tp group make the same calls. They get the same results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weft {
 
 struct SlotDecoderShape {
   int64_t slots = 0;
-  int64_t cache_rows = 0;  // rows that the caller assigns, for all slots together
+  int64_t cache_rows = 0;  // rows that the caller assigns, over all slots
   int64_t windows = 0, window_rows = 0;
   int64_t candidates = 0;  // number of best next tokens per slot
 };
@@ -27,12 +27,12 @@ class SlotDecoder {
   SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  // Without the scratch memory of `ctx`.
+  // Excludes the scratch memory of `ctx`.
   size_t memory_bytes() const {
     return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
   }
 
-  struct Rows {  // of the encoder output, over all windows
+  struct Rows {  // rows of the encoder output, over all windows
     int32_t begin = 0, end = 0;
   };
   // Encodes sentences (tokens without eos) that fit into window `window` together, and replaces its contents.
@@ -49,18 +49,17 @@ class SlotDecoder {
       int32_t id = 0;
       double log_prob = 0;
     };
-    double end = 0;           // of eos
-    std::vector<Piece> best;  // at least the `candidates` best, maybe with eos, never bos; empty if idle
+    double end = 0;           // log probability of eos
+    std::vector<Piece> best;  // at least the `candidates` best, possibly with eos, never bos; empty if idle
   };
   std::vector<Next> step(const std::vector<Slot>& slots);
 
-  // Copies cache rows from[i] to to[i]; no row of `to` is in `from`.
+  // Copies cache rows from[i] to to[i]. REQUIRES: no row of `to` is in `from`.
   void copy_rows(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
 
  private:
-  // Of all ranks: the best columns and their values, [tp, rows, offered()], and statistics [tp, rows, 4]. A
-  // rank with fewer columns fills only the beginning of its part, [rows, offered_by(rank)]. Rows: slots, or those in
-  // use.
+  // Contains all ranks' best columns and their values, [tp, rows, offered()], and statistics [tp, rows, 4]. A rank with
+  // fewer columns fills only the start of its part, [rows, offered_by(rank)]. Rows are slots, or the slots in use.
   struct Offer {
     Tensor values, columns, stats;
   };

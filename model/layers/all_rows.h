@@ -1,4 +1,4 @@
-// model/layers/all_rows.h: the whole input of a tensor-parallel layer, where ranks split rows (Pass::sequence).
+// model/layers/all_rows.h: gathers the input of a tensor-parallel layer if ranks split rows (Pass::sequence).
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Own rows [R/tp, D] -> [R, D] in the arena, all-gathered over tp. Without split rows, `own` itself.
+// All-gathers own rows [R/tp, D] -> [R, D] over tp, into the arena. Returns `own` itself if rows are not split.
 inline Tensor gather_rows(Pass& p, const Tensor& own) {
   if (!p.splits_rows()) return own;
   const Tensor all = p.arena.tensor({p.all_rows(own.rows()), own.cols()}, own.dtype);
@@ -15,8 +15,8 @@ inline Tensor gather_rows(Pass& p, const Tensor& own) {
   return all;
 }
 
-// The same for as long as this object lives. The backward pass gathers again instead of keeping what the forward pass
-// gathered.
+// Holds the gathered rows as long as this object lives. The backward pass gathers again instead of keeping what the
+// forward pass gathered.
 class AllRows {
  public:
   AllRows(Pass& p, const Tensor& own) {

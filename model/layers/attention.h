@@ -1,7 +1,7 @@
 // model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are
 // split over tp.
 //
-// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention has one fused
+// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention uses one fused
 // projection [3, N, K, D]. Cross-attention projects queries with [N, K, D] and the encoder output with [2, N,
 // K, D]. The output projection is row-parallel: forward returns the sublayer's output, all-reduced over tp,
 // and the residual connection adds its bias. Decoding caches keys and values instead of recomputing them.
@@ -16,7 +16,7 @@
 namespace weft {
 
 struct AttentionSaved {
-  Tensor x;        // [Rq, D]       the sublayer's input; or own rows of it
+  Tensor x;        // [Rq, D]       the sublayer's input, or own rows of it
   Tensor source;   // [Rk, D]       input of keys and values; self-attention: x
   Tensor q;        // [Rq, N*K/tp]
   Tensor k, v;     // [Rk, M*K/tp]
@@ -30,7 +30,7 @@ struct KeyValueCache {
   Tensor k, v;
 };
 
-struct AttentionRows {  // of each sentence, on both sides of attention
+struct AttentionRows {  // rows of each sentence, on both sides of attention
   const SequenceRanges &queries, &keys;
 };
 
@@ -42,17 +42,16 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
  public:
   AttentionCore(const std::string& name, const ModelConfig& config, bool causal);
   int64_t heads(const TensorParallel& tp) const { return heads_ / tp.size(); }
-  int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }  // of queries
+  int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }  // columns of queries
   int64_t kv_heads(const TensorParallel& tp) const { return kv_heads_ / tp.size(); }
-  int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // of keys, and of values
+  int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // of keys, or of values
   void forward(Pass& p, const AttentionSaved& s, const AttentionRows& rows) const;
   void backward(Pass& p, const AttentionSaved& s, const AttentionRows& rows, const Tensor& d_context,
                 const AttentionGradients& d) const;
-  // Inference with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its
-  // range.
+  // Used in inference, with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its range.
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const AttentionRows& rows,
               const Tensor& context) const;
-  // y [Rq, W] += factor * the probabilities of `head`, or of all heads if it is -1. It adds only this rank's
+  // Adds factor * the probabilities of `head`, or of all heads if it is -1, to y [Rq, W]. It adds only this rank's
   // heads; the caller all-reduces over tp.
   void add_weights(Pass& p, const AttentionSaved& s, const AttentionRows& rows, int64_t head, double factor,
                    const Tensor& y) const;
@@ -68,14 +67,14 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
 class SelfAttention {
  public:
   using Saved = AttentionSaved;
-  // `rotary`, if given, rotates queries and keys; it must outlive this.
+  // Rotates queries and keys by `rotary`, if given. REQUIRES: `rotary` outlives this object.
   SelfAttention(ParamStore& params, const std::string& name, const ModelConfig& config, bool causal,
                 const RotaryPositions* rotary = nullptr);
 
   PartialSum forward(Pass& p, const Tensor& x, const Sequences& sentences, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
                 const InputGradient& d_x) const;  // d_x may be d_y
-  struct NewRows {                                // one of each hypothesis
+  struct NewRows {                                // one row per hypothesis
     Tensor cache_rows;                            // [slots] i32: where its key and value go
     Tensor positions;                             // [slots] i32: its position in its sentence
   };
@@ -93,7 +92,7 @@ class SelfAttention {
   Projected project(Pass& p, const Tensor& x, const Tensor& positions) const;
   void rotate(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
 
-  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first, or the other two
+  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first alone, or the other two
   AttentionCore core_;
   const RotaryPositions* rotary_;
   std::optional<RowParallelLinear> out_;  // declared after the projections
@@ -106,7 +105,7 @@ class CrossAttention {
 
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows, const Tensor& y,
                      Saved* saved) const;
-  // d_x may be d_y. This rank's part is added to d_encoder_output, f32, which its owner all-reduces over tp.
+  // d_x may be d_y. Adds this rank's part to d_encoder_output, f32, which its owner all-reduces over tp.
   void backward(Pass& p, const Tensor& d_y, const AttentionRows& rows, const Saved& saved, const InputGradient& d_x,
                 const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;

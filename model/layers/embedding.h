@@ -1,8 +1,8 @@
 // model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output
 // projection, which may share its table.
 //
-// A table [V, D] is split by rows over tp. A rank looks up its own ids, and an all-reduce over tp completes
-// the rows, or a reduce-scatter the rank's own rows (Pass::sequence). Embeddings are scaled by sqrt(D) (Vaswani et al.
+// A table [V, D] is split by rows over tp. A rank looks up its own ids. An all-reduce over tp then completes the rows,
+// or a reduce-scatter completes the rank's own rows (Pass::sequence). Embeddings are scaled by sqrt(D) (Vaswani et al.
 // 2017, section 3.4), then positions are added, then dropout.
 #pragma once
 
@@ -19,7 +19,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   Embedding(const std::string& name, const Param* table, const ModelConfig& config);
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                const Tensor& y) const;  // [R] -> [R, D], or own rows
-  // Overwrites d_y. Unused rows have d_y = 0, whatever their id and position.
+  // Overwrites d_y. In unused rows d_y is 0, whatever their id and position.
   void backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
                 const PositionTable& position_table, const Tensor& d_y) const;
 
@@ -36,7 +36,7 @@ class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); x [R, D], or own ro
   // W is an embedding table or, if `tied` is nullptr, output.weight.
   OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& config);
   int64_t columns() const { return table_->value.rows(); }
-  DType dtype() const { return table_->compute.dtype; }  // of logits
+  DType dtype() const { return table_->compute.dtype; }  // type of the logits
   VocabularyRange range(const TensorParallel& tp) const {
     return VocabularyRange::of(vocabulary_, tp.rank(), tp.size());
   }

@@ -80,7 +80,7 @@ Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool k
     up_.forward(p, AllRows(p, x), act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
     return kept;
   }
-  // relu's gradient reads only act.
+  // The gradient of relu reads only act.
   const Tensor up = !gated_ && activation_ == Activation::relu ? act : p.arena.tensor({act.rows(), up_.out()}, x.dtype);
   up_.forward(p, AllRows(p, x), up);
   if (gated_) {

@@ -1,7 +1,7 @@
 // model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split
 // over tp.
 //
-// y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) has two matrices in
+// y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) uses two matrices in
 // `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward
 // ends with one all-reduce over tp, and so does backward.
 #pragma once
@@ -17,7 +17,7 @@ class FeedForward {
  public:
   struct Saved {
     Tensor x, act;  // [R, D], or own rows; [R, F/tp] after activation and dropout
-    // What the activation's gradient reads: its inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
+    // Input of the activation's gradient: the activation's inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
     // unit; or act; or what ops::Epilogue saved.
     Tensor kept;
   };
@@ -35,7 +35,7 @@ class FeedForward {
   RowParallelLinear down_;
   Activation activation_;
   bool gated_;
-  int64_t width_;  // F, global
+  int64_t width_;  // F over all ranks
   double rate_;
   uint32_t purpose_;
 };

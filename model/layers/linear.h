@@ -1,12 +1,11 @@
 // model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3).
 // Weights are [out, in]: y = x W^T + b.
 //
-// Column-parallel: every rank reads the whole input and computes its own columns of the output. Forward does
-// not communicate; backward all-reduces the gradient of the input over tp.
-// Row-parallel: every rank has some columns of the input. Forward all-reduces the output over tp; backward
-// does not communicate.
-// Where ranks split rows (Pass::sequence), reduce-scatters replace the all-reduces, and the sublayers all-gather what
-// these layers read (all_rows.h).
+// Column-parallel: every rank reads the replicated input and computes its own columns of the output. Forward does not
+// communicate; backward all-reduces the gradient of the input over tp. Row-parallel: every rank holds some columns of
+// the input. Forward all-reduces the output over tp; backward does not communicate. Where ranks split rows
+// (Pass::sequence), reduce-scatters replace the all-reduces, and the sublayers all-gather what these layers read
+// (all_rows.h).
 #pragma once
 
 #include <string>
@@ -16,10 +15,10 @@
 
 namespace weft {
 
-struct OutputFeatures {  // of a column-parallel layer
-  Shape shape;           // in full, for instance {3, heads, head_size}
+struct OutputFeatures {  // output features of a column-parallel layer
+  Shape shape;           // full shape, for example {3, heads, head_size}
   int split = 0;         // the dimension that is split over tp
-  int64_t fan_out = 0;   // for the initial values
+  int64_t fan_out = 0;   // determines the initial values
 };
 
 class ColumnParallelLinear {
@@ -27,12 +26,12 @@ class ColumnParallelLinear {
   // Declares name.weight and, if `bias`, name.bias.
   ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out, int64_t in, bool bias);
 
-  int64_t out() const { return weight_->numel() / in_; }  // features of this rank
+  int64_t out() const { return weight_->numel() / in_; }  // features on this rank
   // x [R, in], y [R, out()]; the epilogue is applied to y.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
   // d_x [R, in], all-reduced over tp; or own rows of it, reduce-scattered.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
-  // Without the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
+  // Omits the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
@@ -40,13 +39,13 @@ class ColumnParallelLinear {
   int64_t in_;
 };
 
-class RowParallelLinear {  // without a bias, which is added once, after the all-reduce (residual.h)
+class RowParallelLinear {  // has no bias, which is added once, after the all-reduce (residual.h)
  public:
-  // Declares name.weight. `in` is the full shape of the input features, for instance {heads, head_size}; its
-  // first dimension is split over tp.
+  // Declares name.weight. `in` is the full shape of the input features, for example {heads, head_size}; its first
+  // dimension is split over tp.
   RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
 
-  int64_t in() const { return weight_->numel() / out_; }  // features of this rank
+  int64_t in() const { return weight_->numel() / out_; }  // features on this rank
   // x [R, in()] -> y [R, out], all-reduced over tp; or own rows of it, reduce-scattered.
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
   // d_y [R, out], the same on every rank -> d_x [R, in()]; the epilogue is applied to d_x.

@@ -1,5 +1,5 @@
-// model/layers/normalization.h: the norms of tensor/op/norm_kind.h, alone or fused with the residual sum. All
-// ranks of tp have the same parameters.
+// model/layers/normalization.h: the norms of tensor/op/norm_kind.h, separate or fused with the residual sum. All ranks
+// of tp have the same parameters.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace weft {
 class Norm {
  public:
   struct Saved {
-    Tensor x, mean, rstd;  // mean if the norm is centred
+    Tensor x, mean, rstd;  // mean only if the norm is centered
   };
-  // Declares name.weight and, if the norm has beta, name.bias.
+  // Declares name.weight and, if the norm uses beta, name.bias.
   Norm(ParamStore& params, const std::string& name, const ModelConfig& config);
 
-  Saved allocate(Pass& p, const Tensor& x) const;  // from the arena, for the statistics of x
+  Saved allocate(Pass& p, const Tensor& x) const;  // takes memory for the statistics of x from the arena
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
   // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual. With `later`, the
   // gradients of the parameters wait for ops::norm_sums, and `later` holds arena memory until then.

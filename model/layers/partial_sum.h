@@ -1,5 +1,5 @@
 // model/layers/partial_sum.h: a sum over tp, or of several matmuls: each writes or adds its part, and an all-reduce
-// adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each rank the sum of its own.
+// adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each rank its own rows' sum.
 //
 //   PartialSum sum(p, y);                       // y [R, D], or own rows [R/tp, D]; f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});  // part() [R, D]
@@ -17,10 +17,10 @@
 
 namespace weft {
 
-// Where a sublayer leaves the gradient of its input.
+// Says where a sublayer leaves the gradient of its input.
 struct InputGradient {
   Tensor d;          // [R, D], or own rows
-  bool add = false;  // to d, which holds the gradient of the path around the sublayer
+  bool add = false;  // adds to d, which holds the gradient of the path around the sublayer
 };
 
 class PartialSum {
@@ -51,7 +51,7 @@ class PartialSum {
  private:
   InputGradient y_;
   Tensor part_, sum_;
-  bool needs_sum_ = false;  // of its own, apart from y
+  bool needs_sum_ = false;  // whether the sum has its own memory, apart from y
   std::optional<ArenaScope> scope_;
 };
 

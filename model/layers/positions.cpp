@@ -16,7 +16,7 @@ const Param* declare_rows(ParamStore& params, const std::string& name, const Mod
       {.name = name, .shape = {c.max_positions, c.width}, .init = InitSpec::normal(stddev), .decay = true});
 }
 
-// [rows, cols]; row r is position r + offset.
+// Returns [rows, cols]; row r is position r + offset.
 Buffer sinusoids(PositionLayout layout, int64_t rows, int64_t cols, int64_t offset, Device device) {
   std::vector<float> table;
   table.reserve(static_cast<size_t>(rows * cols));
@@ -24,7 +24,7 @@ Buffer sinusoids(PositionLayout layout, int64_t rows, int64_t cols, int64_t offs
     for (int64_t col = 0; col < cols; ++col)
       table.push_back(static_cast<float>(sinusoid(layout, row + offset, col, cols)));
   Buffer buffer(table.size() * sizeof(float), device);
-  Context ctx(device);  // for this one copy
+  Context ctx(device);  // only for this copy
   upload(ctx, table.data(), buffer.tensor({rows, cols}));
   ctx.synchronize();
   return buffer;
@@ -47,7 +47,7 @@ PositionEncoding::PositionEncoding(ParamStore& params, const ModelConfig& c, int
   if (c.positions == Positions::learned) {
     source_.learned = declare_rows(params, "source_positions.weight", c);
     target_.learned = declare_rows(params, "target_positions.weight", c);
-  } else if (is_rotary(c.positions)) {  // the angles are those of sinusoids of a head's width
+  } else if (is_rotary(c.positions)) {  // the angles equal those in sinusoids with a head's width
     buffer_ = sinusoids(PositionLayout::interleaved, num_positions, c.head_size(), 0, params.device());
     rotary_.emplace(buffer_.tensor({num_positions, c.head_size()}), c.positions == Positions::rotary_halves);
   } else {

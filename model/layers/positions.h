@@ -11,9 +11,10 @@
 
 namespace weft {
 
-struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
-  Tensor sinusoids;                // or
-  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"; neither: nothing is added
+struct PositionTable {  // [max_positions, D], added to the embeddings of one side; the same on every rank
+  Tensor sinusoids;     // or
+  const Param* learned =
+      nullptr;  // "source_positions.weight", "target_positions.weight"; if neither is set, nothing is added
   Tensor rows() const { return learned ? learned->value : sinusoids; }
 };
 
@@ -21,7 +22,7 @@ struct PositionTable {             // [max_positions, D], added to the embedding
 class RotaryPositions {
  public:
   RotaryPositions(const Tensor& table, bool halves) : table_(table), halves_(halves) {}
-  // x [R, heads of K columns], in place; `inverse` rotates a gradient back.
+  // Rotates x [R, heads of K columns] in place; `inverse` rotates a gradient back.
   void rotate(Pass& p, const Tensor& x, const Tensor& positions, bool inverse = false) const;
 
  private:
@@ -29,23 +30,22 @@ class RotaryPositions {
   bool halves_;
 };
 
-// The encoding of config.positions: sinusoids, one table of `num_positions` rows for both sides; two learned
-// tables of config.max_positions rows; or the angles of rotary positions. Sentences have at most
-// max_positions() rows.
+// The encoding that config.positions selects: sinusoids, one table of `num_positions` rows for both sides; two learned
+// tables of config.max_positions rows; or the angles of rotary positions. Sentences have at most max_positions() rows.
 class PositionEncoding {
  public:
   PositionEncoding(ParamStore& params, const ModelConfig& config, int64_t num_positions);
   const PositionTable& source() const { return source_; }
   const PositionTable& target() const { return target_; }
-  const RotaryPositions* rotary() const { return rotary_ ? &*rotary_ : nullptr; }  // lives as long as this
+  const RotaryPositions* rotary() const { return rotary_ ? &*rotary_ : nullptr; }  // lives as long as this object
   int64_t max_positions() const { return max_positions_; }
-  size_t bytes() const {  // learned tables are parameters
+  size_t bytes() const {  // excludes learned tables, which are parameters
     return Buffer::footprint(buffer_.bytes(), buffer_.device());
   }
 
  private:
   int64_t max_positions_;
-  Buffer buffer_;  // of sinusoids or angles
+  Buffer buffer_;  // memory of sinusoids or angles
   PositionTable source_, target_;
   std::optional<RotaryPositions> rotary_;
 };

@@ -17,7 +17,7 @@ const Norm* Residuals::norm_after(size_t sublayers) const {
   return sublayers > 0 ? &connections[sublayers - 1]->norm() : nullptr;
 }
 
-// All stages are allocated here, so that a sublayer's memory can be freed by itself.
+// Allocates all stages here, so that a sublayer's memory can be freed independently.
 ResidualStream::ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved)
     : residuals_(std::move(residuals)), saves_(saved != nullptr) {
   Stage first{.sum = {.x = x}, .normed = x};

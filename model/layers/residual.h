@@ -4,8 +4,8 @@
 //   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017)
 //   pre:  x = x + dropout(f(norm(x)) + b)  (Xiong et al. 2020)
 //
-// All of it works row by row. Where ranks split rows (Pass::sequence), each has its own R/tp rows, and its gradients
-// of norms and biases are parts of the sums over all rows.
+// All of it works row by row. If ranks split rows (Pass::sequence), each holds its own R/tp rows, and its gradients of
+// norms and biases are parts of the sums over all rows.
 //
 //   ResidualStream stream(p, residuals(), x, y, saved);
 //   stream.add(p, attention.forward(p, stream.input(), ..., stream.output(), ...));
@@ -16,8 +16,8 @@
 //   attention.backward(p, gradient.of_output(p), ..., gradient.of_input());
 //   gradient.finish(p);
 //
-// Bias, dropout, residual sum and norm are one pass over the rows. With post-norm it is the sublayer's own
-// norm, with pre-norm the next one's.
+// Bias, dropout, residual sum and norm are one pass over the rows. The norm is the sublayer's own with post-norm, and
+// the next sublayer's with pre-norm.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@
 
 namespace weft {
 
-class ResidualConnection {  // of one sublayer: its output's bias and dropout, and its norm
+class ResidualConnection {  // one sublayer's: its output's bias and dropout, and its norm
  public:
   // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last
   // linear layer.
@@ -50,17 +50,17 @@ class ResidualConnection {  // of one sublayer: its output's bias and dropout, a
   Norm norm_;
 };
 
-struct Residuals {  // of a block's sublayers, in order
+struct Residuals {  // the connections of a block's sublayers, in order
   NormPosition norm_position;
   std::vector<const ResidualConnection*> connections;
 
   size_t size() const { return connections.size(); }
-  const Norm* norm_after(size_t sublayers) const;  // of the sum after `sublayers` sublayers, or nullptr
+  const Norm* norm_after(size_t sublayers) const;  // the norm of the sum after `sublayers` sublayers, or nullptr
 };
 
 class ResidualStream {
  public:
-  struct Stage {      // of the stream, after 0, 1, ... sublayers
+  struct Stage {      // the stream after 0, 1, ... sublayers
     Norm::Saved sum;  // [R, D] the sum so far, and its statistics for the norm that follows
     Tensor normed;    // [R, D] its norm; without a norm, the sum itself
   };
@@ -70,27 +70,27 @@ class ResidualStream {
   // sublayer's arena memory.
   ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
-  const Tensor& input() const { return stages_[done_].normed; }      // of the next sublayer
-  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where its output is written before add()
+  const Tensor& input() const { return stages_[done_].normed; }      // input of the next sublayer
+  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where it writes its output before add()
   void add(Pass& p, const PartialSum& output);
 
  private:
   Residuals residuals_;
   std::vector<Stage> stages_;
-  size_t done_ = 0;  // sublayers
+  size_t done_ = 0;  // finished sublayers
   bool saves_;
-  size_t mark_;  // of the arena, after the stages
+  size_t mark_;  // mark of the arena, after the stages
 };
 
 class ResidualGradient {
  public:
-  // d [R, D]: gradient of the block's output on entry, of its input after finish().
+  // d [R, D] is the gradient of the block's output on entry, and of its input after finish().
   ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
-  // The gradient of a sublayer's output; call it once per sublayer, from the last to the first. The sublayer
-  // may overwrite it with the gradient of its input. Accumulates the gradient of a bias without a norm.
+  // Returns the gradient of a sublayer's output. REQUIRES: it is called once per sublayer, from the last to the first.
+  // The sublayer may overwrite it with the gradient of its input. Accumulates the gradient of a bias without a norm.
   Tensor of_output(Pass& p);
-  // Where the sublayer leaves the gradient of its input. With post-norm, its last product adds it to d; with
+  // Says where the sublayer leaves the gradient of its input. With post-norm, its last product adds it to d; with
   // pre-norm, the norm's backward pass reads it first.
   InputGradient of_input() const;
   void finish(Pass& p);  // accumulates the gradients of the norms, and of the biases before them
@@ -99,7 +99,7 @@ class ResidualGradient {
   Residuals residuals_;
   Tensor d_, d_input_;
   const ResidualStream::Saved& saved_;
-  size_t left_;  // sublayers
+  size_t left_;  // remaining sublayers
   ops::NormSums sums_;
   size_t num_sums_ = 0;
 };

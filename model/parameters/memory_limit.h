@@ -1,5 +1,4 @@
-// model/parameters/memory_limit.h: how much memory this process may use: the machine's, or its control
-// group's limit.
+// model/parameters/memory_limit.h: how much memory this process may use: the machine's, or its control group's limit.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +8,8 @@ namespace weft {
 
 size_t memory_limit();  // bytes; the smallest of all limits
 
-// The smallest limit of this process's control groups, from `root`/proc and `root`/sys/fs/cgroup (version 2:
-// memory.max; version 1: memory.limit_in_bytes); the largest size_t if there is none.
+// Returns the smallest limit of this process's control groups, from `root`/proc and `root`/sys/fs/cgroup (version 2:
+// memory.max; version 1: memory.limit_in_bytes), or the largest size_t if there is none.
 size_t control_group_limit(const std::string& root = "");
 
 }  // namespace weft

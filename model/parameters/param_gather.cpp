@@ -23,7 +23,7 @@ void ParamGather::begin() {
 
 void ParamGather::need(Context& ctx, int64_t offset) {
   if (pending_.empty()) return;
-  const auto arrived = [&] {  // the first bucket that has not
+  const auto arrived = [&] {  // the first bucket that has not arrived
     const size_t next = shard_.buckets().size() - pending_.size();
     return pending_.empty() ? weights_.numel() : shard_.buckets()[next].begin;
   };

@@ -1,7 +1,7 @@
-// model/parameters/param_gather.h: the updated weights of all shards (parallel/shard.h), gathered while the next
-// forward pass goes on.
+// model/parameters/param_gather.h: gathers the updated weights of all shards (parallel/shard.h) during the next forward
+// pass.
 //
-// After an update each rank has new weights in its own shard alone. The forward pass of the next block calls need(end)
+// After an update each rank holds new weights only in its own shard. The forward pass of the next block calls need(end)
 // before it reads matrices at flat offsets < end. Buckets arrive in this order.
 #pragma once
 
@@ -17,7 +17,7 @@ class ParamGather {
  public:
   ParamGather(Communicator& dp, const ParamStore& params, Shard shard);
 
-  void begin();                             // starts all buckets; all ranks of dp call it together
+  void begin();                             // starts all buckets; REQUIRES: all ranks of dp call it together
   void need(Context& ctx, int64_t offset);  // waits for them, and updates the packed copies
   void finish(Context& ctx) { need(ctx, weights_.numel()); }
 
@@ -25,8 +25,8 @@ class ParamGather {
   Communicator& dp_;
   const ParamStore& params_;
   Shard shard_;
-  Tensor weights_;                                     // what layers read: the rounded matrices or, in f32, the values
-  std::vector<std::unique_ptr<PendingWork>> pending_;  // of the buckets that have not arrived, the last one first
+  Tensor weights_;  // the weights that layers read: the rounded matrices or, in f32, the values
+  std::vector<std::unique_ptr<PendingWork>> pending_;  // work of the buckets that have not arrived, the last one first
   size_t refreshed_ = 0;                               // parameters whose packed copies are up to date
 };
 

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // elements; 64 bytes, a cache line
+constexpr int64_t kAlignment = 16;  // elements: 64 bytes, a cache line
 
 int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -28,8 +28,8 @@ void check(const ParamSpec& spec, int tp_size) {
   }
 }
 
-// Position of a rank's slice in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from
-// `begin` on. A tensor that is not split is one slice of a single dimension.
+// The position of a rank's slice in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from `begin`
+// on. A tensor that is not split is one slice of a single dimension.
 struct SliceView {
   int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
 
@@ -73,13 +73,13 @@ const Param* ParamStore::declare(ParamSpec spec) {
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
   int64_t& end = p.spec.matrix ? matrix_numel_ : vector_numel_;
-  p.offset = end;  // of vectors: lay_out() decides
+  p.offset = end;  // for vectors; lay_out() decides the final one
   p.begin = tp_rank_ * dim;
   end += round_up(p.numel(), kAlignment);
   return &p;
 }
 
-// Tensors have no memory before allocate(); a dry run uses their shapes.
+// Tensors have no memory before allocate(); a dry run uses only their shapes.
 void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   require(!laid_out_, ErrorKind::internal, "weights are named before they are allocated");
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
@@ -95,7 +95,7 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
-// Otherwise the kernel would kill the process while it zeroes the memory, without a message.
+// Checks first, because the kernel would kill the process without a message while it zeroes the memory.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
   const int64_t copies = (mixed() ? numel() : 0) + packed_numel_;

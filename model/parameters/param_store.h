@@ -1,16 +1,15 @@
 // model/parameters/param_store.h: the parameters of a model: one declaration each, flat memory for all, views
 // for the layers.
 //
-// A declaration has name, global shape, the dimension that tensor parallelism splits, initial value and
-// weight decay. The rest of the program does not know how a parameter is split. Fused tensors keep their full
-// rank, so that a slice is always a plain slice of one dimension. Values and gradients are two flat f32
-// buffers: first the matrices, in order of declaration, then the vectors (biases and norms). GEMMs read copies:
-// rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
-// copies with round_values() or refresh().
+// A declaration gives name, global shape, the dimension that tensor parallelism splits, initial value and weight decay.
+// The rest of the program does not know how a parameter is split. Fused tensors keep their full rank, so that a slice
+// is always a plain slice of one dimension. Values and gradients are two flat f32 buffers: first the matrices, in order
+// of declaration, then the vectors (biases and norms). GEMMs read copies: rounded in mixed precision, and packed where
+// that is faster on the device. Code that writes values must update the copies with round_values() or refresh().
 //
-// With a sharded optimizer (parallel/shard.h) a rank keeps the f32 values of its own shard of the matrices
-// only. In mixed precision layers then read the rounded copies alone, and `value` of a matrix is the memory of its
-// gradient, which is free between steps: whoever reads values there has gathered them before.
+// With a sharded optimizer (parallel/shard.h) a rank keeps the f32 values of only its own shard of the matrices. In
+// mixed precision layers then read only the rounded copies, and `value` of a matrix is the memory of its gradient,
+// which is free between steps. Gather values before you read them there.
 #pragma once
 
 #include <algorithm>
@@ -37,14 +36,14 @@ struct InitSpec {
 
 struct ParamSpec {
   std::string name;
-  Shape shape;       // global
-  int tp_dim = -1;   // the dimension split over tp; -1: whole on every rank
+  Shape shape;       // over all ranks
+  int tp_dim = -1;   // the dimension split over tp; -1: replicated on every rank
   bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
   InitSpec init = {};
-  int64_t fused = 1;    // matrices of equal shape that it holds, one after the other: Q, K and V, or gate and value
-  bool decay = false;   // whether weight decay applies (matrices yes; biases and norms no)
-  bool matrix = false;  // a matrix or vocabulary table, of which layers read copies; all others are read in f32
-  // Its gradient is a sum over rows of activations: where tp ranks split rows (model/pass.h), each has a part of it.
+  int64_t fused = 1;    // number of equal matrices that it contains, one after the other: Q, K and V, or gate and value
+  bool decay = false;   // true if weight decay applies (matrices yes; biases and norms no)
+  bool matrix = false;  // a matrix or vocabulary table, whose copies layers read; all other parameters are read in f32
+  // True if its gradient sums over rows of activations. Where tp ranks split rows (model/pass.h), each holds a part.
   bool sums_rows = false;
 };
 
@@ -59,11 +58,11 @@ struct Param {  // a layer's handle
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
-// Adjacent parameters with the same treatment: one launch on a GPU; one at a time on a CPU, so that each is
-// packed while it is in the cache.
+// Adjacent parameters with the same treatment: one launch on a GPU; one at a time on a CPU, so that each is packed
+// while it is in the cache.
 struct ParamRange {
   int64_t begin = 0, end = 0;              // elements of the flat buffers
-  size_t first_param = 0, last_param = 0;  // one past
+  size_t first_param = 0, last_param = 0;  // index one past the last
   bool has_property = false;               // their common property
 };
 
@@ -73,7 +72,7 @@ struct ParamBuffer {
   struct Hole {
     int64_t begin = 0, count = 0;
   };
-  ParamBuffer(const Tensor& flat) : matrices(flat) {}  // NOLINT(google-explicit-constructor): both in one
+  ParamBuffer(const Tensor& flat) : matrices(flat) {}  // NOLINT(google-explicit-constructor): both in one tensor
   ParamBuffer(const Tensor& matrices, const Tensor& vectors) : matrices(matrices), vectors(vectors) {}
   int64_t numel() const { return matrices.numel() + absent.count + vectors.numel(); }
   bool has(const Param& p) const { return p.offset < absent.begin || p.offset >= absent.begin + absent.count; }
@@ -88,39 +87,39 @@ struct ParamBuffer {
   Hole absent;
 };
 
-// inference: no gradients, nothing divided; also weights packed for GEMMs of few rows
+// inference: no gradients and no shards, but also weights packed for GEMMs of few rows
 enum class ParamUse : uint8_t { training, inference };
 
-struct ParamBytes {  // memory of a store
+struct ParamBytes {  // bytes of a store
   size_t values = 0, gradients = 0;
-  size_t rounded = 0, packed = 0;  // copies
+  size_t rounded = 0, packed = 0;  // bytes of the copies
 };
 
 class ParamStore {
  public:
-  // `compute`: f32, or bf16 or f16 for mixed precision.
+  // `compute` is f32, or bf16 or f16 for mixed precision.
   ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu,
              ParamUse use = ParamUse::training)
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device), use_(use) {}
 
-  const Param* declare(ParamSpec spec);  // before lay_out(); an Error for a duplicate name or an indivisible split
-  void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; before allocate()
-  void require_memory() const;                       // an Error if the host cannot hold values, gradients and copies
-  // Fixes the offsets, once, after all declarations. The matrices are padded so that each of `shards` ranks can own an
-  // equal part.
+  const Param* declare(ParamSpec spec);  // before lay_out(); throws for a duplicate name or an indivisible split
+  void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; call it before allocate()
+  void require_memory() const;                       // throws if the host cannot hold values, gradients and copies
+  // Fixes the offsets. REQUIRES: it is called once, after all declarations. The matrices are padded so that each of
+  // `shards` ranks can own an equal part.
   void lay_out(int shards = 1);
-  void allocate(int shards = 1);  // lays out, and makes the flat buffers
-  void plan(int shards = 1);      // the same without memory, for dry runs; `planned()` from now on
+  void allocate(int shards = 1);  // lays out, and allocates the flat buffers
+  void plan(int shards = 1);      // the same without memory, for dry runs; planned() is then true
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
-  void round_values(Context& ctx, const ParamBuffer& values) const;  // the copies become those of other values
-  void refresh(Context& ctx, const ParamRange& written) const;       // after the rounded copies were written, too
+  void round_values(Context& ctx, const ParamBuffer& values) const;  // makes copies of other values
+  void refresh(Context& ctx, const ParamRange& written) const;  // called after the rounded copies were also written
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
   template <typename Property>
   std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
-  Tensor values() const {                                              // where they are not divided
+  Tensor values() const {                                              // REQUIRES: values are not divided
     assert(!divided_);
     return values_.tensor({numel()});
   }
@@ -133,7 +132,7 @@ class ParamStore {
                           divided_ ? 0 : static_cast<size_t>(matrix_numel_) * sizeof(float));
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
-  // Of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
+  // Returns the gradients of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
   Tensor row_sum_grads() const { return grads().slice_rows(row_sums_begin_, numel() - row_sums_begin_); }
   Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
@@ -141,14 +140,14 @@ class ParamStore {
   DType compute_dtype() const { return compute_; }
   bool mixed() const { return compute_ != DType::f32; }
   Device device() const { return device_; }
-  bool divided() const { return divided_; }  // whether f32 values of matrices are in the gradients' memory
+  bool divided() const { return divided_; }  // true if f32 values of matrices are in the gradients' memory
   bool planned() const { return planned_; }
-  Buffer buffer_of(size_t bytes) const;                            // on its device, and planned as it is
-  ParamBytes bytes() const;                                        // once the buffers are made
-  int64_t numel() const { return matrix_numel_ + vector_numel_; }  // of this rank, padding included
-  int64_t matrix_numel() const { return matrix_numel_; }           // of the matrices: the offset of the next one
+  Buffer buffer_of(size_t bytes) const;                            // on the store's device, and planned if the store is
+  ParamBytes bytes() const;                                        // valid once the buffers are allocated
+  int64_t numel() const { return matrix_numel_ + vector_numel_; }  // on this rank, padding included
+  int64_t matrix_numel() const { return matrix_numel_; }  // elements of the matrices: the offset of the next one
   int64_t vector_numel() const { return vector_numel_; }
-  int64_t global_numel() const;  // of the whole model, each parameter once
+  int64_t global_numel() const;  // over all ranks, each parameter once
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
@@ -185,7 +184,7 @@ std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   return all;
 }
 
-// Copies between a global tensor and a rank's slice, on the host. `local` and `global` are contiguous f32
+// Copies between a global tensor and a rank's slice, on the host. REQUIRES: `local` and `global` are contiguous f32
 // buffers.
 void slice_from_global(const Param& p, const float* global, float* local);
 void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);

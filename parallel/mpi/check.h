@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Throws an Error of kind peer with MPI's own text unless `code` is MPI_SUCCESS.
+// Throws a peer Error with MPI's own text unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call, std::source_location where = std::source_location::current());
 
 }  // namespace weft

@@ -27,7 +27,7 @@ class MpiWork : public PendingWork {
   MpiWork(const Group& group, std::unique_ptr<Operation> operation, Idle<Operation>& idle)
       : group_(group), operation_(std::move(operation)), idle_(idle) {}
   ~MpiWork() override {
-    // Abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
+    // Work is abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
     if (operation_) static_cast<void>(operation_.release());
   }
   void poll() override {
@@ -42,7 +42,7 @@ class MpiWork : public PendingWork {
 
  private:
   const Group& group_;
-  std::unique_ptr<Operation> operation_;  // empty when done
+  std::unique_ptr<Operation> operation_;  // null when done
   Idle<Operation>& idle_;
 };
 
@@ -121,7 +121,7 @@ class MpiCommunicator : public Communicator {
     return std::make_unique<MpiCommunicator>(part, group_.limits, group_.watchdog);
   }
 
-  std::unique_ptr<Communicator> split_by_host() override {  // hosts: ranks that can share memory
+  std::unique_ptr<Communicator> split_by_host() override {  // a host is a set of ranks that can share memory
     const auto waiting = group_.wait("split_by_host", 0);
     MPI_Comm part;
     check_mpi(MPI_Comm_split_type(group_.comm, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &part),
@@ -137,7 +137,7 @@ class MpiCommunicator : public Communicator {
               "MPI_Allgather");
   }
 
-  // For latency: one collective instead of two rounds of messages.
+  // Uses one collective instead of two rounds of messages, for latency.
   void all_reduce_small(const Tensor& x, ReduceOp op) {
     const size_t needed = x.bytes() * static_cast<size_t>(size());
     if (gathered_.size() < needed) gathered_.resize(needed);
@@ -153,7 +153,7 @@ class MpiCommunicator : public Communicator {
 
   bool sums_in_levels(const Tensor& x) {
     find_hosts();
-    return hosts_ && size_of(x.dtype) > sizeof(uint16_t);  // 16-bit values are rounded once, so they are summed at once
+    return hosts_ && size_of(x.dtype) > sizeof(uint16_t);  // 16-bit values are rounded once, so summed at once
   }
 
   template <typename Begin>
@@ -175,7 +175,7 @@ class MpiCommunicator : public Communicator {
     return operation;
   }
 
-  // At the first large collective. Two levels need several hosts with equally many ranks, more than one.
+  // Runs at the first large collective. Two levels need several hosts, all with the same number of ranks, above one.
   void find_hosts() {
     if (looked_for_hosts_) return;
     looked_for_hosts_ = true;

@@ -1,4 +1,4 @@
-// parallel/mpi/gathering.h: an all-gather or all-to-all over a group, in progress. Everything is point-to-point and
+// parallel/mpi/gathering.h: an all-gather or all-to-all over a group, in progress. All messages are point-to-point and
 // non-blocking.
 #pragma once
 
@@ -12,14 +12,14 @@ namespace weft {
 class Gathering {  // reusable
  public:
   explicit Gathering(Group& group) : host_(group) {}
-  // In two levels: first across the hosts, among the ranks at one place of each, then within the hosts. A host then
-  // sends each of its ranks' parts once to every other host. `order`: Hosts::order (communicator.cpp).
+  // Gathers in two levels: first across the hosts, among the ranks at the same place of each, then within the hosts. A
+  // host then sends each of its ranks' parts to every other host once. `order` is Hosts::order (communicator.cpp).
   Gathering(Group& of_host, Group& across, std::span<const int> order)
       : host_(of_host), across_(&across), order_(order) {}
 
-  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be its place there
+  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be its place in y
   void start_all_to_all(const Tensor& x, const Tensor& y);  // in one level
-  bool advance(bool block);                                 // whether it is finished
+  bool advance(bool block);                                 // returns true when it is finished
   const char* name() const { return name_; }
   size_t bytes() const { return y_.bytes(); }
 
@@ -34,9 +34,9 @@ class Gathering {  // reusable
   std::span<const int> order_;
   Transfers transfers_;
   Tensor y_;
-  int64_t part_ = 0;  // elements of a rank
+  int64_t part_ = 0;  // elements per rank
   int tag_ = 0;
-  bool in_host_ = false;  // the last stage
+  bool in_host_ = false;  // true in the last stage
   const char* name_ = "";
 };
 

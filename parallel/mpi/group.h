@@ -12,7 +12,7 @@
 
 namespace weft {
 
-inline MPI_Datatype mpi_type(DType dtype) {  // MPI moves data, and adds nothing
+inline MPI_Datatype mpi_type(DType dtype) {  // MPI only moves data; it adds nothing
   if (size_of(dtype) == sizeof(uint16_t)) return MPI_UINT16_T;
   return dtype == DType::f32 ? MPI_FLOAT : dtype == DType::f64 ? MPI_DOUBLE : MPI_INT32_T;
 }
@@ -28,18 +28,18 @@ class Group {  // owns an MPI communicator
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
-  ~Group() {  // freeing is collective: skipped while unwinding, when peers may not come
+  ~Group() {  // freeing is collective, so it is skipped while unwinding, when peers may not arrive
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm);
   }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // While it lives, this rank waits in a call with these bytes.
+  // While the result lives, this rank waits in a call with these bytes.
   MpiWatchdog::Wait wait(const char* name, size_t bytes) const {
     return {watchdog, {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank, .size = size}};
   }
 
-  // The tag of the next reduction; when it wraps around, its first user has long finished.
+  // Returns the tag of the next reduction. When tags wrap around, the first user of a tag has long finished.
   int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;
@@ -51,7 +51,7 @@ class Group {  // owns an MPI communicator
   int next_tag_ = 0;
 };
 
-class Transfers {  // messages in progress, split to fit MPI's int counts; two ranks' messages stay in order
+class Transfers {  // messages in progress, split to fit MPI's int counts; messages between two ranks stay in order
  public:
   void send(const Group& group, const void* data, int64_t count, DType dtype, int to, int tag) {
     for_each_piece(count, group.limits.message, [&](int64_t begin, int64_t n) {

@@ -1,9 +1,9 @@
 // parallel/mpi/reduction.h: a sum or maximum over a group, in progress.
 //
-// MPI leaves the order of additions in its reductions to the library, so this only moves data with MPI and adds in
+// MPI leaves the order of additions in its reductions to the library, so Reduction only moves data with MPI and adds in
 // rank order itself. Each rank receives all parts of its own chunk, sums them, and (all-reduce) sends the sum to all.
-// Everything is point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress them
-// in any order.
+// All messages are point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress
+// them in any order.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,20 @@ namespace weft {
 class Reduction {  // reusable, with its scratch memory
  public:
   explicit Reduction(Group& group) : group_(group) {}
-  // In two levels: among the ranks of a host, then, each rank with its chunk, across the hosts. In an all-reduce a host
-  // then sends 2 (H - 1) / H times the tensor, whatever its number of ranks, and half of that in a reduce-scatter. Sums
-  // are added in the order of hosts. `order`: Hosts::order (communicator.cpp).
+  // Reduces in two levels: first among the ranks of a host, then, for each rank's chunk, across the hosts. In an
+  // all-reduce a host then sends 2 (H - 1) / H times the tensor, whatever its number of ranks, and half of that in a
+  // reduce-scatter. Sums are added in the order of hosts. `order` is Hosts::order (communicator.cpp).
   Reduction(Group& of_host, Group& across, std::span<const int> order)
       : group_(of_host), across_(std::make_unique<Reduction>(across)), order_(order) {}
 
   void start_all_reduce(const Tensor& x, ReduceOp op) { start_all_reduce(x, op, group_.next_tag()); }
   void start_reduce_scatter(const Tensor& x, const Tensor& y);  // y may be this rank's place in x
-  bool advance(bool block);                                     // whether it is finished
+  bool advance(bool block);                                     // returns true when it is finished
   const char* name() const { return gathers_ ? "all_reduce" : "reduce_scatter"; }
   size_t bytes() const { return x_.bytes(); }
 
  private:
-  // Both levels have the tag of the start: ranks come to the second one in different orders.
+  // Both levels use the tag of the start, because ranks reach the second level in different orders.
   void start_all_reduce(const Tensor& x, ReduceOp op, int tag);
   void start_reduce_scatter(const Tensor& x, const Tensor& y, int tag);
   void exchange_in_host();
@@ -43,14 +43,14 @@ class Reduction {  // reusable, with its scratch memory
   std::unique_ptr<Reduction> across_;
   std::span<const int> order_;
   Transfers transfers_;
-  Tensor x_, y_;  // y_: of a reduce-scatter
+  Tensor x_, y_;  // y_: only for a reduce-scatter
   ReduceOp op_ = ReduceOp::sum;
   void* out_ = nullptr;  // destination of my chunk's sum
   int64_t own_count_ = 0;
   int tag_ = 0;
   enum class Stage { exchange, across, hand_round } stage_ = Stage::exchange;
   bool gathers_ = false;
-  std::vector<const void*> parts_;  // of my chunk, in rank order
+  std::vector<const void*> parts_;  // parts of my chunk, in rank order
   std::vector<std::byte> scratch_;
 };
 

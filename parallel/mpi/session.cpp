@@ -24,9 +24,10 @@ void check_mpi(int code, const char* call, std::source_location where) {
 
 namespace {
 
-// Open MPI announces a message above 64 kB over TCP, waits for the answer, and then sends it: three latencies in place
-// of one. Small models' gradients are sent at once; the environment may say otherwise. What a rank then receives before
-// it asks is kept: 8 MB at most beyond the default, because parts of full buckets (parallel/grad_sync.h) are announced.
+// Open MPI announces a message above 64 kB over TCP, waits for the answer, and then sends it, which takes three
+// latencies instead of one. We send small models' gradients at once, unless the environment sets another limit. What a
+// rank then receives before it asks is buffered: at most 8 MB beyond the default, because parts of full buckets
+// (parallel/grad_sync.h) are still announced.
 void send_at_once_over_tcp() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("SLURM_NTASKS");

@@ -20,10 +20,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestInterval{200};  // between two looks
-constexpr milliseconds kOthers{500};           // for other ranks to write their reports
-constexpr milliseconds kFolder{3000};          // to write and read them: a lost network may be that of the files, too
-constexpr int kMostNamed = 16;                 // ranks in the message
+constexpr milliseconds kLongestInterval{200};  // between two checks
+constexpr milliseconds kOthers{500};           // time for other ranks to write their reports
+constexpr milliseconds kFolder{3000};  // time to write and read reports: a lost network may also carry the files
+constexpr int kMaxNamed = 16;          // ranks in the message
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
   limit_ = longest;
   folder_ = folder;
   std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // an earlier run's
+  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // from an earlier run
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
@@ -59,10 +59,10 @@ void MpiWatchdog::end() {
   waiting_ = false;
 }
 
-// Counts its own looks rather than reading a clock: after a suspension all clocks have run on.
+// Counts its own checks instead of reading a clock, because all clocks advance during a suspension.
 void MpiWatchdog::run() {
   std::unique_lock lock(mutex_);
-  uint64_t looked_at = 0;  // call
+  uint64_t looked_at = 0;  // the call that the last check saw
   milliseconds waited{0};
   for (;;) {
     const milliseconds interval = std::clamp(limit_ / 8, milliseconds(1), kLongestInterval);
@@ -79,7 +79,7 @@ std::string MpiWatchdog::wait_text() const {
   return fmt::format("rank {} on {} waits in {}", rank_, host_name(), describe(recent_[(num_calls_ - 1) % kRecent]));
 }
 
-// First line: the wait. Then the collectives before it, the latest first.
+// The first line is the wait. The collectives before it follow, the latest first.
 void MpiWatchdog::write_report() const {
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
@@ -90,10 +90,10 @@ void MpiWatchdog::write_report() const {
     for (uint64_t n = num_calls_ - 1; n > 0 && num_calls_ - n < kRecent; --n)
       out << fmt::format("  before: call {}, {}\n", n, describe(recent_[(n - 1) % kRecent]));
   }
-  std::filesystem::rename(temporary, file, ignored);  // so that nobody reads half of it
+  std::filesystem::rename(temporary, file, ignored);  // so that nobody reads an incomplete file
 }
 
-// What the ranks wrote about their waits. It hangs if the folder's file system does.
+// Returns what the ranks wrote about their waits. It hangs if the folder's file system does.
 std::string MpiWatchdog::exchange_reports() const {
   write_report();
   std::this_thread::sleep_for(kOthers);
@@ -103,7 +103,7 @@ std::string MpiWatchdog::exchange_reports() const {
     std::string line;
     std::ifstream report(file_of(rank));
     if (std::getline(report, line)) {
-      if (rank != rank_ && named++ < kMostNamed) text += "  " + line + "\n";
+      if (rank != rank_ && named++ < kMaxNamed) text += "  " + line + "\n";
     } else {
       silent += fmt::format("{}{}", silent.empty() ? "" : ", ", rank);
     }
@@ -122,7 +122,7 @@ void MpiWatchdog::give_up() {
     std::future<std::string> reports = promise.get_future();
     std::thread([this, &promise] { promise.set_value(exchange_reports()); }).detach();  // this process ends soon
     const bool known = reports.wait_for(kOthers + kFolder) == std::future_status::ready;
-    text += known ? reports.get() : fmt::format("  {} does not answer: where the others wait is unknown\n", folder_);
+    text += known ? reports.get() : fmt::format("  {} does not respond: where the others wait is unknown\n", folder_);
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -1,10 +1,9 @@
 // parallel/mpi/watchdog.h: a thread that ends this process when MPI waits for other ranks too long.
 //
-// MPI notices a rank that dies, but waits for ever for one that hangs, is stopped or is cut off. When a wait
-// exceeds the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the
-// others a moment to do the same, prints who waits where and who wrote nothing, and exits, even if the folder
-// does not answer. The launcher then ends the other ranks. Time in which this process itself was suspended
-// does not count.
+// MPI notices a rank that dies, but waits forever for one that hangs, is stopped or is cut off. When a wait exceeds the
+// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the others a moment to do the
+// same, prints who waits where and who wrote nothing, and exits, even if the folder does not respond. The launcher then
+// ends the other ranks. Time in which this process itself was suspended does not count.
 #pragma once
 
 #include <array>
@@ -22,15 +21,15 @@ namespace weft {
 
 class MpiWatchdog {
  public:
-  MpiWatchdog(int rank, int size) : rank_(rank), size_(size) {}  // of all ranks
+  MpiWatchdog(int rank, int size) : rank_(rank), size_(size) {}  // rank and size of the world
   ~MpiWatchdog();
   MpiWatchdog(const MpiWatchdog&) = delete;
   MpiWatchdog& operator=(const MpiWatchdog&) = delete;
 
-  // Starts the thread. The folder is made when it is needed; "" only prints.
+  // Starts the thread. The folder is created when it is needed; if it is "", reports are only printed.
   void limit(std::chrono::milliseconds longest, const std::string& folder);
   void set_step(int64_t step) { step_ = step; }
-  double seconds_waited() const { return seconds_waited_; }  // by the thread that waits
+  double seconds_waited() const { return seconds_waited_; }  // called by the thread that waits
 
   class Wait {  // this rank waits inside `call` while it lives
    public:
@@ -57,7 +56,7 @@ class MpiWatchdog {
 
   const int rank_, size_;
   std::atomic<int64_t> step_ = -1;
-  double begin_ = 0;  // of this wait; used by the waiting thread
+  double begin_ = 0;  // start of this wait; used by the waiting thread
   double seconds_waited_ = 0;
   std::chrono::milliseconds limit_{};
   std::string folder_;

@@ -29,7 +29,7 @@ void check(ncclResult_t result) {
 
 std::string error_text(ncclResult_t result, const std::string& device) {
   const std::string words = ncclGetLastError(nullptr);
-  return fmt::format("NCCL ({}) reports: {}{}; NCCL_DEBUG=WARN says more", device, ncclGetErrorString(result),
+  return fmt::format("NCCL ({}) reports: {}{}; NCCL_DEBUG=WARN shows more", device, ncclGetErrorString(result),
                      words.empty() ? "" : fmt::format(" ({})", printable(words, 200)));
 }
 

@@ -13,6 +13,6 @@ void check(cudaError_t status, const char* call);
 
 void check(ncclResult_t result);  // "in progress" is not an error
 
-std::string error_text(ncclResult_t result, const std::string& device);  // with NCCL's last message
+std::string error_text(ncclResult_t result, const std::string& device);  // includes NCCL's last message
 
 }  // namespace weft::nccl

@@ -57,12 +57,12 @@ void Comms::abort() {
     aborted_ = true;
     comms.swap(comms_);
   }
-  // Their kernels run one after the other, so all must be aborted before any wait for one. NCCL 2.21 waits
-  // within a group, too.
+  // The kernels of communicators run one after the other, so all must be aborted before any wait for one. NCCL 2.21
+  // also waits within a group.
   std::vector<std::thread> aborters;
   for (const ncclComm_t comm : comms) {
     aborters.emplace_back([comm, device = device_] {
-      cudaSetDevice(device);  // for this thread: otherwise NCCL would start to use the first GPU
+      cudaSetDevice(device);  // set for this thread; otherwise NCCL would start to use the first GPU
       ncclCommAbort(comm);
     });
   }

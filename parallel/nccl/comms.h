@@ -1,9 +1,8 @@
 // parallel/nccl/comms.h: the NCCL communicators of one Context, and the only place that calls NCCL on them.
 //
-// NCCL allows one thread at a time, and none during an abort. Here one thread computes and another aborts, so
-// all calls take one lock. All communicators are non-blocking: a call returns at once, and its completion is
-// polled afterwards. An abort does wait, but no calls are made once it begins. So no thread waits while it
-// holds the lock.
+// NCCL allows one thread at a time, and none during an abort. Here one thread computes and another aborts, so all calls
+// take one lock. All communicators are non-blocking: a call returns at once, and its completion is polled afterwards.
+// An abort does wait, but no calls are made once it starts. So no thread waits while it holds the lock.
 #pragma once
 
 #include <nccl.h>
@@ -22,13 +21,13 @@ struct Overdue {};  // thrown when NCCL has not finished within the limit
 class Comms {
  public:
   explicit Comms(std::chrono::milliseconds limit);
-  const std::string& device() const { return device_name_; }  // of the communicators, for messages
+  const std::string& device() const { return device_name_; }  // device of the communicators, for messages
 
-  // Each waits for NCCL and throws NCCL's Error or Overdue; the caller should then abort all communicators.
+  // Each function waits for NCCL and throws NCCL's Error or Overdue. The caller should then abort all communicators.
   ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // returns when all ranks have connected
   void finish(ncclComm_t comm);                                    // returns when all its work is done
 
-  // enqueue() calls NCCL on `comm`; returns when the work is on the stream.
+  // Calls enqueue(), which calls NCCL on `comm`, and returns when the work is on the stream.
   template <typename Enqueue>
   void call(ncclComm_t comm, const Enqueue& enqueue) {
     {
@@ -39,7 +38,7 @@ class Comms {
     wait_until_ready(comm);
   }
 
-  std::string asynchronous_error();  // empty: none
+  std::string asynchronous_error();  // returns "" if there is none
   // Aborts all communicators for good, and ends their kernels. NCCL then waits until all graphs that hold any
   // of them are destroyed.
   void abort();

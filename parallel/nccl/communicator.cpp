@@ -47,8 +47,8 @@ void agree_on_connection(Communicator& host, const std::exception_ptr& error, bo
   agree(host, error);
 }
 
-// Connects all ranks before the first collective. They agree on errors, except if a rank has not come at all:
-// it would not come to agree either.
+// Connects all ranks before the first collective. The ranks agree on errors unless a rank has not arrived, because it
+// would not arrive to agree either.
 ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   ncclUniqueId id{};
   all_or_none(host, [&] {
@@ -98,7 +98,7 @@ auto scattering(const Tensor& x, const Tensor& y, ncclComm_t comm) {
   };
 }
 
-// NCCL has a call of its own for it only since 2.28.
+// NCCL has offered a call for this only since 2.28.
 auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
   return [x, y, size, comm](cudaStream_t stream) {
     const auto count = static_cast<size_t>(x.numel() / size);
@@ -142,7 +142,7 @@ class NcclWork final : public PendingWork {
   }
   ~NcclWork() override { stream_->give_back(std::move(done_)); }
   Event& done() { return *done_; }
-  void poll() override {}  // the device progresses by itself
+  void poll() override {}  // the device progresses on its own
   void wait() override {
     stream_->check();
     stream_->join(*done_);
@@ -222,7 +222,7 @@ class NcclCommunicator final : public Communicator {
     stream_->check();
     if (x.device == Device::cpu) return host_.start_all_to_all(x, y);
     check_parts(x, y, 1);
-    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all has equal parts");
+    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all needs equal parts");
     return travels(x) ? start("start_all_to_all", x, exchange(x, y, size(), comm_)) : copied(x, y);
   }
 
@@ -236,7 +236,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // One kernel for all parts: they travel at the same time.
+  // Uses one kernel for all parts, which travel at the same time.
   void all_gather_v(const std::vector<Tensor>& parts) override {
     stream_->check();
     require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
@@ -297,7 +297,7 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<CommunicationStream> stream_;
   std::unique_ptr<Communicator> owned_host_;  // for a group made by split()
   Communicator& host_;
-  ncclComm_t comm_ = nullptr;  // none in a group of one
+  ncclComm_t comm_ = nullptr;  // null in a group of one
   Event done_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRing = 4096;  // collectives outside graphs that may be in progress at once
 
-// In graphs, collectives of one kind use this many numbers in rotation, so that neighbours differ.
+// In graphs, collectives of one kind use this many numbers in rotation, so that neighbors differ.
 constexpr int64_t kKinds = 1024, kTurns = 4;
 
 enum Word { kOutside, kInGraphs, kNumWords };
@@ -52,7 +52,7 @@ Marks::~Marks() {
   cudaFreeHost(words_);
 }
 
-// CUDA calls may wait for a hanging stream, so none is made under the lock, which the watchdog needs.
+// CUDA calls may wait for a hanging stream. So none is made under the lock, which the watchdog needs.
 
 void Marks::begin(const CollectiveCall& collective, cudaStream_t stream) {
   capturing_ = is_capturing(stream);
@@ -79,9 +79,9 @@ std::optional<CollectiveCall> Marks::unfinished() const {
     if (ended == num_issued_) return {};
     return ring_[static_cast<size_t>(ended % kRing)];
   }
-  // It is running, so it precedes all enqueued ones.
+  // It is running, so it precedes all enqueued collectives.
   CollectiveCall replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
-  replayed.step = step_;  // not the step of the capture
+  replayed.step = step_;  // the captured step is out of date
   return replayed;
 }
 

@@ -1,9 +1,9 @@
-// parallel/nccl/marks.h: progress marks of a stream's collectives. The stream writes them into host memory,
-// where a watchdog reads them without CUDA calls that could block.
+// parallel/nccl/marks.h: progress marks of a stream's collectives. The stream writes them into host memory, where a
+// watchdog reads them without CUDA calls that could block.
 //
-// After each collective the stream copies the collective's number from a table on the device to a host word.
-// The host cannot count what a CUDA graph replays, so in a graph the beginning is marked, too, in a separate
-// word, and the number identifies the kind of collective. So a graph may hold any number of them.
+// After each collective the stream copies the collective's number from a table on the device to a host word. The host
+// cannot count what a CUDA graph replays. So in a graph the start is also marked, in a separate word, and the number
+// identifies the kind of collective. A graph may therefore contain any number of them.
 #pragma once
 
 #include <nccl.h>  // includes CUDA's runtime
@@ -29,16 +29,16 @@ class Marks {
   void set_step(int64_t step) { step_ = step; }
   int64_t step() const { return step_; }
 
-  // Called before and after a collective is enqueued on `stream`, by one thread.
+  // REQUIRES: called before and after a collective is enqueued on `stream`, by one thread.
   void begin(const CollectiveCall& collective, cudaStream_t stream);
   void end(cudaStream_t stream);
 
-  // For any thread.
+  // Any thread may call these.
   std::optional<CollectiveCall> unfinished() const;  // the first enqueued one (in a graph: running), if any
   uint64_t position() const;                         // changes after each collective
 
  private:
-  struct Kind {  // of captured collectives with the same name, size and group
+  struct Kind {  // captured collectives with the same name, size and group
     CollectiveCall collective;
     int64_t num_captured = 0;
   };
@@ -47,14 +47,14 @@ class Marks {
   int64_t next_captured_number(const CollectiveCall& collective);
   void mark(uint32_t* word, int64_t table_index, cudaStream_t stream);
 
-  uint32_t* words_ = nullptr;         // pinned memory: the last mark outside and inside graphs; 0: none
+  uint32_t* words_ = nullptr;         // pinned memory: the last marks outside and inside graphs; 0: none
   uint32_t* table_ = nullptr;         // device memory: 1, 2, 3 ...
   mutable std::mutex mutex_;          // guards the following members; only the computing thread writes
   std::vector<CollectiveCall> ring_;  // outside graphs: number n is at n % kRing
   int64_t num_issued_ = 0;
   std::vector<Kind> kinds_;
   std::atomic<int64_t> step_ = -1;  // the current step
-  // Of the collective between begin() and end():
+  // These describe the collective between begin() and end().
   bool capturing_ = false;
   int64_t captured_number_ = 0;
 };

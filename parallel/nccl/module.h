@@ -12,7 +12,7 @@ struct Module {
   std::unique_ptr<Communicator> (*make_communicator)(Context& ctx, Communicator& host, NcclLimits limits) = nullptr;
 };
 
-// const Module* weft_nccl_module(int version). It returns nullptr if the program has another version.
+// Type: const Module* weft_nccl_module(int version). The function returns nullptr if the program has another version.
 inline constexpr int kModuleVersion = 1;
 inline constexpr const char* kModuleFile = "libweft_nccl.so";
 inline constexpr const char* kModuleEntry = "weft_nccl_module";

@@ -17,14 +17,14 @@ std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclL
 
 CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
     : computation_(computation), comms_(limits.collective), watchdog_(std::in_place, comms_, marks_, limits) {
-  // Above the computation, so that its kernels do not wait until a kernel of the backward pass leaves the GPU: other
-  // ranks would wait for this one.
+  // The priority is above the computation's, so that communication kernels do not wait until a kernel of the backward
+  // pass leaves the GPU. Other ranks would wait for this one.
   int least = 0, greatest = 0;
   nccl::check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
   nccl::check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
 }
 
-// Enqueued work still writes marks, so it must end first. It cannot hang: after a failure the watchdog has
+// Enqueued work still writes marks, so it must end first. This cannot hang, because after a failure the watchdog has
 // aborted everything.
 CommunicationStream::~CommunicationStream() {
   watchdog_.reset();
@@ -39,7 +39,7 @@ ncclComm_t CommunicationStream::connect(const ncclUniqueId& id, int size, int ra
 }
 
 void CommunicationStream::disconnect(ncclComm_t comm, const std::string& which) noexcept {
-  if (watchdog_->failed()) return;  // all are aborted
+  if (watchdog_->failed()) return;  // everything is aborted
   try {
     nccl::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     check();

@@ -1,5 +1,5 @@
-// parallel/nccl/stream.h: the communication stream of a Context: collectives in one order, overlapped with
-// the computation, and watched.
+// parallel/nccl/stream.h: the communication stream of a Context. Its collectives run in one order, overlap with the
+// computation, and are watched.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Event {
 
 class CommunicationStream final : public Context::Watch {
  public:
-  // The stream of a Context: created by the first caller, it lives as long as anyone holds it.
+  // Returns the stream of a Context. The first caller creates it, and it lives as long as anyone holds it.
   static std::shared_ptr<CommunicationStream> of(Context& ctx, NcclLimits limits);
 
   CommunicationStream(cudaStream_t computation, NcclLimits limits);
@@ -41,7 +41,7 @@ class CommunicationStream final : public Context::Watch {
   void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
   void fail_overdue(const std::string& what) { fail(ErrorKind::peer, watchdog_->overdue_text(what)); }
 
-  // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, then `done`.
+  // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, and then `done`.
   template <typename Enqueue>
   void run(CollectiveCall collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
     check();

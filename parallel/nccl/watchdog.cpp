@@ -94,7 +94,7 @@ std::string Watchdog::look() {
   return now - last_end_ > limits_.collective ? overdue_text(describe(*unfinished)) : "";
 }
 
-// On another thread, because the abort may not return.
+// Runs on another thread, because the abort may not return.
 void Watchdog::abort_all(std::unique_lock<std::mutex>& lock) {
   std::thread aborter([this] {
     comms_.abort();

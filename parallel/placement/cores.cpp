@@ -1,4 +1,4 @@
-// parallel/placement/cores.cpp: affinity masks and lists of processors of Linux.
+// parallel/placement/cores.cpp: reads Linux's affinity masks and lists of processors.
 #include "parallel/placement/cores.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ bool bind_this_thread(const Cores& cores) {
 double container_quota(const std::string& sysfs) {
   std::ifstream in(sysfs + "/fs/cgroup/cpu.max");
   double quota = 0, period = 0;
-  return in >> quota >> period && period > 0 ? quota / period : 0;  // "max 100000" fails to read: no limit
+  return in >> quota >> period && period > 0 ? quota / period : 0;  // "max 100000" fails to read, which means no limit
 }
 
 int fair_share(const std::vector<Cores>& ranks_of_host, int rank, double quota) {

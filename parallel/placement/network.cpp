@@ -92,7 +92,7 @@ std::string describe_nccl(const HostNetworks& host, const NetworkChoice& choice)
   return fmt::format("NCCL over one of {}{}", describe_interfaces(host), without);
 }
 
-// NCCL passes over docker's interfaces by itself.
+// NCCL skips docker's interfaces on its own.
 bool may_mislead_nccl(const NetworkInterface& i) { return !i.name.starts_with("docker"); }
 
 }  // namespace

@@ -9,17 +9,17 @@ namespace weft {
 
 struct NetworkInterface {
   std::string name;
-  int64_t mbits = 0;      // a second; 0: unknown
-  bool hardware = false;  // not made by software, as bridges and the interfaces of containers are
+  int64_t mbits = 0;      // Mb/s; 0: unknown
+  bool hardware = false;  // false if made by software, like bridges and the interfaces of containers
 };
 
 struct HostNetworks {
-  std::vector<NetworkInterface> interfaces;  // those with a link, without loopback
-  std::vector<std::string> infiniband;       // devices with an active port: "mlx5_0 (400 Gb/s)"; RoCE and EFA, too
+  std::vector<NetworkInterface> interfaces;  // interfaces with a link, without loopback
+  std::vector<std::string> infiniband;       // devices with an active port: "mlx5_0 (400 Gb/s)"; includes RoCE and EFA
 };
 HostNetworks networks_of_host(const std::string& sysfs = "/sys");
 
-// What the environment says. Open MPI may also have files of settings, and without any it chooses by itself.
+// Settings from the environment. Open MPI may also read files of settings, and otherwise chooses on its own.
 struct NetworkChoice {
   std::string mpi_layer;            // OMPI_MCA_pml; empty, ob1: TCP between hosts, as in the archive
   std::string include, exclude;     // OMPI_MCA_btl_tcp_if_include, ..._exclude
@@ -29,10 +29,10 @@ struct NetworkChoice {
 };
 NetworkChoice network_choice();
 
-// One line. `gpus`: ranks have GPUs, so NCCL connects them.
+// Returns one line. If `gpus`, ranks have GPUs, so NCCL connects them.
 std::string describe_networks(const HostNetworks& host, const NetworkChoice& choice, bool gpus);
 
-// Why GPUs on several hosts would wait for this host's network; empty if nothing is known against it.
+// Returns why GPUs on several hosts would wait for this host's network, or "" if nothing is known against it.
 std::string network_warning(const HostNetworks& host, const NetworkChoice& choice);
 
 }  // namespace weft

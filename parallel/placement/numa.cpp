@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-std::string first_line_of(const std::string& file) {  // empty if it cannot be read
+std::string first_line_of(const std::string& file) {  // returns an empty string if it cannot be read
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
@@ -26,7 +26,7 @@ Cores cores_of(const std::vector<NumaNode>& nodes) {
 std::vector<NumaNode> numa_nodes(const std::string& sysfs) {
   const std::string folder = sysfs + "/devices/system/node";
   std::vector<NumaNode> nodes;
-  for (const int id : cores_from_text(first_line_of(folder + "/online"))) {  // ids are listed as processors are
+  for (const int id : cores_from_text(first_line_of(folder + "/online"))) {  // the format of lists of processors
     Cores cores = cores_from_text(first_line_of(folder + "/node" + std::to_string(id) + "/cpulist"));
     if (!cores.empty()) nodes.push_back({id, std::move(cores)});
   }

@@ -1,7 +1,7 @@
-// parallel/placement/numa.h: a host's NUMA nodes (parts of the machine with memory of their own), and which of them a
+// parallel/placement/numa.h: a host's NUMA nodes (parts of the machine with their own memory), and the nodes that a
 // rank belongs to.
 //
-// Read from Linux's sysfs (Documentation/ABI/stable/sysfs-devices-node): a library for it, such as hwloc, would be one
+// They are read from Linux's sysfs (Documentation/ABI/stable/sysfs-devices-node). A library such as hwloc would be one
 // more dependency of a program that runs on bare nodes.
 #pragma once
 
@@ -17,14 +17,15 @@ struct NumaNode {
   Cores cores;
 };
 
-// Those with cores: a node may also be memory alone. Empty where sysfs does not tell, as in some containers.
+// Returns the nodes with cores, because a node may also be only memory. Returns none where sysfs does not tell, as in
+// some containers.
 std::vector<NumaNode> numa_nodes(const std::string& sysfs = "/sys");
 
 inline constexpr int kUnknownNode = -1;
-// Of a device at a PCI address ("0000:1b:00.0").
+// Returns the node of a device at a PCI address ("0000:1b:00.0").
 int numa_node_of_device(const std::string& pci_address, const std::string& sysfs = "/sys");
 
-// The nodes that have some of these cores, ascending.
+// Returns the nodes that contain some of these cores, ascending.
 std::vector<int> nodes_of(const std::vector<NumaNode>& nodes, const Cores& cores);
 
 struct RankOfHost {
@@ -32,11 +33,11 @@ struct RankOfHost {
   int gpu_node = kUnknownNode;  // the node of its GPU
 };
 
-// The cores of the nodes that a rank belongs to: that of its GPU, or a share of all nodes. Neighbouring ranks, which
-// may be a tensor-parallel group, come to the same node, and fewer ranks than nodes have several each. Empty: the rank
-// stays as it is. It does if
+// Returns the cores of the nodes that a rank belongs to: its GPU's node, or a share of all nodes. Neighboring ranks,
+// which may be a tensor-parallel group, come to the same node, and if there are fewer ranks than nodes, each gets
+// several. An empty result leaves the rank as it is. It is empty if
 // - `cores`, its own, are not the whole machine: then its launcher has chosen them;
-// - there is one node, or the rank has all of them;
+// - there is one node, or the rank uses all of them;
 // - the ranks do not divide the nodes, or nodes have different numbers of cores. Ranks wait for the slowest one, so
 //   equal shares of everything are better.
 Cores cores_to_bind_to(const std::vector<NumaNode>& nodes, const Cores& cores, const RankOfHost& rank);

@@ -19,7 +19,7 @@ std::string reason_without_gpu() {  // empty if this rank has a GPU
       "{} has no NVIDIA GPU that the driver and CUDA_VISIBLE_DEVICES show; --device=cpu runs without one", host_name());
 }
 
-// Whether all ranks have a GPU. Throws an Error if only some have one, or if none has and one is `needed`.
+// Returns true if all ranks have a GPU. Throws if only some have one, or if none has and one is `needed`.
 bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& world) {
   const bool has_gpu = reason.empty();
   const bool any_has = world.max(has_gpu ? 1 : 0) == 1, all_have = world.max(has_gpu ? 0 : 1) == 0;
@@ -30,7 +30,7 @@ bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& wo
   return all_have;
 }
 
-// The reason of the first rank without NCCL; a single rank needs none.
+// Returns the reason of the first rank without NCCL. A single rank needs none.
 std::string first_without_nccl(Communicator& world) {
   if (world.size() == 1) return "";
   const std::vector<std::string> hosts = world.all_gather_strings(host_name());
@@ -41,7 +41,7 @@ std::string first_without_nccl(Communicator& world) {
   return "";
 }
 
-// One line per rank.
+// Writes one line per rank.
 std::string to_text(const RankGpu& r) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n", r.host, r.num_gpus, r.gpu.name, r.gpu.version, r.gpu.unique_id);
 }

@@ -1,7 +1,7 @@
 // parallel/placement/rank_device.h: each rank's device, decided by all ranks together before anything is allocated.
 //
-// Local rank r of a host takes its GPU r. A rank without a GPU, two ranks on one GPU without permission, or
-// ranks with different GPUs or libraries are a usage Error on all ranks.
+// Local rank r of a host takes its GPU r. A rank without a GPU, two ranks on one GPU without permission, or ranks with
+// different GPUs or libraries throw a usage Error on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ inline constexpr const char* kDeviceSentence = "cpu, cuda or auto: cuda where th
 struct RankDevice {
   Device device = Device::cpu;
   int index = 0;        // index of the GPU among those that this process sees
-  int num_sharing = 1;  // largest number of this run's ranks on one GPU; the same on every rank
+  int num_sharing = 1;  // max ranks of this run per GPU; the same on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
-  // The first rank that cannot use NCCL, and why; empty if all can. The same on every rank.
+  // The first rank that cannot use NCCL, and why; empty if all can. It is the same on every rank.
   std::string without_nccl;
 };
 
 // True on a machine with NVIDIA's driver, where the user expects a GPU to be used.
 bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
-// All ranks of `world` call it. The calling thread then uses its rank's GPU.
+// REQUIRES: all ranks of `world` call it. The calling thread then uses its rank's GPU.
 RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& world);
 
 struct RankGpu {  // what a rank reports to the others
   std::string host;
-  int num_gpus = 0;  // visible to it
+  int num_gpus = 0;  // GPUs visible to it
   DeviceProperties gpu;
 };
 
-// The largest number of ranks on one GPU; throws an Error if these ranks cannot run together.
+// Returns the max number of ranks per GPU. Throws if these ranks cannot run together.
 int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// parallel/placement/rank_place.cpp: a rank's place as text, and ranks by host.
+// parallel/placement/rank_place.cpp: converts a rank's place to text, and groups ranks by host.
 #include "parallel/placement/rank_place.h"
 
 #include <fmt/format.h>

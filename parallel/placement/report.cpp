@@ -1,4 +1,4 @@
-// parallel/placement/report.cpp: groups ranks and hosts that got the same.
+// parallel/placement/report.cpp: groups ranks and hosts with the same placement.
 #include "parallel/placement/report.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool look_alike(const RankPlace& a, const RankPlace& b) {
          (a.gpu < 0) == (b.gpu < 0);
 }
 
-std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // each sees all of its host's, or its own alone
+std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // a rank sees all of its host's, or only its own
   std::set<int> gpus;
   for (const PlacedRank& r : ranks) gpus.insert(r.place->gpu);
   if (*gpus.begin() < 0) return "";
@@ -55,9 +55,9 @@ std::string describe_ranks_of(const PlacedHost& host) {
   return fmt::format("{}{}", fmt::join(parts, "; "), bound ? "; bound by Weft" : "");
 }
 
-// Hosts where ranks got the same are one part of the line.
+// Hosts with the same placement of ranks share one part of the line.
 std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
-  constexpr size_t kMostParts = 4;
+  constexpr size_t kMaxParts = 4;
   std::map<std::string, std::vector<const PlacedHost*>> alike;
   for (const PlacedHost& host : hosts)
     alike[fmt::format("{}: {}", counted(host.ranks.size(), "rank"), describe_ranks_of(host))].push_back(&host);
@@ -65,13 +65,13 @@ std::string describe_hosts(const std::vector<PlacedHost>& hosts) {
   std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   std::vector<std::string> texts;
   for (const auto& [what, where] : parts) {
-    if (texts.size() == kMostParts) break;
+    if (texts.size() == kMaxParts) break;
     const std::string name = parts.size() > 1 && where.size() == 1 ? " (" + where.front()->name + ")" : "";
     texts.push_back(fmt::format("{}{} x {}", counted(where.size(), "host"), name, what));
   }
-  if (parts.size() > kMostParts) {
+  if (parts.size() > kMaxParts) {
     size_t rest = 0;
-    for (size_t i = kMostParts; i < parts.size(); ++i) rest += parts[i].second.size();
+    for (size_t i = kMaxParts; i < parts.size(); ++i) rest += parts[i].second.size();
     texts.push_back(counted(rest, "other host"));
   }
   return fmt::format("{}", fmt::join(texts, " | "));

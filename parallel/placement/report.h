@@ -1,5 +1,5 @@
-// parallel/placement/report.h: what each rank of a run got, in a few lines however many ranks there are, and what is
-// bad about it.
+// parallel/placement/report.h: reports the placement of a run's ranks, and what is bad about it, in a few lines for any
+// number of ranks.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 namespace weft {
 
 struct PlacementReport {
-  std::string placement;              // one line, longer only where hosts differ; empty: nothing to tell
+  std::string placement;              // one line, longer only where hosts differ; empty: nothing to report
   std::string network;                // one line; empty on a single host
   std::vector<std::string> warnings;  // one line each
 };
 
-// `ranks`: of all ranks, in rank order.
+// REQUIRES: `ranks` are all ranks, in rank order.
 PlacementReport describe_placement(const std::vector<RankPlace>& ranks, const NetworkChoice& choice);
 
 }  // namespace weft

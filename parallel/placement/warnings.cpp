@@ -1,4 +1,4 @@
-// parallel/placement/warnings.cpp: looks at each host, and compares them.
+// parallel/placement/warnings.cpp: checks each host, and compares the hosts.
 #include "parallel/placement/warnings.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// A warning of hosts: the first, and how many hosts have it.
+// Adds a warning about hosts that names the first host and how many hosts it concerns.
 template <typename Finding>
 void warn_of_hosts(const std::vector<PlacedHost>& hosts, std::vector<std::string>& warnings, Finding&& finding) {
   std::string first;
@@ -37,7 +37,7 @@ std::string too_few_cores(const PlacedHost& host) {
   return "";
 }
 
-// Equal masks are shared evenly. Of others that overlap, one rank has its cores to itself and another has not.
+// Equal masks are shared evenly. If other masks overlap, one rank uses its cores exclusively and another does not.
 std::string overlapping(const PlacedHost& host) {
   std::map<int, const PlacedRank*> owner;
   for (const PlacedRank& r : host.ranks) {
@@ -81,9 +81,9 @@ void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<
   const auto [fewest, largest] =
       std::ranges::minmax_element(hosts, {}, [](const PlacedHost& h) { return h.ranks.size(); });
   if (fewest->ranks.size() != largest->ranks.size())
-    warnings.push_back(
-        fmt::format("{} has {} and {} has {}: sums cross the network once for each rank, not once for each host",
-                    fewest->name, counted(fewest->ranks.size(), "rank"), largest->name, largest->ranks.size()));
+    warnings.push_back(fmt::format("{} has {} and {} has {}: sums cross the network once per rank, not once per host",
+                                   fewest->name, counted(fewest->ranks.size(), "rank"), largest->name,
+                                   largest->ranks.size()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// parallel/placement/warnings.h: what will slow the ranks of a run down.
+// parallel/placement/warnings.h: warns of what will slow the ranks of a run down.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// One line each, however many ranks and hosts it concerns. `hosts`: those of `ranks`.
+// Returns one line per warning, however many ranks and hosts it concerns. REQUIRES: `hosts` are the hosts of `ranks`.
 std::vector<std::string> placement_warnings(const std::vector<RankPlace>& ranks, const std::vector<PlacedHost>& hosts,
                                             const NetworkChoice& choice);
 

@@ -41,7 +41,7 @@ void scatter_rows(Context&, const ops::ScatterRows& a) {
 
 namespace {
 
-// Keeps the k best of a row in order, by insertion; most chunks of 64 columns need only their maximum.
+// Keeps the k best of a row in order, by insertion. Most chunks of 64 columns need only their maximum.
 template <typename T>
 void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns) {
   constexpr int64_t kPiece = 64;

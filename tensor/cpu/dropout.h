@@ -13,9 +13,9 @@
 
 namespace weft::cpu {
 
-inline constexpr int kPhiloxBatch = 32;  // groups; enough independent chains to hide the multiplications' latency
+inline constexpr int kPhiloxBatch = 32;  // groups: enough independent chains to hide the multiplications' latency
 
-// 64-bit lanes; multiplies their low halves by b. The compiler does not find the single instruction for it.
+// Multiplies the low halves of 64-bit lanes by b. The compiler does not find the single instruction for it.
 #if defined(__AVX512F__)
 typedef uint64_t Words __attribute__((vector_size(64)));
 inline Words multiply_low_halves(Words a, uint32_t b) {
@@ -32,7 +32,7 @@ inline Words multiply_low_halves(Words a, uint32_t b) { return (a & 0xFFFFFFFFu)
 #endif
 inline constexpr int kWordLanes = sizeof(Words) / sizeof(uint64_t);
 
-// out = w01[0], w23[0], w01[1], w23[1], ...: the words, and so the 16-bit halves, group after group, low half
+// Writes out = w01[0], w23[0], w01[1], w23[1], ...: the words, and so the 16-bit halves, group after group, low half
 // first.
 template <size_t... kLane>
 inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out, std::index_sequence<kLane...>) {
@@ -42,9 +42,9 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   std::memcpy(out + 4 * kWordLanes, &second, sizeof second);
 }
 
-// The bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
-// which avoids a copy through memory. The same rounds as philox(), over vectors; until the words are joined,
-// only the low half of a 64-bit lane is valid. Never inlined: its unrolled rounds would be compiled for each use.
+// Computes the bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
+// which avoids a copy through memory. The rounds equal philox()'s, over vectors; until the words are joined, only the
+// low half of a 64-bit lane is valid. It is never inlined, because its unrolled rounds would be compiled for each use.
 [[gnu::noinline]] inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
@@ -72,7 +72,7 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   }
 }
 
-// scales[i] = keep_scale() or 0.
+// Sets scales[i] to keep_scale() or 0.
 inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t count, float* scales) {
   const auto threshold = static_cast<uint16_t>(dropout.threshold());
   const float scale = dropout.keep_scale();
@@ -80,7 +80,7 @@ inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t 
   for (int64_t i = 0; i < count; ++i) scales[i] = bits[i] >= threshold ? scale : 0.0f;
 }
 
-// Splits a row into chunks of a batch: f(begin, end, scales), where scales[0] belongs to column `begin`.
+// Splits a row into chunks of a batch, and calls f(begin, end, scales) for each; scales[0] belongs to column `begin`.
 // Without dropout the chunk is the row and scales is null.
 template <typename F>
 void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t cols, const F& f) {
@@ -101,8 +101,8 @@ void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t col
   }
 }
 
-// Factors of a block: out[r * ld + c] belongs to global index first + r * row_stride + c. Short rows share
-// batches, so that attention's small blocks fill the vectors, too.
+// The factors of a block: out[r * ld + c] belongs to global index first + r * row_stride + c. Short rows share batches,
+// so that attention's small blocks also fill the vectors.
 class DropoutBlock {
  public:
   explicit DropoutBlock(const DropoutMask& dropout) : dropout_(dropout) {}
@@ -118,8 +118,8 @@ class DropoutBlock {
   }
 
  private:
-  static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // maximum at once
-  // Upper bound of the groups that `cols` columns touch, wherever they begin.
+  static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // max groups and columns at once
+  // Returns an upper bound of the groups that `cols` columns touch, wherever they start.
   static constexpr int64_t groups_of(int64_t cols) {
     return (cols + 2 * (DropoutMask::kGroup - 1)) / DropoutMask::kGroup;
   }

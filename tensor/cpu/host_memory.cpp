@@ -10,7 +10,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr size_t kAlignment = 64;              // a cache line
-constexpr size_t kHugePage = size_t{2} << 20;  // large buffers are on huge pages: fewer TLB misses
+constexpr size_t kHugePage = size_t{2} << 20;  // large buffers are on huge pages, for fewer TLB misses
 
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 

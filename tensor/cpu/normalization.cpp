@@ -1,5 +1,4 @@
-// tensor/cpu/normalization.cpp: norms, alone and fused with the residual sum; each row is processed while it
-// is in L1.
+// tensor/cpu/normalization.cpp: norms, separate and fused with the residual sum. Each row is processed while in L1.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -18,7 +17,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// Calls f(flag, ...) with the flags as types, so that its loops have no branches.
+// Calls f(flag, ...) with the flags as types, so that its loops are free of branches.
 template <typename F>
 void with_flags(const F& f) {
   f();
@@ -32,7 +31,7 @@ void with_flags(const F& f, bool flag, Rest... rest) {
   }
 }
 
-// Sums f(column) in interleaved partial sums: a single one would wait for each of its additions.
+// Sums f(column) in interleaved partial sums, because a single sum would wait for each of its additions.
 template <typename F>
 float sum_over(int64_t cols, const F& f) {
   constexpr int64_t kSums = 64;
@@ -50,7 +49,7 @@ float sum_over(int64_t cols, const F& f) {
   return sum;
 }
 
-// For NormForward and ResidualNormForward: y = norm(x) of row r.
+// Computes y = norm(x) of row r, for NormForward and ResidualNormForward.
 template <NormKind kKind, typename T, typename Arguments>
 void normalise_row_as(const Arguments& a, const Tensor& of, int64_t r) {
   constexpr NormFormula kFormula = formula_of(kKind);
@@ -78,7 +77,7 @@ void normalise_row(const Arguments& a, const Tensor& of, int64_t r) {
 template <typename T>
 struct SumRow {  // h = residual + dropout(x + bias)
   const T *residual, *x;
-  const float* bias;  // nullptr: none
+  const float* bias;  // may be nullptr
   T* h;
 };
 
@@ -105,11 +104,11 @@ void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int6
   });
 }
 
-// Of h, and of g = d_y gamma, the gradient of the normalised row. Where the kind is not centred, mean and
+// Statistics of h, and of g = d_y gamma, the gradient of the normalized row. If the kind is not centered, mean and
 // mean_g are 0.
 struct RowStatistics {
   float mean, rstd;
-  float mean_g = 0, mean_gh = 0;  // mean of g, and of g times the normalised row
+  float mean_g = 0, mean_gh = 0;  // mean of g, and of g times the normalized row
   float normalised(float h) const { return (h - mean) * rstd; }
 };
 
@@ -151,7 +150,7 @@ void differentiate_piece(RowStatistics s, GradientRow<T> row, const float* scale
   }
 }
 
-// d_h and d_x of row r, and its contribution to d_gamma, d_beta and d_bias, which are consecutive in `sums`.
+// Computes d_h and d_x of row r, and its contribution to d_gamma, d_beta and d_bias, which are consecutive in `sums`.
 template <typename T>
 void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout, int64_t r, float* sums) {
   const int64_t cols = a.h.cols();
@@ -174,7 +173,8 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
   });
 }
 
-// Parts of the rows whose sums are added in order. Fewer than fit into the scratch memory: adding them is serial.
+// The rows are summed in this many parts, which are added in order. The scratch memory would hold more parts, but
+// adding them is serial.
 constexpr int64_t kParts = 64;
 static_assert(kParts <= ops::kNormPartials);
 

@@ -1,6 +1,6 @@
 // tensor/cpu/peak.cpp: one loop per instruction and its best time on all threads.
 //
-// Each loop has enough independent sums to hide the instruction's latency. Functions are compiled for their
+// Each loop keeps enough independent sums to hide the instruction's latency. Functions are compiled for their
 // own instructions, so the program starts on processors that lack them.
 #include "tensor/cpu/peak.h"
 
@@ -31,7 +31,7 @@ constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums converge to kTerm / (1 -
 
 #if defined(__x86_64__)
 
-constexpr int kSums512 = 16, kSums256 = 12;  // and two operands: there are 32 and 16 registers
+constexpr int kSums512 = 16, kSums256 = 12;  // plus two operands: there are 32 and 16 registers
 
 __attribute__((target("avx512f"))) float fma512(int64_t rounds) {
   __m512 sums[kSums512];
@@ -75,13 +75,13 @@ __attribute__((target("avx512f,avx512bf16"))) float dot512(int64_t rounds) {
 
 constexpr int kTileSums = 4;
 
-// Four sums of 2 x 2 tiles, as in a GEMM with these instructions.
+// Computes four sums of 2 x 2 tiles, as in a GEMM with these instructions.
 float tiles(int64_t rounds) {
   using namespace cpu;
   const TileConfig config;
   alignas(64) uint16_t ones[kTileRows * kTileHalves];
   alignas(64) float sums[kTileRows * kTileFloats];
-  std::fill(std::begin(ones), std::end(ones), uint16_t{0x3f80});  // 1 in bf16
+  std::fill(std::begin(ones), std::end(ones), uint16_t{0x3f80});  // 1 as bf16
   tile_zero<0>();
   tile_zero<1>();
   tile_zero<2>();
@@ -102,7 +102,7 @@ float tiles(int64_t rounds) {
 
 #endif
 
-// For any processor: the compiler's own vectors.
+// Runs on any processor, with the compiler's own vectors.
 float fma_plain(int64_t rounds) {
   constexpr int kSums = 64;
   float sums[kSums];
@@ -131,7 +131,7 @@ std::vector<Loop> loops_of_this_machine() {
   return loops;
 }
 
-// From the first thread's start to the last one's end.
+// Returns the time from the first thread's start to the last one's end.
 double time_of(const Loop& loop, int64_t rounds) {
   double begin = 0, end = 0;
   volatile float kept = 0;

@@ -1,6 +1,6 @@
 // tensor/cpu/peak.h: the peak multiply-add rate of this machine's cores, to which GEMM rates are compared.
 //
-// Each instruction runs in a loop on registers alone, on all threads at once. Only instructions that the
+// Each instruction runs in a loop on registers only, on all threads at once. Only instructions that the
 // processor has and the system allows are tried, whatever the kernels were compiled for.
 #pragma once
 
@@ -16,7 +16,7 @@ struct PeakRate {
   double flops_per_second;  // a multiply-add counts 2; num_threads() threads together, the best of many tries
 };
 
-// One rate per instruction, f32 first. Measures for `seconds` in all, each instruction at least once.
+// Returns one rate per instruction, f32 first. Measures for `seconds` in all, and each instruction at least once.
 std::vector<PeakRate> measure_peaks(double seconds);
 
 }  // namespace weft

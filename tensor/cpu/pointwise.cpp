@@ -42,8 +42,8 @@ void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F&
   }
 }
 
-// Activations are applied to chunks of f32 that stay in L1, so that their long loops are compiled once and not
-// for each storage type and use.
+// Activations are applied to chunks of f32 that stay in L1, so that their long loops are compiled once, not for each
+// storage type and use.
 constexpr int64_t kChunk = 256;
 
 void to_values(Activation kind, float* x, int64_t count) {
@@ -92,9 +92,9 @@ void activate(const ops::ActivationForward& a) {
   });
 }
 
-// y alone tells where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0.
-// Since keep_scale() is at least 1 and rounding is monotonic, y is no less than x, which is itself a T: not
-// even T's smallest number becomes 0. Where x is infinite or NaN, so is y.
+// y is enough to tell where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0.
+// Because keep_scale() is at least 1 and rounding is monotonic, y is not less than x, which is itself a T. So not even
+// T's smallest number becomes 0. Where x is infinite or NaN, so is y.
 template <typename T>
 void relu_gradient(const ops::ActivationBackward& a) {
   const float scale = dropout_keep_scale(a.dropout.rate);

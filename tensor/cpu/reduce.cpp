@@ -11,7 +11,7 @@ namespace {
 
 template <typename T>
 void add_columns(const ops::ColumnSum& a) {
-  constexpr int64_t kColumns = 64, kRows = 256;  // a thread's columns; rows summed before they join the total
+  constexpr int64_t kColumns = 64, kRows = 256;  // columns per thread; rows summed before they join the total
   const int64_t rows = a.x.rows(), cols = a.x.cols();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t begin = 0; begin < cols; begin += kColumns) {

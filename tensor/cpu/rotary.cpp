@@ -7,7 +7,7 @@ namespace weft::cpu {
 
 namespace {
 
-struct Pairs {  // of columns of a head: `stride` apart, and their partners `step` apart
+struct Pairs {  // pairs of columns in a head: `stride` apart, and their partners `step` apart
   int64_t count, stride, step;
 };
 

@@ -48,7 +48,7 @@ size_t Runtime::scratch_bytes() const {
 }
 
 void Runtime::reserve_scratch(int threads, size_t count) {
-  constexpr size_t kLine = 64 / sizeof(float);  // threads share no cache line
+  constexpr size_t kLine = 64 / sizeof(float);  // so threads do not share a cache line
   per_thread_ = (count + kLine - 1) / kLine * kLine;
   reserve(kAttention, per_thread_ * static_cast<size_t>(threads) * sizeof(float));
 }

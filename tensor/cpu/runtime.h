@@ -16,13 +16,13 @@ namespace weft::cpu {
 class GemmPlans;   // gemm.cpp
 class GemmBlocks;  // gemm_blocks.cpp
 
-// Smaller loops, in elements, run on the calling thread: waking the others would take longer.
+// Smaller loops, in elements, run on the calling thread, because waking the others would take longer.
 inline constexpr int64_t kWorthThreads = 8192;
 
-// Uninitialised memory for one kind of op, as large as its largest call needs and kept between calls.
+// Uninitialized memory for one kind of op, as large as its largest call needs and kept between calls.
 class Scratch {
  public:
-  void reserve(size_t bytes, bool dry_run);  // grows only; a dry run only records the size
+  void reserve(size_t bytes, bool dry_run);  // only grows; a dry run only records the size
   void* data() const { return buffer_.data(); }
   size_t bytes() const { return bytes_; }
 
@@ -45,7 +45,7 @@ struct Runtime final : Context::Runtime {
   void reserve(Use use, size_t bytes) { scratch_[use].reserve(bytes, dry_run_); }
   void* data(Use use) const { return scratch_[use].data(); }
 
-  // For attention: `count` floats for each of `threads` threads.
+  // Reserves `count` floats per thread for `threads` threads, for attention.
   void reserve_scratch(int threads, size_t count);
   float* scratch(int thread) const {
     return static_cast<float*>(data(kAttention)) + per_thread_ * static_cast<size_t>(thread);
@@ -55,7 +55,7 @@ struct Runtime final : Context::Runtime {
   std::unique_ptr<GemmBlocks> gemm_blocks;
   void use_tiles(bool wanted);  // if the processor has them; tests turn them off to cover other processors' paths
   bool tiles_for(DType storage) const { return tiles_ && storage == DType::bf16; }
-  std::vector<uint8_t> marks;  // one per row: attention's rows that belong to a sentence
+  std::vector<uint8_t> marks;  // one per row: 1 for attention's rows that belong to a sentence
 
  private:
   bool dry_run_, tiles_;
@@ -66,12 +66,12 @@ struct Runtime final : Context::Runtime {
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
 inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime()); }
 
-// ops::packed_numel, ops::inference_numel and ops::saved_numel of this backend.
+// These are ops::packed_numel, ops::inference_numel and ops::saved_numel of this backend.
 int64_t packed_numel(DType storage, int64_t k, int64_t n);
 int64_t inference_numel(DType storage, int64_t k, int64_t n);
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The dry run of an op: reserves its scratch memory. Most ops have none.
+// The dry run of an op reserves its scratch memory. Most ops need none.
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}
 void measure(Context& ctx, const ops::Gemm& a);

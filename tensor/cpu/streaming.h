@@ -1,4 +1,4 @@
-// tensor/cpu/streaming.h: non-temporal stores, which bypass the caches, for large results: memory need not be
+// tensor/cpu/streaming.h: non-temporal stores for large results. They bypass the caches, so that memory need not be
 // read before it is written.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 inline constexpr int64_t kCacheLine = 64;
 
-// Whether a tensor is so large that the step's other tensors evict it before it is read.
+// True if a tensor is so large that the step's other tensors evict it before it is read.
 inline bool worth_streaming(const Tensor& t) { return t.bytes() >= size_t{1} << 18; }
 
 inline bool begins_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCacheLine == 0; }

@@ -1,4 +1,4 @@
-// tensor/cpu/sum_in_order.cpp: block by block, so that partial sums stay in the first-level cache.
+// tensor/cpu/sum_in_order.cpp: sums block by block, so that partial sums stay in the first-level cache.
 #include "tensor/cpu/sum_in_order.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // tensor/cpu/sum_in_order.h: element-wise sum or maximum of several arrays in host memory, added in the order of the
-// arrays, whatever the processor: what a collective computes from the ranks' parts.
+// arrays, on any processor. A collective computes this from the ranks' parts.
 //
 // It is here, and not with the collectives, because these loops are compiled for each level of processors.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace weft {
 
-// out[i] = parts[0][i] + parts[1][i] + ...; `out` may be one of the parts. bf16 and f16 are added in f32, and rounded
-// once.
+// Computes out[i] = parts[0][i] + parts[1][i] + ...; `out` may be one of the parts. bf16 and f16 are added in f32, and
+// rounded once.
 void sum_in_order(DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
-// The greatest instead of the sum; a NaN wins. Not for bf16 and f16.
+// Computes the maximum instead of the sum; a NaN wins. REQUIRES: not bf16 or f16.
 void max_in_order(DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. One
-// block per row, whose threads keep their logits in registers: a row is read once and written once. Rows that are
+// tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. There is one
+// block per row, whose threads keep their logits in registers, so a row is read once and written once. Rows that are
 // wider than the registers, or not aligned, are read again, from the cache.
 #include <cstring>
 #include <limits>
@@ -46,9 +46,9 @@ template <typename T>
 struct Logits {
   Rows<T> rows;
   int64_t cols, valid, first_id;
-  const int32_t* targets;  // ?
+  const int32_t* targets;  // may be null
   __device__ int64_t target(int64_t row) const { return targets != nullptr ? targets[row] : -1; }
-  // The target's column, or -1 if it is on another rank.
+  // Returns the target's column, or -1 if it is on another rank.
   __device__ int64_t target_column(int64_t row) const {
     const int64_t id = target(row), local = id - first_id;
     return id >= 0 && local >= 0 && local < valid ? local : -1;
@@ -59,10 +59,10 @@ Logits<T> logits_of(const Arguments& a) {
   return {rows_of<T>(a.logits), a.logits.cols(), a.valid, a.first_id, vector_of<int32_t>(a.targets)};
 }
 
-constexpr int kRowThreads = 512;  // maximum of a block
+constexpr int kRowThreads = 512;  // max threads per block
 constexpr int kParts = 3 * kRowThreads / kWarp;
 
-// Eight logits in registers: as words, half precision takes half of them.
+// Eight logits in registers. They are kept as words, so that half precision takes half of the registers.
 template <typename T>
 struct HeldGroup {
   static constexpr int kPackets = kGroup / Packet<T>::kSize;
@@ -78,8 +78,9 @@ struct HeldGroup {
   }
 };
 
-// The groups of a row's valid logits that a thread owns: every blockDim.x-th one. kHeld of them are in registers,
-// which requires rows that are aligned to 16 bytes; with kHeld = 0, for any number of them, each pass reads them again.
+// The groups of a row's valid logits that a thread owns: every blockDim.x-th one. kHeld of them are in registers, which
+// requires rows that are aligned to 16 bytes. With kHeld = 0 there may be any number of them, and each pass reads them
+// again.
 template <typename T, int kHeld>
 class OwnLogits {
  public:
@@ -90,7 +91,7 @@ class OwnLogits {
   }
 
   // Calls f(column, logits, count) for each of the groups; `count`, a constant unless kHeld = 0, of them are valid.
-  // Behind the last whole group of a held row each logit is a group of one thread.
+  // After the last full group of a held row, each logit is a group of one thread.
   template <typename F>
   __device__ void for_each(const F& f) const {
     float x[kGroup];
@@ -113,8 +114,8 @@ class OwnLogits {
     }
   }
 
-  // The thread's part of the row's statistics, without the target. A logit of -infinity adds nothing, even as the
-  // only one. NaN propagates.
+  // Returns the thread's part of the row's statistics, without the target. A logit of -infinity adds nothing, even if
+  // it is the only one. NaN propagates.
   __device__ SoftmaxRow<float> statistics() const {
     SoftmaxRow<float> sums;
     for_each([&](int, const float(&x)[kGroup], auto count) {
@@ -140,7 +141,7 @@ class OwnLogits {
   HeldGroup<T> held_[kHeld > 0 ? kHeld : 1];
 };
 
-// Statistics of one row, computed by all threads of the block and returned on thread 0.
+// Returns the statistics of one row, computed by all threads of the block, on thread 0.
 template <typename T, int kHeld>
 __device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, const OwnLogits<T, kHeld>& own,
                                            float* parts) {
@@ -185,7 +186,7 @@ struct Loss {
   }
 };
 
-// Writes a row's gradient over its logits; 0 for padding columns.
+// Writes a row's gradient over its logits, and 0 for padding columns.
 template <typename T, int kHeld>
 __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const OwnLogits<T, kHeld>& own,
                                const SoftmaxRow<float>& merged) {
@@ -215,7 +216,7 @@ __device__ void write_zeros(const Logits<T>& logits, int64_t row) {
     store(zeros, logits.rows[row] + col, logits.cols - col);
 }
 
-// Returns the statistics on every thread; each thread merges those of other ranks.
+// Returns the statistics on every thread; each thread merges the other ranks' statistics.
 template <typename T, int kHeld>
 __device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row,
                                        const OwnLogits<T, kHeld>& own) {
@@ -223,7 +224,7 @@ __device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, i
   if (a.stats != nullptr) return a.merged_row(row);
   const SoftmaxRow<float> found = statistics_of(logits, row, own, parts);
   if (threadIdx.x == 0) write_statistics(found, whole);
-  __syncthreads();  // and nobody writes a gradient before all have read their logits
+  __syncthreads();  // no thread writes a gradient before all have read their logits
   return read_statistics(whole);
 }
 
@@ -250,9 +251,9 @@ void for_row_width(const Tensor& logits, int64_t valid, const F& f) {
   const bool aligned = reinterpret_cast<uintptr_t>(logits.data) % 16 == 0 &&
                        logits.row_stride * static_cast<int64_t>(sizeof(T)) % 16 == 0;
   const auto holds = [&](int64_t groups) { return aligned && valid <= groups * kRowThreads * kGroup; };
-  constexpr int kFew = 2, kMostHeld = 8;
+  constexpr int kFew = 2, kMaxHeld = 8;
   if (holds(kFew)) return f(std::integral_constant<int, kFew>());
-  if (holds(kMostHeld)) return f(std::integral_constant<int, kMostHeld>());
+  if (holds(kMaxHeld)) return f(std::integral_constant<int, kMaxHeld>());
   f(std::integral_constant<int, 0>());
 }
 

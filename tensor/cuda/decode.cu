@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 namespace {
 
-// y[to[r]] = x[from[r]]; a null list means the row itself.
+// Copies y[to[r]] = x[from[r]]; a null list means the row itself.
 template <typename T>
 struct CopyRowGroup {
   Rows<T> x, y;
@@ -19,8 +19,8 @@ struct CopyRowGroup {
   }
 };
 
-// Sort key: larger for a larger value and, for equal values, for a lower column; NaN is below any value. Keys
-// of a row are distinct and never 0.
+// The sort key is larger for a larger value and, for equal values, for a lower column. NaN is below any value. Keys of
+// a row are distinct and never 0.
 using Rank = uint64_t;
 __device__ Rank rank_of(float value, int64_t column) {
   const uint32_t bits = bits_from_float(value == 0.0f ? 0.0f : value);  // -0 is 0
@@ -29,7 +29,7 @@ __device__ Rank rank_of(float value, int64_t column) {
 }
 __device__ int64_t column_of(Rank rank) { return 0xFFFFFFFFu - static_cast<uint32_t>(rank); }
 
-// The best of the thread's columns that ranks below `limit`, or 0.
+// Returns the best of the thread's columns that ranks below `limit`, or 0.
 template <typename T>
 __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   Rank best = 0;
@@ -44,17 +44,17 @@ __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   return best;
 }
 
-// The block's maximum; `parts` is shared memory, one value per warp.
+// Returns the block's maximum; `parts` is shared memory, one value per warp.
 __device__ Rank block_max(Rank rank, Rank* parts) {
   const unsigned lane = threadIdx.x % kWarp;
   rank = warp_max(rank);
-  __syncthreads();  // the greatest before has been read
+  __syncthreads();  // the previous maximum has been read
   if (lane == 0) parts[threadIdx.x / kWarp] = rank;
   __syncthreads();
   return warp_max(lane < blockDim.x / kWarp ? parts[lane] : Rank{0});
 }
 
-// One block per row. Each thread keeps the best of its own columns; the thread with the best of all writes it
+// One block processes a row. Each thread keeps the best of its own columns. The thread with the best of all writes it
 // and looks for its next one.
 template <typename T>
 __global__ void __launch_bounds__(kGroupThreads)

@@ -1,4 +1,4 @@
-// tensor/cuda/dropout.cuh: dropout of eight neighbours from one Philox call, bit for bit equal to random.h.
+// tensor/cuda/dropout.cuh: dropout of eight neighbors from one Philox call, bit for bit equal to random.h.
 #pragma once
 
 #include "tensor/cuda/vector.cuh"
@@ -6,7 +6,7 @@
 
 namespace weft::cuda {
 
-// The bits of the eight elements from global index `index` on, two per word as in a group of random.h. If the
+// Returns the bits of the eight elements from global index `index` on, two per word as in a group of random.h. If the
 // elements span two groups, both are drawn and their bits are shifted together.
 __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t index) {
   const uint64_t group = index / kGroup;
@@ -20,7 +20,7 @@ __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t i
   return {{words[0], words[1], words[2], words[3]}};
 }
 
-// The factor of each element: keep_scale() or 0. Requires a rate above 0.
+// Computes the factor of each element: keep_scale() or 0. REQUIRES: the rate is above 0.
 __device__ inline void dropout_factors(const DropoutMask& dropout, uint64_t index, float (&factors)[kGroup]) {
   const PhiloxBits bits = dropout_bits(dropout, index);
   const uint32_t threshold = dropout.threshold();

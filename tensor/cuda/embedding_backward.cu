@@ -1,5 +1,5 @@
-// tensor/cuda/embedding_backward.cu: the gradient of look-up. Equal ids follow each other, and each run of
-// them is summed by one owner. No atomics: the sums are the same on every run.
+// tensor/cuda/embedding_backward.cu: the gradient of look-up. Equal ids follow each other, and one owner sums each run
+// of them. There are no atomics, so the sums are the same on every run.
 //
 // Frequent tokens have long runs, so the sorted rows are cut into chunks that are summed in parallel. A run
 // within one chunk is added to the table at once. A run across chunks leaves a partial sum in each, which its
@@ -17,7 +17,7 @@ constexpr int64_t kChunk = 16;  // rows: a thread reads them in series, and long
 
 int64_t chunks_of(const ops::EmbeddingBackward& a) { return (a.d_y.rows() + kChunk - 1) / kChunk; }
 
-// Scratch memory: per chunk the partial sums [chunks, 2, D] of the run that began before it and of the one
+// The scratch memory holds, per chunk, the partial sums [chunks, 2, D] of the run that started before it and of the run
 // that crosses its end.
 struct Runs {
   const int32_t *ids, *rows_of;
@@ -28,9 +28,9 @@ struct Runs {
   float scale;
   Rows<float> d_table;
 
-  // The table's row; -1 for ids that this rank does not hold, and before and after all.
+  // Returns the table's row, or -1 for ids that this rank does not hold, and before and after all ids.
   __device__ int id_at(int64_t i) const {
-    const auto local = static_cast<unsigned>(i >= 0 && i < rows ? ids[i] - first_id : -1);  // large, if it is negative
+    const auto local = static_cast<unsigned>(i >= 0 && i < rows ? ids[i] - first_id : -1);  // large, if negative
     return local < num_ids ? static_cast<int>(local) : -1;
   }
   __device__ float* from_before(int64_t chunk) const { return parts + 2 * chunk * cols; }
@@ -56,7 +56,7 @@ struct SumChunk {
       if (id >= 0) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
-      if (id < 0) {  // another rank's
+      if (id < 0) {  // the id is another rank's
       } else if (began_before) {
         store(sum, runs.from_before(chunk) + col, count);
       } else if (run_ends) {
@@ -70,7 +70,7 @@ struct SumChunk {
   }
 };
 
-// Adds up the run that crosses into the next chunk, if it begins in this one.
+// Adds up the run that crosses into the next chunk, if it starts in this one.
 struct AddRunAcrossChunks {
   Runs runs;
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {

@@ -1,5 +1,4 @@
-// tensor/cuda/groups.cuh: how threads share a matrix: one thread per group of eight columns, or one block per
-// row.
+// tensor/cuda/groups.cuh: how threads share a matrix: one thread per group of eight columns, or one block per row.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +8,10 @@
 
 namespace weft::cuda {
 
-inline constexpr int kGroupThreads = 256;  // maximum of a block
+inline constexpr int kGroupThreads = 256;  // max threads per block
 
-// Calls f(row, first column, columns to the end of the row). A block has blockDim.x groups of blockDim.y
-// rows, and a row is covered by `across` blocks.
+// Calls f(row, first column, columns to the end of the row). A block has blockDim.x groups of blockDim.y rows, and
+// `across` blocks cover a row.
 template <typename F>
 __global__ void __launch_bounds__(kGroupThreads) for_each_group(int64_t rows, int64_t cols, unsigned across, F f) {
   const int64_t row = static_cast<int64_t>(blockIdx.x / across) * blockDim.y + threadIdx.y;
@@ -45,7 +44,7 @@ void launch_groups(Context& ctx, const char* name, Extent extent, const F& f) {
   launch_groups(ctx, name, extent.rows, extent.cols, f);
 }
 
-// Threads of a block that processes one row: whole warps, `most` at most.
+// Returns the threads of a block that processes one row: full warps, at most `most`.
 inline unsigned threads_of_row(int64_t cols, int64_t most = kGroupThreads) {
   constexpr int64_t kWarpCols = kWarp * kGroup;
   return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, most));

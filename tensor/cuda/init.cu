@@ -14,7 +14,7 @@ struct InitGroup {
     float values[kGroup];
     for (int i = 0; i < kGroup; ++i) {
       const int64_t element = at + i, inner = element % a.inner, run = element / a.inner;
-      const int64_t index = a.begin + run % a.dim;  // along the sliced dimension
+      const int64_t index = a.begin + run % a.dim;  // index along the sliced dimension
       const int64_t global = (run / a.dim * a.global_dim + index) * a.inner + inner;
       values[i] = index < a.global_dim ? initial_value(a, static_cast<uint64_t>(global)) : 0.0f;
     }

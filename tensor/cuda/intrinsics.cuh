@@ -12,7 +12,7 @@
 
 namespace weft::cuda {
 
-// Two numbers rounded to nearest, ties to even, as from_float(); the first one in the low half. NaN becomes NaN.
+// Rounds two numbers to nearest, ties to even, like from_float(). The first one is in the low half. NaN becomes NaN.
 template <typename T>
 __device__ uint32_t rounded_pair(float first, float second);
 template <>
@@ -28,7 +28,7 @@ __device__ inline uint32_t rounded_pair<Float16>(float first, float second) {
   return pair;
 }
 
-// 16 bytes at a multiple of 16 in global memory. (The compiler splits an assignment of four computed words.)
+// Stores 16 bytes at a multiple of 16 in global memory. (The compiler splits an assignment of four computed words.)
 __device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c),
                "r"(d)
@@ -36,8 +36,8 @@ __device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c,
 }
 
 // Copies 16 bytes from global to shared memory without passing through registers, or writes zeros there if they do not
-// `exist`: then `from` is not read. Copies begin at once and are done when the thread has awaited their group; others
-// see them after a barrier. Both addresses are multiples of 16.
+// `exist`; then `from` is not read. Copies start at once and are done when the thread has awaited their group. Other
+// threads see them after a barrier. REQUIRES: both addresses are multiples of 16.
 __device__ inline void copy_async(void* to, const void* from, bool exist) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
@@ -45,13 +45,13 @@ __device__ inline void copy_async(void* to, const void* from, bool exist) {
       : "memory");
 }
 __device__ inline void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// All but the thread's last `kLeft` groups.
+// Waits for all but the thread's last `kLeft` groups.
 template <int kLeft>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-// 2^x, relative error below 2^-22 (PTX ISA, ex2.approx.ftz.f32); 0 where 2^x is subnormal.
+// Returns 2^x with a relative error below 2^-22 (PTX ISA, ex2.approx.ftz.f32), or 0 where 2^x is subnormal.
 __device__ inline float exp2_approximate(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

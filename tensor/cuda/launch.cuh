@@ -1,5 +1,5 @@
-// tensor/cuda/launch.cuh: launches kernels, and has what every kernel needs: indices, shared memory, sums
-// over a warp and a block. Plain CUDA; the emulated device (tests/emulation) has its own cuda_runtime.h.
+// tensor/cuda/launch.cuh: launches kernels, and contains what every kernel needs: indices, shared memory, sums over a
+// warp and a block. It is plain CUDA; the emulated device (tests/emulation) has its own cuda_runtime.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@ namespace weft::cuda {
 
 inline constexpr int kWarp = 32;
 
-// kernel<<<grid, block, shared_bytes>>> on ctx's stream. A failed launch throws an Error that names `kernel`.
+// Launches kernel<<<grid, block, shared_bytes>>> on ctx's stream. A failed launch throws an Error that names `kernel`.
 template <typename... Parameters, typename... Arguments>
 void launch(Context& ctx, const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             Arguments... arguments) {
@@ -35,14 +35,14 @@ constexpr unsigned blocks_for(int64_t n, int64_t per_block) {
   return static_cast<unsigned>((n + per_block - 1) / per_block);
 }
 
-// The dynamic shared memory of the block, 16-byte aligned.
+// The dynamic shared memory of the block is aligned to 16 bytes.
 extern __shared__ int4 dynamic_shared[];
 template <typename T>
 __device__ inline T* shared_memory() {
   return reinterpret_cast<T*>(dynamic_shared);
 }
 
-// Sums and maxima over a warp in a fixed order; all lanes get the result.
+// Compute sums and maxima over a warp in a fixed order; all lanes get the result.
 template <typename T>
 __device__ inline T warp_sum(T x) {
   for (int offset = kWarp / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(0xFFFFFFFFu, x, offset);
@@ -57,8 +57,8 @@ __device__ inline T warp_max(T x) {
   return x;
 }
 
-// Over a block of whole warps, at most 32; all threads get the result. `parts` is shared memory of 32 values;
-// it may be reused after the next __syncthreads().
+// Sums over a block of full warps, at most 32; all threads get the result. `parts` is shared memory of 32 values; it
+// may be reused after the next __syncthreads().
 template <typename T>
 __device__ inline T block_sum(T x, T* parts) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;

@@ -2,8 +2,8 @@
 // memory that arrange tiles for them. Three instructions of the PTX ISA (sm_80 and newer); the emulated
 // device has a file of this name with the same interface.
 //
-// All lanes of a warp call together. A word holds two elements, the first one in its low half. With g = lane
-// / 4 and t = lane % 4, the lane holds
+// REQUIRES: all lanes of a warp make each call together. A word holds two elements, the first one in its low half. With
+// g = lane / 4 and t = lane % 4, the lane holds
 //   of a [16, 16]  a[0]: row g, columns 2t and 2t + 1; a[1]: row g + 8; a[2], a[3]: 8 columns further
 //   of b [16, 8]   b0: column g, rows 2t and 2t + 1; b1: rows 2t + 8 and 2t + 9
 //   of c [16, 8]   c[0], c[1]: row g, columns 2t and 2t + 1; c[2], c[3]: row g + 8
@@ -17,7 +17,7 @@
 
 namespace weft::cuda {
 
-// c += a b, for T = BFloat16 or Float16.
+// Computes c += a b, for T = BFloat16 or Float16.
 template <typename T>
 __device__ void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 
@@ -44,8 +44,8 @@ struct Matrices {
   uint32_t v[4];
 };
 
-// Loads four matrices from shared memory, where row r of matrix i begins at the address of lane 8 i + r (a
-// multiple of 16 bytes). v[i] becomes elements 2t and 2t + 1 of row g.
+// Loads four matrices from shared memory, where row r of matrix i starts at the address of lane 8 i + r (a multiple of
+// 16 bytes). v[i] becomes elements 2t and 2t + 1 of row g.
 __device__ inline Matrices load_matrices(const void* row) {
   Matrices m;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -55,7 +55,7 @@ __device__ inline Matrices load_matrices(const void* row) {
   return m;
 }
 
-// The same, transposed: v[i] becomes rows 2t and 2t + 1 of column g.
+// Loads the same, transposed: v[i] becomes rows 2t and 2t + 1 of column g.
 __device__ inline Matrices load_matrices_transposed(const void* row) {
   Matrices m;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

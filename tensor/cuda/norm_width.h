@@ -6,6 +6,6 @@
 namespace weft::cuda {
 
 inline constexpr int64_t kWidestNorm = 32768;  // columns
-void require_norm_width(int64_t cols);         // throws an Error above kWidestNorm
+void require_norm_width(int64_t cols);         // throws above kWidestNorm
 
 }  // namespace weft::cuda

@@ -1,4 +1,4 @@
-// tensor/cuda/normalization.cu: norms, alone and fused with the residual sum: each row is read once, held in
+// tensor/cuda/normalization.cu: norms, separate and fused with the residual sum. Each row is read once, held in
 // registers and written once.
 #include "tensor/cuda/normalization.cuh"
 
@@ -16,10 +16,10 @@ template <typename T>
 struct Forward {
   int64_t rows, cols;
   ResidualSum<T> in;
-  Rows<T> h;                  // ? their sum, rounded
-  const float *gamma, *beta;  // beta?
+  Rows<T> h;                  // null, or their sum, rounded
+  const float *gamma, *beta;  // beta may be null
   Rows<T> y;
-  float *mean, *rstd;  // mean?
+  float *mean, *rstd;  // mean may be null
   Dropout dropout;
   NormKind kind;
   float eps;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kTeamThreads) norm_forward(Forward<T> a) {
   __shared__ float parts[kTeamThreads / kWarp];
   const DropoutMask dropout = a.dropout.mask();
   const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool exists = row < a.rows;  // a team without a row still takes part in the sums
+  const bool exists = row < a.rows;  // a team without a row still participates in the sums
   const float inverse_cols = 1.0f / static_cast<float>(a.cols);
   float h[kGroups][kGroup] = {};
   float sum[1] = {0};

@@ -1,6 +1,6 @@
-// tensor/cuda/normalization_backward.cu: gradients of norms, alone and fused with the residual sum: each row
-// is read once and written once. A block owns a range of rows; its threads keep their columns' sums for the
-// parameter gradients until the range is done.
+// tensor/cuda/normalization_backward.cu: gradients of norms, separate and fused with the residual sum. Each row is read
+// once and written once. A block owns a range of rows. Its threads keep their columns' sums for the parameter gradients
+// until the range is done.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/normalization.cuh"
 #include "tensor/cuda/reduce.cuh"
@@ -14,10 +14,10 @@ template <typename T>
 struct Backward {
   int64_t rows, cols;
   Rows<T> d_y, h;
-  const float *gamma, *mean, *rstd;  // mean?
-  Rows<T> d_residual;                // ?
+  const float *gamma, *mean, *rstd;  // mean may be null
+  Rows<T> d_residual;                // may be absent
   Rows<T> d_h;
-  Rows<T> d_x;     // ? if separate from d_h
+  Rows<T> d_x;     // absent unless separate from d_h
   float* partial;  // [ranges, sums, cols]
   int sums;        // number of sums: d_gamma, d_beta and, if 3, d_bias
   Dropout dropout;
@@ -29,12 +29,12 @@ struct ColumnSums {
   float gamma[kGroups][kGroup] = {}, beta[kGroups][kGroup] = {}, bias[kGroups][kGroup] = {};
 };
 
-// A row in a thread's registers: its normalised values, and their gradient g = d_y gamma.
+// A row in a thread's registers: its normalized values, and their gradient g = d_y gamma.
 template <int kGroups>
 struct HeldRow {
   float rstd = 0;
   float normalised[kGroups][kGroup] = {}, g[kGroups][kGroup] = {};
-  float means[2] = {};  // of g, and of g times the normalised row; sums at first
+  float means[2] = {};  // means of g, and of g times the normalized row; sums at first
 };
 
 template <int kGroups, typename T>

@@ -55,7 +55,7 @@ struct ActivateGroup {
   }
 };
 
-// y tells where x > 0 and the element was kept; tensor/cpu/pointwise.cpp has the proof.
+// y tells where x > 0 and the element was kept (see the proof in tensor/cpu/pointwise.cpp).
 template <typename T>
 struct ReluGradientGroup {
   Rows<T> y, d_y, d_x;
@@ -214,7 +214,7 @@ void dropout_add_forward(Context& ctx, const ops::DropoutAddForward& a) {
   });
 }
 
-// The same as forward without a residual.
+// This is the same as forward without a residual.
 void dropout_backward(Context& ctx, const ops::DropoutBackward& a) {
   dropout_add_forward(ctx, {.x = a.d_y, .y = a.d_x, .dropout = a.dropout});
 }

@@ -1,4 +1,4 @@
-// tensor/cuda/reduce.cu: column sums, sums and sums of squares, in an order that depends on shapes alone.
+// tensor/cuda/reduce.cu: column sums, sums and sums of squares, in an order that depends only on shapes.
 #include "tensor/cuda/reduce.cuh"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// column_sum: a block has up to 32 groups of columns side by side and sums one range of rows.
-constexpr int64_t kMostRanges = 64, kLeastRows = 16, kGroupsAcross = 32;
+// In column_sum, a block processes up to 32 adjacent groups of columns and sums one range of rows.
+constexpr int64_t kMaxRanges = 64, kMinRows = 16, kGroupsAcross = 32;
 
-int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kLeastRows, 1, kMostRanges); }
+int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kMinRows, 1, kMaxRanges); }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, int64_t cols, float* partial) {
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, 
   sum_over_y(sum, exchange, partial + range * cols + col, cols - col);
 }
 
-// A warp has 32 columns of one eighth of the ranges; then the first warp adds the eighths in order.
+// A warp processes 32 columns of one eighth of the ranges. Then the first warp adds the eighths in order.
 constexpr int kEighths = kThreads / kWarp;
 
 __global__ void __launch_bounds__(kThreads)
@@ -49,11 +49,11 @@ __global__ void __launch_bounds__(kThreads)
   y[c] += sum;
 }
 
-// sum and sum_squares: each block sums groups of eight, gridDim.x * kThreads groups apart.
-constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMostBlocks = 512;
+// In sum and sum_squares, each block sums groups of eight, gridDim.x * kThreads groups apart.
+constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMaxBlocks = 512;
 
 int64_t blocks_of(int64_t n) {
-  return std::clamp<int64_t>((n + kElementsPerBlock - 1) / kElementsPerBlock, 1, kMostBlocks);
+  return std::clamp<int64_t>((n + kElementsPerBlock - 1) / kElementsPerBlock, 1, kMaxBlocks);
 }
 
 template <bool kSquared>

@@ -8,19 +8,19 @@
 
 namespace weft::cuda {
 
-// Shared memory for sum_over_y.
+// Returns the bytes of shared memory that sum_over_y needs.
 inline size_t exchange_bytes(dim3 block) { return sizeof(float) * kGroup * block.x * block.y; }
 
-// Sums, in order, what the threads of equal threadIdx.x hold for the same eight columns; the first of them
-// writes the sum to `to`. Every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
+// Sums, in order, what the threads of equal threadIdx.x hold for the same eight columns; the first of them writes the
+// sum to `to`. REQUIRES: every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
 __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, float* to, int64_t count) {
   constexpr unsigned kPacket = Packet<float>::kSize;
   const unsigned threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
-  // The first packets of all threads, then the second ones: neighbours use different banks.
+  // The first packets of all threads precede the second ones, so that neighbors use different banks.
   const auto packet = [&](unsigned of_thread, unsigned i) {
     return reinterpret_cast<Packet<float>*>(exchange + (i / kPacket * threads + of_thread) * kPacket);
   };
-  __syncthreads();  // what was exchanged before has been read
+  __syncthreads();  // the earlier exchange has been read
   for (unsigned i = 0; i < kGroup; i += kPacket) {
     const Packet<float> own{{held[i], held[i + 1], held[i + 2], held[i + 3]}};
     *packet(thread, i) = own;
@@ -38,15 +38,15 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
   store(sum, to, count);
 }
 
-// y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends on `ranges` alone.
+// Computes y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends only on `ranges`.
 struct RangeSums {
-  static constexpr int kMost = 3;
+  static constexpr int kMax = 3;
   const float* partial = nullptr;  // [ranges, sums, cols]
   int64_t sums = 0;
-  float* y[kMost] = {};  // null: skipped
+  float* y[kMax] = {};  // null entries are skipped
 };
 struct SeveralRangeSums {
-  RangeSums of[ops::NormSums::kMost];
+  RangeSums of[ops::NormSums::kMax];
   int64_t count = 0;
 };
 void add_ranges(Context& ctx, const char* name, int64_t ranges, int64_t cols, const SeveralRangeSums& all);

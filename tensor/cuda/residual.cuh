@@ -1,5 +1,5 @@
-// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, alone (pointwise.cu) and
-// followed by the norm (normalization.cu).
+// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, used separately (pointwise.cu) and
+// before the norm (normalization.cu).
 #pragma once
 
 #include "tensor/cuda/dropout.cuh"
@@ -8,9 +8,9 @@ namespace weft::cuda {
 
 template <typename T>
 struct ResidualSum {
-  Rows<T> residual;  // ?
+  Rows<T> residual;  // may be absent
   Rows<T> x;
-  const float* bias = nullptr;  // ?
+  const float* bias = nullptr;  // may be null
 
   __device__ void load_sum(const DropoutMask& dropout, int64_t row, int64_t col, int64_t count,
                            float (&sum)[kGroup]) const {

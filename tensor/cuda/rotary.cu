@@ -12,7 +12,7 @@ constexpr int kPairThreads = 256;
 
 template <typename T>
 struct Rotation {
-  int64_t rows, heads, pairs;  // pairs of a head
+  int64_t rows, heads, pairs;  // pairs per head
   int64_t stride, step;        // columns between pairs, and between the partners of a pair
   Rows<T> x, y;
   const int32_t* positions;

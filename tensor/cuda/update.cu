@@ -12,8 +12,8 @@ template <typename Rule, typename T>
 struct UpdateGroup {
   float *param, *first, *second;  // the moments that the rule keeps
   const float* grad;
-  T* copy;         // ?
-  float* average;  // ?
+  T* copy;         // may be null
+  float* average;  // may be null
   ops::Update a;
 
   __device__ void operator()(int64_t, int64_t at, int64_t count) const {

@@ -1,9 +1,9 @@
-// tensor/cuda/vector.cuh: eight neighbours of a row at a time, in accesses of 16 bytes where alignment allows
+// tensor/cuda/vector.cuh: accesses to eight neighboring elements of a row at a time, in 16 bytes where alignment allows
 // it.
 //
-// A thread processes groups of eight columns: they share one Philox call, and in bf16 or f16 they are 16
-// bytes. A whole group that begins at a multiple of 16 bytes uses 16-byte accesses, any other goes element by
-// element. So column slices, odd widths and row ends need no kernels of their own.
+// A thread processes groups of eight columns. They share one Philox call, and in bf16 or f16 they are 16 bytes. A full
+// group that starts at a multiple of 16 bytes uses 16-byte accesses; any other is accessed element by element. So
+// column slices, odd widths and row ends need no separate kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@ namespace weft::cuda {
 
 inline constexpr int kGroup = DropoutMask::kGroup;
 
-// A matrix as kernels see it; an absent one has no data.
+// A matrix in a kernel's form; an absent one lacks data.
 template <typename T>
 struct Rows {
   T* data = nullptr;
@@ -35,20 +35,20 @@ T* vector_of(const Tensor& t) {
   return t.empty() ? nullptr : t.ptr<T>();
 }
 
-// One access.
+// One access of 16 bytes.
 template <typename T>
 struct alignas(16) Packet {
   static constexpr int kSize = 16 / sizeof(T);
   T v[kSize];
 };
 
-// Whether a group of `count` elements at `at` is accessed in packets.
+// True if a group of `count` elements at `at` is accessed in packets.
 template <typename T>
 __device__ inline bool in_packets(const T* at, int64_t count) {
   return count >= kGroup && reinterpret_cast<uintptr_t>(at) % alignof(Packet<T>) == 0;
 }
 
-// The group's first `count` elements; the others are 0 and not read.
+// Loads the group's first `count` elements; the others are 0 and not read.
 template <typename T>
 __device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]) {
   if (in_packets(from, count)) {
@@ -78,14 +78,14 @@ __device__ inline void store_stored(const T (&from)[kGroup], T* to, int64_t coun
   }
 }
 
-// The same as f32, rounded when stored.
+// Load and store the same as f32, rounded when stored.
 template <typename T>
 __device__ inline void load(const T* from, int64_t count, float (&to)[kGroup]) {
   T stored[kGroup];
   load_stored(from, count, stored);
   for (int i = 0; i < kGroup; ++i) to[i] = to_float(stored[i]);
 }
-// For a whole group at a multiple of 16 bytes.
+// REQUIRES: a full group at a multiple of 16 bytes.
 template <typename T>
 __device__ inline void store_aligned(const float (&from)[kGroup], T* to) {
   if constexpr (sizeof(T) == 2) {
@@ -114,7 +114,7 @@ __device__ inline void round_group(float (&x)[kGroup]) {
   }
 }
 
-// x += the group at `from`.
+// Adds the group at `from` to x.
 template <typename T>
 __device__ inline void add_group(const T* from, int64_t count, float (&x)[kGroup]) {
   float other[kGroup];

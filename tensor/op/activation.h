@@ -1,6 +1,6 @@
 // tensor/op/activation.h: the activation functions, each with its formula, derivative, name and source.
 //
-// To add one: an enumerator, a name and an ActivationFunction here, and an option of model/config.h
+// To add one, add an enumerator, a name and an ActivationFunction here, and an option in model/config.h
 // (FeedForwardActivation). Backends and tests follow.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace weft {
 
 enum class Activation : uint8_t {
   relu,       // max(x, 0)
-  gelu,       // x Phi(x), the exact one (Hendrycks & Gimpel 2016)
+  gelu,       // x Phi(x), exact (Hendrycks & Gimpel 2016)
   gelu_tanh,  // its approximation by tanh (the same)
   silu,       // x / (1 + e^-x), also called swish (Elfwing et al. 2018; Ramachandran et al. 2017)
   sigmoid     // 1 / (1 + e^-x); only as the gate of a gated linear unit
@@ -34,7 +34,7 @@ WEFT_HD inline T sigmoid(T x) {  // no overflow on either side
 }
 
 template <Activation kKind>
-struct ActivationFunction;  // value(x) and derivative(x), for float and double
+struct ActivationFunction;  // defines value(x) and derivative(x), for float and double
 
 template <>
 struct ActivationFunction<Activation::relu> {
@@ -60,7 +60,7 @@ struct ActivationFunction<Activation::gelu> {
   }
 };
 
-// x / (1 + e^-2u), which is x (1 + tanh u) / 2, with u = sqrt(2 / pi) (x + 0.044715 x^3).
+// Computes x / (1 + e^-2u), which is x (1 + tanh u) / 2, with u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <>
 struct ActivationFunction<Activation::gelu_tanh> {
   template <typename T>

@@ -1,10 +1,10 @@
-// tensor/op/attention_pieces.h: the work of attention's backward pass, divided for the thread blocks of a GPU by the
-// host, which knows the sentences before the GPU does.
+// tensor/op/attention_pieces.h: divides the work of attention's backward pass among the thread blocks of a GPU. The
+// host does this, because it knows the sentences before the GPU does.
 //
-// A tile is up to 16 rows of one sentence, counted from its first row; a piece has room for four tiles of queries and
+// A tile is up to 16 rows of one sentence, counted from its first row. A piece holds four tiles of queries and
 // four of keys. Sentences that fit share pieces, which give all their gradients from one computation of the
-// probabilities. A longer one becomes pieces that own 64 of its queries, or 64 of its keys, and compute the
-// probabilities for themselves.
+// probabilities. A longer sentence becomes pieces that own 64 of its queries, or 64 of its keys, and compute the
+// probabilities separately.
 #pragma once
 
 #include <algorithm>
@@ -17,29 +17,30 @@
 namespace weft::ops {
 
 struct AttentionPieces {
-  static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // of a piece, on each side
-  static constexpr int kValues = 4;                                             // of a piece and of the counts
+  static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // per piece, on each side
+  static constexpr int kValues = 4;                                             // per piece, and for the counts
 
-  // Of any sentences with so many rows of queries and keys in all. Two shared pieces that follow each other have at
-  // least five tiles on one side, and a tile has at least a row; a longer sentence has two pieces for 64 rows begun.
+  // Returns the max number of pieces for any sentences with this many rows of queries and keys in all. Two consecutive
+  // shared pieces have at least five tiles on one side, and a tile has at least one row; a longer sentence has two
+  // pieces per 64 rows, rounded up.
   template <typename Rows>
   static Rows most(Rows rows) {
     return rows / 2 + 1;
   }
 };
 
-// [1 + pieces, 4]. First the number of pieces of long sentences, the number of shared ones, and two zeros. Then the
-// former: the sentence, its first row in the piece, 0 for queries or 1 for keys, and a zero; and the shared ones, four
-// sentences each (-1: none). Those with more work come first, so that a GPU does not end with a long one. The pieces
-// also serve other keys whose sentences are not longer than those given.
+// Returns [1 + pieces, 4]. Row 0 is the number of pieces of long sentences, the number of shared ones, and two zeros.
+// Then come the pieces of long sentences: the sentence, its first row in the piece, 0 for queries or 1 for keys, and a
+// zero. Then come the shared ones, four sentences each (-1: none). Those with more work come first, so that a GPU does
+// not end with a long one. The pieces also serve other keys whose sentences are not longer than the given ones.
 inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengths,
                                              const std::vector<int32_t>& k_lengths) {
   using P = AttentionPieces;
   struct Shared {
     std::array<int32_t, P::kTiles> sentences{-1, -1, -1, -1};
-    int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // of a tile of queries and one of its sentence's keys
+    int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // pairs of a tile of queries and a tile of its sentence's keys
   };
-  constexpr std::ptrdiff_t kOpen = 64;  // the last pieces, one of which may have room for the next sentence
+  constexpr std::ptrdiff_t kOpen = 64;  // the last pieces are open: one may have room for the next sentence
   std::vector<Shared> shared;
   std::vector<int32_t> of_long;
   for (size_t i = 0; i < q_lengths.size(); ++i) {

@@ -33,7 +33,7 @@ class Checker {
   void scratch_memory(std::string_view name, const Tensor& t, const char* dims) { in(name, t, dims, OperandType::f32); }
   void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
 
-  // Checks both ends of the sentences: they must be within `rows` (only where the host can read the memory).
+  // Checks that both ends of the sentences are within `rows` (only where the host can read the memory).
   void ranges(const char* name, const SequenceRanges& s, const Tensor& rows) {
     in(name, s.begin, "B", OperandType::i32);
     in(name, s.end, "B", OperandType::i32);
@@ -49,7 +49,7 @@ class Checker {
     if (s.of_row.numel() != rows) fail_op(fmt::format("{}: sentences of {} of {} rows", name, s.of_row.numel(), rows));
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       for (int32_t row = begin; row < end; ++row)
-        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} is of sentence {}", name, row, i));
+        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} belongs to sentence {}", name, row, i));
     });
   }
   void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
@@ -142,10 +142,10 @@ class Checker {
   DType storage_ = DType::f32;
   bool has_storage_ = false;
   Shape any_;
-  std::array<int64_t, 128> sizes_;  // by letter; -1: unknown
+  std::array<int64_t, 128> sizes_;  // indexed by letter; -1: unknown
 };
 
-// Further conditions of an op; by default none.
+// Checks further conditions of an op; by default none.
 template <typename Arguments>
 void check_more(const Checker&, const Arguments&) {}
 
@@ -161,16 +161,16 @@ void check_more(const Checker& c, const Gemm& a) {
             "the weight's copy for inference has another shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
-    c.require(!a.accumulate, "an activation of a sum that is accumulated");
-    c.require(e.kind == Kind::activate || a.bias.empty(), "a gradient with a bias");
+    c.require(!a.accumulate, "an activation cannot follow an accumulated sum");
+    c.require(e.kind == Kind::activate || a.bias.empty(), "a gradient cannot have a bias");
     const int64_t numel = saved_numel(a.c.device, e.activation, a.c.dtype, a.c.rows(), n);
     c.require(
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
         "epilogue.saved does not have the shape or type of saved_numel()");
   }
-  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias without bias");
+  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias needs a bias");
   c.require(a.d_bias.empty() || (a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && e.kind == Kind::none),
-            "d_bias goes with a weight's gradient alone");
+            "d_bias needs the product to be a weight's gradient");
 }
 
 void check_more(const Checker& c, const PackWeight& a) {
@@ -193,7 +193,7 @@ void check_more(const Checker& c, const ResidualNormBackward& a) {
 
 void check_more(const Checker& c, const Rotary& a) {
   c.require(a.heads > 0 && a.table.cols() % 2 == 0 && a.x.cols() == a.heads * a.table.cols(),
-            "x does not have `heads` heads of the table's even width");
+            "x does not consist of `heads` heads of the table's even width");
 }
 
 void check_heads(const Checker& c, const auto& a) {

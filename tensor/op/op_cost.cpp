@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-class Bytes {  // of all operands: twice for one that is added to, none for scratch memory
+class Bytes {  // sum over all operands: twice for one that is added to, none for scratch memory
  public:
   double total = 0;
 
@@ -32,7 +32,7 @@ class Bytes {  // of all operands: twice for one that is added to, none for scra
   void scalars(const StepScalars*) {}
 };
 
-class Operands {  // those that are given
+class Operands {  // the operands that are given
  public:
   std::vector<OpTrace::Operand> all;
 
@@ -57,7 +57,7 @@ class Operands {  // those that are given
   void scalars(const StepScalars*) {}
 };
 
-// Number of (query, visible key) pairs. In a dry run ranges that are given are in the host's memory.
+// Returns the number of (query, visible key) pairs. In a dry run, given ranges are in the host's memory.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
   if (ctx.dry_run() && (queries.begin.data == nullptr || keys.begin.data == nullptr)) return 0;
   const auto read = [&](const Tensor& t) {
@@ -84,7 +84,7 @@ double flops_of(Context&, const ops::Gemm& a) {
   const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
   return 2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner);
 }
-// A head does 2 K operations per pair for its score and 2 K for the values; backward has five such matmuls.
+// A head does 2 K operations per pair for its score and 2 K for the values. Backward has five such matmuls.
 double flops_of(Context& ctx, const ops::AttentionForward& a) {
   return 4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
 }

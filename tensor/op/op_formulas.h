@@ -1,5 +1,5 @@
-// tensor/op/op_formulas.h: formulas over op arguments that all backends share, each written once. (math.h has
-// those without ops.)
+// tensor/op/op_formulas.h: formulas over op arguments that all backends share, each written once. (Formulas without ops
+// are in math.h.)
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace weft {
 
-// Number of query heads for each head of k and v.
+// Returns the number of query heads per head of k and v.
 template <typename Attention>
 int64_t group_size(const Attention& a) {
   return a.kv_heads > 0 ? std::max<int64_t>(a.heads / a.kv_heads, 1) : 1;
 }
 
-// The initial value of the element with this index in the global tensor.
+// Returns the initial value of the element with this index in the global tensor.
 WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   if (a.kind == ops::Init::Kind::constant) return a.value;
   if (a.kind == ops::Init::Kind::uniform) {
@@ -29,7 +29,7 @@ WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }
 
-// The factor of x.
+// Returns the factor of x.
 WEFT_HD inline float scale_of(const ops::ScaleAdd& a) {
   if (a.norm_square.data == nullptr) return a.alpha;
   const double norm = std::sqrt(*static_cast<const double*>(a.norm_square.data)), eps = static_cast<double>(a.eps);

@@ -2,10 +2,10 @@
 // argument checks (op_checks.cpp), the cost model (op_cost.cpp) and the tests, which copy arguments to a
 // device and make random ones.
 //
-// A visitor v is called once for each tensor: v.in(name, tensor, dims, type) if the op reads it, v.out(...)
+// A visitor v is called once per tensor: v.in(name, tensor, dims, type) if the op reads it, v.out(...)
 // if it writes it, v.add(...) if it adds to it. A name that ends in "?" may be empty.
 //   dims: one character per dimension. A letter means the same size throughout an op, a digit means itself,
-//   and "*" is any shape, the same for all tensors that have it.
+//   and "*" is any shape, the same for all tensors with it.
 //   type: T by default, the op's storage type, which its first tensor of type T decides.
 //   rows: how many rows of a table are read or written, if not all.
 // v.size(letter, value) sets the size of a letter; v.ranges(...) visits the sentence ranges of `rows`;

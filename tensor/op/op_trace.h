@@ -1,11 +1,10 @@
-// tensor/op/op_trace.h: a trace for measuring: each op called on a Context, with its begin and end.
+// tensor/op/op_trace.h: a trace for measuring: each op called on a Context, with its start and end.
 //
 //   OpTrace trace;
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
-// Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower
-// than untraced. Others that a step waits for, such as collectives, may add their calls
-// (parallel/traced_communicator.h). Calls never overlap, so their times add up: an op that ends in other ops
-// is counted until the first of them begins.
+// Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower than
+// untraced. Other code that a step waits for, such as collectives, may add its calls (parallel/traced_communicator.h).
+// Calls never overlap, so their times add up: an op that ends in other ops is counted until the first of them starts.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +18,11 @@ namespace weft {
 
 class Context;
 
-// What a call needs mathematically, on any device; its rate is computed from this (tensor/op/op_cost.h).
+// What a call needs mathematically, on any device. Its rate is computed from this (tensor/op/op_cost.h).
 struct OpCost {
-  // Read and written: each operand once, one that is added to twice, a table only for the rows used.
+  // Bytes read and written: each operand once, one that is added to twice, and a table only for the rows used.
   double bytes = 0;
-  double flops = 0;  // of GEMMs and attention (model/flops.h); 0 for memory-bound ops
+  double flops = 0;  // for GEMMs and attention (model/flops.h); 0 for memory-bound ops
   bool operator==(const OpCost&) const = default;
 };
 
@@ -36,21 +35,21 @@ struct OpTrace {
   std::vector<Call> calls;  // in execution order
 
   struct Operand {
-    const char* name;  // as in op_operands.h; of sentence ranges two: "q_rows begin", "q_rows end"
+    const char* name;  // as in op_operands.h; sentence ranges have two: "q_rows begin", "q_rows end"
     Tensor tensor;     // with null data in a dry run
-    bool added;        // the op adds to it
+    bool added;        // true if the op adds to it
   };
   struct Op {
     const char* name;
     OpCost cost;
-    std::vector<Operand> operands;        // those that are given
-    std::function<void(Context&)> again;  // calls it again with the same arguments, on the current values
+    std::vector<Operand> operands;        // the operands that are given
+    std::function<void(Context&)> again;  // repeats the call with the same arguments, on the current values
   };
   bool keeps_ops = false;
   std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they end in
 };
 
-class TracedCall {  // from construction to the end of the scope
+class TracedCall {  // lasts from construction to the end of the scope
  public:
   TracedCall(OpTrace* trace, const char* name)
       : trace_(trace), name_(name), first_(trace ? trace->calls.size() : 0), begin_(trace ? monotonic_seconds() : 0) {}

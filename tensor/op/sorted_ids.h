@@ -7,11 +7,11 @@
 
 namespace weft::ops {
 
-// The ids in ascending order, and then the row of each; rows of one id ascend. A counting sort: linear in rows and ids.
+// Returns the ids in ascending order, and then the row of each; rows of one id ascend. Takes time linear in both.
 inline std::vector<int32_t> sort_ids(const std::vector<int32_t>& ids) {
   const int32_t least = ids.empty() ? 0 : *std::min_element(ids.begin(), ids.end());
   const int32_t most = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end());
-  std::vector<size_t> places(static_cast<size_t>(int64_t{most} - least) + 2);  // of an id's next row
+  std::vector<size_t> places(static_cast<size_t>(int64_t{most} - least) + 2);  // the place of each id's next row
   for (const int32_t id : ids) ++places[static_cast<size_t>(id - least) + 1];
   for (size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
   std::vector<int32_t> sorted(2 * ids.size());

@@ -1,7 +1,6 @@
-// tensor/op/step_scalars.h: the numbers that change from step to step. They are kept where ops run: in host
-// memory for CPUs, in device memory for GPUs (device_scalars.h). Ops take a pointer and read them when they
-// run, not when they are enqueued, so a step recorded once as a CUDA graph can be replayed with other
-// numbers.
+// tensor/op/step_scalars.h: the numbers that change from step to step. They are kept where ops run: in host memory for
+// CPUs, and in device memory for GPUs (device_scalars.h). Ops take a pointer and read them when they run, not when they
+// are enqueued, so a step recorded once as a CUDA graph can be replayed with other numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +8,13 @@
 namespace weft {
 
 struct StepScalars {
-  uint32_t step = 0;     // key of the random numbers: steps done,
+  uint32_t step = 0;     // key of the random numbers: number of finished steps
   int64_t block = 0;     // and the block's index in its step
   float loss_scale = 1;  // multiplies the gradients of the loss
-  // Adam: learning rate; factor of the gradients; 1 - beta1^t and sqrt(1 - beta2^t) of its t-th step
+  // Adam's: learning rate; factor of the gradients; 1 - beta1^t and sqrt(1 - beta2^t) of its t-th step
   float lr = 0, grad_scale = 1, correction1 = 1, sqrt_correction2 = 1;
-  float mean_weight = 1;   // ScheduleFree: of this step's z in the mean x
-  float average_rate = 0;  // 1 - decay of the average of the weights (trainer/optimizer/weight_average.h)
+  float mean_weight = 1;   // ScheduleFree: weight of this step's z in the mean x
+  float average_rate = 0;  // 1 - decay, for the average of the weights (trainer/optimizer/weight_average.h)
 };
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // tensor/op/update_rules.h: what each optimizer does with one element (ops::Update), the same on all devices.
 //
-// A rule is a struct with the number of moments that it keeps of earlier steps, and apply(factors, gradient, parameter,
-// first moment, second moment). A new one also has a line in ops::UpdateRule and in for_rule().
+// A rule is a struct with the number of moments that it keeps from earlier steps, and apply(factors, gradient,
+// parameter, first moment, second moment). A new rule also needs a line in ops::UpdateRule and in for_rule().
 #pragma once
 
 #include <cmath>
@@ -28,8 +28,8 @@ WEFT_HD inline UpdateFactors update_factors(const ops::Update& a, const StepScal
           .mean_weight = scalars.mean_weight};
 }
 
-// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019); eps after the square root of the
-// bias-corrected second moment, as PyTorch has it.
+// Adam (Kingma & Ba 2015) with decoupled weight decay (Loshchilov & Hutter 2019). eps is added after the square root of
+// the bias-corrected second moment, as in PyTorch.
 struct AdamRule {
   static constexpr int kMoments = 2;
   template <typename T>
@@ -42,8 +42,8 @@ struct AdamRule {
   }
 };
 
-// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1): all elements move by the rate,
-// in the direction of the sign of a momentum that is a step ahead of the one that is kept.
+// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1). All elements move by the rate,
+// in the direction of the sign of a momentum that is one step ahead of the one that is kept.
 struct LionRule {
   static constexpr int kMoments = 1;
   template <typename T>
@@ -72,7 +72,7 @@ struct ScheduleFreeRule {
   }
 };
 
-// Of a direction that is known, such as Muon's, in place of the gradient.
+// Follows a known direction, such as Muon's, instead of the gradient.
 struct DescentRule {
   static constexpr int kMoments = 0;
   template <typename T>
@@ -101,7 +101,7 @@ constexpr int num_moments(ops::UpdateRule rule) {
   return for_rule(rule, [](auto of) { return decltype(of)::kMoments; });
 }
 
-// The bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
+// Sets the bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
 inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
   const auto steps = static_cast<double>(t);
   scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));

@@ -14,12 +14,12 @@ struct Weight {
   Weight(const Tensor& matrix) : matrix(matrix) {}
   const Tensor& packed(bool trans_b) const { return trans_b ? packed_forward : packed_backward; }
 
-  Tensor matrix;                           // of a linear layer: W [out, in]
+  Tensor matrix;                           // W [out, in] of a linear layer
   Tensor packed_forward, packed_backward;  // [packed_numel]? for x W^T (trans_b) and for d_y W
   Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
 };
 
-// Elements of the copies of a matrix op(b) [K, N]; 0: the device has no such copy.
+// Return the elements of the copies of a matrix op(b) [K, N], or 0 if the device uses no such copy.
 int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
 int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
 

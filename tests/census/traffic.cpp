@@ -4,7 +4,7 @@
 //   traffic --config FILE [--section.key=value ...]       with WEFT_CUDA_MODULE=.../libweft_cuda_traced.so
 //
 // Rows are as wide as the file's, so that warps have the addresses that they have in training; layers and rows are few.
-// The exit status is 1 if a kernel moves more than kMost times what it needs.
+// The exit status is 1 if a kernel moves more than kMax times what it needs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using namespace weft;
 using emulation::Traffic;
 
 constexpr int64_t kRows = 96, kVocabulary = 20480;
-constexpr double kMost = 1.1;
+constexpr double kMax = 1.1;
 
 void run_step(RunConfig config) {
   config.model.encoder_layers = config.model.decoder_layers = 1;
@@ -58,8 +58,8 @@ int print(const std::map<std::string, Traffic>& all) {
     fmt::print("{:>8}{:>8} {:>8}{:>8} {:>8}   {}\n", text(t.loads), text(t.stores), text(t.loads_at_once),
                text(t.stores_at_once), text(t.shared), kernel);
     const double most = std::max({ratio(t.loads), ratio(t.stores), ratio(t.shared)});
-    if (most <= kMost) continue;
-    fmt::print(stderr, "{} moves {:.2f} times what it needs; the limit is {}\n", kernel, most, kMost);
+    if (most <= kMax) continue;
+    fmt::print(stderr, "{} moves {:.2f} times what it needs; the limit is {}\n", kernel, most, kMax);
     ++wasteful;
   }
   return wasteful;

@@ -235,7 +235,7 @@ TEST_F(ManifestTest, RefusesVariantsOtherThanThoseOfVersion3) {
 TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
   json manifest = good_;
   manifest["version"] = 4;
-  expect_refused(manifest, {"version 4 is not known here, only 1 to 3"});
+  expect_refused(manifest, {"version 4 is not known to this Weft, only 1 to 3"});
   for (const std::string& name :
        {"../shard.h5"s, "/etc/passwd"s, "a/b"s, ""s, ".hidden"s, "a\nb"s, std::string(256, 'x')}) {
     manifest = good_;

@@ -62,8 +62,8 @@ TEST_F(TagsTest, BetweenSentencesLeaveASpace) {
 
 TEST_F(TagsTest, ThatATokenizerLacksAreRefused) {
   expect_error([&] { tag_ids("<2de> <2xx>", tokenizer_); }, ErrorKind::usage,
-               {"'<2xx>' is no tag", "<2de>, >>fr<<", "--reserve-tags"});
-  expect_error([&] { tag_ids("</s>", tokenizer_); }, ErrorKind::usage, {"'</s>' is no tag"});
+               {"'<2xx>' is not a tag", "<2de>, >>fr<<", "--reserve-tags"});
+  expect_error([&] { tag_ids("</s>", tokenizer_); }, ErrorKind::usage, {"'</s>' is not a tag"});
   expect_error([&] { tag_ids("<2de>", Tokenizer(testing::small_tokenizer())); }, ErrorKind::usage, {"has none"});
 }
 
@@ -76,7 +76,7 @@ TEST(TagNames, AreGivenWithCommas) {
 TEST(TagNames, ThatTextOrAnotherTokenCouldBeAreRefused) {
   for (const char* name : {"de", "<2>", "<2 de>", "</s>", "<0x41>", "\"<2de>", "<2de>,"})
     expect_error([&] { tag_names(name, "--reserve-tags"); }, ErrorKind::usage, {"--reserve-tags", "cannot be a tag"});
-  expect_error([] { tag_names("<2de>,<2fr>,<2de>", "--reserve-tags"); }, ErrorKind::usage, {"'<2de>' is there twice"});
+  expect_error([] { tag_names("<2de>,<2fr>,<2de>", "--reserve-tags"); }, ErrorKind::usage, {"'<2de>' is given twice"});
 }
 
 }  // namespace

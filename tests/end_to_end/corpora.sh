@@ -75,7 +75,7 @@ varied_text() {
   check "inspect shows the variants of each pair" [ "$(grep -c '^  variant [012]:' out)" -eq 6 ]
   expect 0 "$weft" verify varied
   expect 2 "${pack[@]}" --append --variants 2
-  check "an append varies as the corpus does" has err '--append makes variants as the corpus has them'
+  check "an append varies as the corpus does" has err '--append makes the variants that the corpus has'
   expect 2 train_varied 1 refused --train.steps=1 --data.valid=varied
   check "a held-out set with variants is refused" has err 'pack it without --variants'
   expect 0 train_varied 1 varied-whole --train.steps=30

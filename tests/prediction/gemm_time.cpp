@@ -19,9 +19,9 @@ struct GemmTile {
 constexpr GemmTile kTiles[] = {{128, 256, 1},  {256, 128, 1},  {128, 192, 0.97}, {192, 128, 0.97}, {128, 128, 0.9},
                                {64, 256, 0.8}, {256, 64, 0.8}, {128, 64, 0.75},  {64, 128, 0.75},  {64, 64, 0.55}};
 constexpr int64_t kSumParts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
-constexpr int64_t kTermsAtOnce = 64;               // terms that the main loop takes at once
-constexpr double kStartAndEnd = 1.3e-6;            // seconds: filling the pipeline, and storing the tile
-constexpr int64_t kLeastTerms = 2 * kTermsAtOnce;  // of a part of a sum
+constexpr int64_t kTermsAtOnce = 64;             // terms that the main loop takes at once
+constexpr double kStartAndEnd = 1.3e-6;          // seconds: filling the pipeline, and storing the tile
+constexpr int64_t kMinTerms = 2 * kTermsAtOnce;  // of a part of a sum
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -32,7 +32,7 @@ double gemm_seconds(const GpuModel& gpu, const GemmShape& g, bool graph) {
   double best = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : kTiles)
     for (const int64_t parts : kSumParts) {
-      if (parts > 1 && g.k / parts < kLeastTerms) continue;
+      if (parts > 1 && g.k / parts < kMinTerms) continue;
       const int64_t blocks = ceil_of(g.m, tile.m) * ceil_of(g.n, tile.n) * parts, waves = ceil_of(blocks, gpu.sms);
       const int64_t terms = ceil_of(ceil_of(g.k, parts), kTermsAtOnce) * kTermsAtOnce;
       const double main_loop =

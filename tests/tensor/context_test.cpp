@@ -44,11 +44,11 @@ TEST(Ops, RefuseAProductThatCannotEndSo) {
     return message_of([&] { ops::gemm(w.ctx, a); });
   };
   EXPECT_EQ(message({.accumulate = true, .epilogue = {Kind::activate}}),
-            "gemm: an activation of a sum that is accumulated");
+            "gemm: an activation cannot follow an accumulated sum");
   EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate, Activation::relu, c}}),
-            "gemm: a gradient with a bias");
+            "gemm: a gradient cannot have a bias");
   EXPECT_EQ(message({.epilogue = {Kind::differentiate}}), "gemm: epilogue.saved is missing");
-  EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias goes with a weight's gradient alone");
+  EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias needs the product to be a weight's gradient");
 }
 
 TEST(Ops, RefuseRangesOutsideTheRows) {

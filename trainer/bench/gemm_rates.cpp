@@ -111,7 +111,7 @@ std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
   constexpr int64_t kSmallest = 128, kLargest = 8192;
   constexpr double kLongEnough = 0.01;  // seconds of a GEMM: a larger one is hardly faster
   constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
-  constexpr int kMostProducts = 3 * 7;  // types and sizes
+  constexpr int kMaxProducts = 3 * 7;  // types and sizes
   const auto alone = make_single_communicator();
   std::vector<PeakRate> peaks;
   for (const DType dtype : kTypes) {
@@ -121,7 +121,7 @@ std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
       const Product square{.layer = "square", .m = n, .n = n, .k = n};
       const Operands operands(ctx, square, dtype);
       const auto multiply = [&] { operands.multiply(ctx, square); };
-      took = repeat_in_batches(*alone, ctx, seconds / kMostProducts, multiply).best();
+      took = repeat_in_batches(*alone, ctx, seconds / kMaxProducts, multiply).best();
       peak.flops_per_second = std::max(peak.flops_per_second, square.flops() / took);
     }
     peaks.push_back(peak);

@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostOthers = 0.1, kMostWaiting = 0.03;  // shares above which a measurement is unreliable
+constexpr double kMaxOthers = 0.1, kMaxWaiting = 0.03;  // shares above which a measurement is unreliable
 
 double load_average() {
   std::ifstream in("/proc/loadavg");
@@ -67,7 +67,7 @@ double sum_on_host(Communicator& world, double value) {
 
 }  // namespace
 
-bool LoadReport::too_busy() const { return other_cores > kMostOthers * cores || waiting > kMostWaiting; }
+bool LoadReport::too_busy() const { return other_cores > kMaxOthers * cores || waiting > kMaxWaiting; }
 
 std::string LoadReport::warning() const {
   if (!too_busy()) return "";

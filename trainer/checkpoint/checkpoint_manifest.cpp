@@ -46,10 +46,10 @@ std::string to_text(const CheckpointManifest& manifest) {
 
 // A number of elements that sums of a manifest's tensors cannot overflow.
 bool is_possible(const std::vector<int64_t>& shape) {
-  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kMax = int64_t{1} << 40;
   int64_t count = 1;
   for (const int64_t dim : shape)
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > kMost) return false;
+    if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > kMax) return false;
   return true;
 }
 

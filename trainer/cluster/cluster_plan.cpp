@@ -10,13 +10,13 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 20, kMostTokens = 1 << 24;
+constexpr int64_t kMaxRanks = 1 << 20, kMaxTokens = 1 << 24;
 
 void check(const PlanRequest& r) {
-  if (r.ranks < 1 || r.ranks > kMostRanks)
-    fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 to {}", r.ranks, kMostRanks));
-  if (r.tokens < 0 || r.tokens > kMostTokens)
-    fail(ErrorKind::usage, fmt::format("tokens = {}: give 0 to {}", r.tokens, kMostTokens));
+  if (r.ranks < 1 || r.ranks > kMaxRanks)
+    fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 to {}", r.ranks, kMaxRanks));
+  if (r.tokens < 0 || r.tokens > kMaxTokens)
+    fail(ErrorKind::usage, fmt::format("tokens = {}: give 0 to {}", r.tokens, kMaxTokens));
   if (r.valid_sentences < 0)
     fail(ErrorKind::usage, fmt::format("valid-sentences = {}: give 0 or more", r.valid_sentences));
   if (!(r.target_tokens >= 0))

@@ -9,7 +9,7 @@ namespace weft {
 
 Divergence DivergenceRule::observe(DivergenceState& state, int64_t step, double loss, bool lost) const {
   state.not_finite = lost ? state.not_finite + 1 : 0;
-  const bool dead = state.not_finite >= kMostNotFinite;
+  const bool dead = state.not_finite >= kMaxNotFinite;
   std::vector<double>& recent = state.recent;
   recent.push_back(std::isfinite(loss) ? std::min(loss, DivergenceState::kHighest) : DivergenceState::kHighest);
   if (recent.size() > kWindow) recent.erase(recent.begin());

@@ -3,7 +3,7 @@
 // Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has
 // diverged
 //   if each of the last kWindow losses is above m + r: noise and spikes leave one of them lower;
-//   or if the last kMostNotFinite steps had gradients that are not finite, and no lower loss scale could help.
+//   or if the last kMaxNotFinite steps had gradients that are not finite, and no lower loss scale could help.
 // A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are
 // per target token and without label smoothing, so they compare between batches and between settings, but not between
 // data: where the mix changes, the rule begins anew.
@@ -31,7 +31,7 @@ enum class Divergence : uint8_t { none, loss, not_finite };
 class DivergenceRule {
  public:
   static constexpr size_t kWindow = 20;
-  static constexpr int64_t kMostNotFinite = 5, kMostRollbacks = 3;
+  static constexpr int64_t kMaxNotFinite = 5, kMaxRollbacks = 3;
 
   explicit DivergenceRule(double rise) : rise_(rise) {}
 

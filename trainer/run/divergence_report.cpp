@@ -14,7 +14,7 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
   return fmt::format(
       "step {}: the run has diverged: {} steps in a row had gradients that are not finite "
       "(epoch {}, loss scale {:.0f}, {})",
-      report.step, DivergenceRule::kMostNotFinite, report.epoch(), report.loss_scale, report.not_finite);
+      report.step, DivergenceRule::kMaxNotFinite, report.epoch(), report.loss_scale, report.not_finite);
 }
 
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule) {
@@ -24,7 +24,7 @@ std::string advice_after_divergence(const std::string& good, OnDivergence chosen
   if (chosen == OnDivergence::rollback)
     return fmt::format(
         "{} rollbacks did not help: remove the checkpoints newer than {}, and run the same command with {}",
-        DivergenceRule::kMostRollbacks, good, change);
+        DivergenceRule::kMaxRollbacks, good, change);
   return fmt::format("run the same command with {}, and with --train.on_divergence=rollback, which goes back to {}",
                      change, good);
 }

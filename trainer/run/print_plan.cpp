@@ -11,10 +11,10 @@ namespace {
 
 // Of a plan that is made on one rank.
 int planned_ranks(const RunConfig& c) {
-  constexpr int64_t kMost = 1 << 20;
+  constexpr int64_t kMax = 1 << 20;
   const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;
-  if (dp > kMost || tp > kMost || dp * tp > kMost)
-    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMost));
+  if (dp > kMax || tp > kMax || dp * tp > kMax)
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMax));
   return static_cast<int>(dp * tp);
 }
 

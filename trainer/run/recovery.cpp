@@ -35,7 +35,7 @@ void Recovery::go_back(const std::string& reason) {
   const OnDivergence chosen = run_.config().train.on_divergence;
   checkpoints_.settle();  // then those on disk do not depend on how fast they are written
   const std::string good = checkpoints_.newest_known_good();
-  const bool may = chosen == OnDivergence::rollback && state.divergence.rollbacks < DivergenceRule::kMostRollbacks;
+  const bool may = chosen == OnDivergence::rollback && state.divergence.rollbacks < DivergenceRule::kMaxRollbacks;
   const std::string advice = advice_after_divergence(good, chosen, run_.data.stages().schedule(run_.config()).section);
   if (good.empty() || !may) fail(ErrorKind::diverged, reason + "; " + advice);
   checkpoints_.go_back_to(good);

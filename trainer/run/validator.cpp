@@ -43,7 +43,7 @@ bool Validator::validate(bool last) {
   if (scores_ && !is_scored)
     run_.log.score({.step = report->step,
                     .scores = {},
-                    .failure = fmt::format("{} validations before it wait for theirs", ValidationScores::kMostDue)},
+                    .failure = fmt::format("{} validations before it wait for theirs", ValidationScores::kMaxDue)},
                    "");
   return true;
 }

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-constexpr int64_t kMostEpochs = 1 << 20;  // their pairs do not overflow
+constexpr int64_t kMaxEpochs = 1 << 20;  // their pairs do not overflow
 
 std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
@@ -25,9 +25,9 @@ void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, Stage
   end.epochs_of = c.epochs.substr(0, colon);
   const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
   end.epochs = parse_number<int64_t>(number).value_or(0);
-  if (end.epochs < 1 || end.epochs > kMostEpochs)
+  if (end.epochs < 1 || end.epochs > kMaxEpochs)
     fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
-                                       option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMostEpochs));
+                                       option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMaxEpochs));
   if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
     fail(ErrorKind::usage,
          fmt::format("{} names {}, which is not in {} = {}: give one folder of it, written alike",

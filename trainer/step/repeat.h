@@ -41,14 +41,14 @@ Times repeat(Communicator& world, double seconds, Run&& run) {
 template <typename Run>
 Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const Run& run) {
   constexpr double kBatch = 0.001;  // seconds
-  constexpr int kMost = 100;
+  constexpr int kMax = 100;
   const auto batch_of = [&](int count) {
     for (int i = 0; i < count; ++i) run();
     ctx.synchronize();
   };
   batch_of(1);  // warm-up: allocates plans and scratch memory
   const double one = repeat(world, 0, [&] { batch_of(1); }).best();
-  const int count = static_cast<int>(std::clamp(kBatch / one, 1.0, static_cast<double>(kMost)));
+  const int count = static_cast<int>(std::clamp(kBatch / one, 1.0, static_cast<double>(kMax)));
   Times times = repeat(world, seconds, [&] { batch_of(count); });
   for (double& batch : times.seconds) batch /= count;
   return times;

@@ -17,11 +17,11 @@ namespace weft {
 namespace {
 
 constexpr double kSecondsOfCopies = 0.005;
-constexpr size_t kMostCopied = size_t{1} << 28;  // bytes read and written: caches are smaller
+constexpr size_t kMaxCopied = size_t{1} << 28;  // bytes read and written: caches are smaller
 
 double measured_bandwidth(const Pass& p, Communicator& world) {
   const ArenaScope scope(p.arena);
-  const size_t half = std::min(p.arena.capacity(), kMostCopied) / 2 / 256 * 256;
+  const size_t half = std::min(p.arena.capacity(), kMaxCopied) / 2 / 256 * 256;
   const Shape shape{static_cast<int64_t>(half / sizeof(float))};
   const Tensor from = p.arena.tensor(shape), to = p.arena.tensor(shape);
   const Times times = repeat_in_batches(world, p.ctx, kSecondsOfCopies, [&] { copy(p.ctx, from, to); });

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMostTokens = 47;  // of a side of the picture, without eos
+constexpr int64_t kMaxTokens = 47;  // of a side of the picture, without eos
 
 // Into the arena; y [rows, rows].
 Tensor attend(Pass& p, const Transformer& model, const Block& block, int64_t rows) {
@@ -34,7 +34,7 @@ Samples::Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokeniz
       trainer_(&trainer),
       count_(std::min(static_cast<size_t>(count), set.sources.size())) {
   const int64_t tp = trainer.replica().tp().size();  // which may split the rows
-  rows_ = std::min(kMostTokens + 1, trainer.replica().model().max_positions()) / tp * tp;
+  rows_ = std::min(kMaxTokens + 1, trainer.replica().model().max_positions()) / tp * tp;
   for (size_t i = 0; i < count_ && !pictured_; ++i) {
     const int64_t tokens = std::ssize(set.sources[i]);
     if (tokens > 1 && tokens < rows_) pictured_ = i;

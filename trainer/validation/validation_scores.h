@@ -21,11 +21,11 @@ struct ScoredValidation {
 
 class ValidationScores {
  public:
-  static constexpr size_t kMostDue = 4;  // so that texts and kept checkpoints are bounded
+  static constexpr size_t kMaxDue = 4;  // so that texts and kept checkpoints are bounded
 
   ValidationScores(const TrainConfig& config, const std::vector<ValidationSet>& sets, Communicator& world);
 
-  // After a validation. Returns false if kMostDue others wait: then this one has no score.
+  // After a validation. Returns false if kMaxDue others wait: then this one has no score.
   bool add(const ValidationReport& report, TrainState& state);
   void resume(const TrainState& state);  // what is due
   // The validations that have got their scores, or a failure, by now: the same on all ranks, in the order of their

@@ -52,7 +52,7 @@ sub fetch_descriptions {
         next if $tongue ne $language || $codename =~ /-/ || $component !~ /^(?:main|universe)$/;
         push @files, $file if $origin =~ /^(?:Debian|Ubuntu)$/ && -f $file;
     }
-    die "apt has no package descriptions in '$language'; what it said: $self->{log}\n" unless @files;
+    die "apt has no package descriptions in '$language'; see $self->{log}\n" unless @files;
     _join_files(\@files, $result);
 }
 
@@ -83,7 +83,7 @@ END
     say "fetching apt's index";
     $self->_run($place, 'apt-get', '-c', $self->{conf}, 'update');
     my @found = glob "'$place/lists/*_Packages*'";
-    die "apt could not fetch its index: no network? What it said: $self->{log}\n" unless @found;
+    die "apt could not fetch its index: no network? See $self->{log}\n" unless @found;
 }
 
 # Removes apt's index, which is large; fetched files stay.
@@ -92,7 +92,7 @@ sub forget_index {
     remove_tree($self->{apt}) if $self->{apt};
 }
 
-# Joins files, whole or not at all.
+# Joins files, completely or not at all.
 sub _join_files {
     my ($files, $result) = @_;
     open my $out, '>:raw', "$result.partial" or die "$result.partial: $!\n";

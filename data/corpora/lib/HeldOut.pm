@@ -43,7 +43,7 @@ sub package_family {
 # whose source shares half of its 4-grams or more with it. Returns {pairs, num_distinct, coverage (mean)}.
 sub clean_set {
     my ($held_out, $training) = @_;
-    my (%known, %in_training);    # normalised text or 4-gram => 1 if the training part has it
+    my (%known, %in_training);    # normalized text or 4-gram => 1 if the training part has it
     my @normal = map { [ _normalise($_->{source}), _normalise($_->{target}) ] } @$held_out;
     for my $pair (@normal) {
         $known{"s$pair->[0]"} = $known{"t$pair->[1]"} = 0;

@@ -1,6 +1,6 @@
 # data/corpora/lib/LibreOfficeHelp.pm: aligns sentences of LibreOffice's help pages in two languages.
 #
-# Every paragraph has the id that its translator saw, so paragraphs are paired exactly, by page and id. The
+# Every paragraph carries the id that its translator saw, so paragraphs are paired exactly, by page and id. The
 # document of a pair is its page. Pages are read in bytewise order, so that a repeated pair always belongs to
 # the same page.
 package LibreOfficeHelp;

@@ -1,6 +1,6 @@
 # data/corpora/lib/PackageDescriptions.pm: aligns sentences of apt's translated package descriptions.
 #
-# A stanza has the MD5 of the English text that its translator saw, so descriptions are paired exactly. The
+# A stanza contains the MD5 of the English text that its translator saw, so descriptions are paired exactly. The
 # document of a pair is the English stanza's package.
 package PackageDescriptions;
 use v5.28;
@@ -34,7 +34,7 @@ sub collect_descriptions {
     return $num_descriptions;
 }
 
-# Digests in the order of their first stanza, and digest => its last stanza; only those in `wanted`, if given.
+# Returns digests in the order of first stanzas, and digest => last stanza; only those in `wanted`, if given.
 sub _read_stanzas {
     my ($file, $language, $wanted) = @_;
     my (@digests, %stanza);

@@ -11,7 +11,7 @@ our @EXPORT_OK = qw(new_collection add_paragraphs split_sentences tidy num_words
 
 use constant MAX_WORDS => 80;
 
-# A sentence continues after these. One list for all languages: both sides of a pair must be split alike.
+# A sentence continues after these. All languages share the list: both sides of a pair must be split the same way.
 my %abbreviation = map { $_ => 1 } qw(
     e.g. i.e. etc. vs. cf. al. no. St. Dr. Mr. Inc. p. ex. approx.
     z.B. d.h. bzw. usw. ca. u.a. z. d. e. i. B. h. o. a. Nr. ggf. evtl. inkl. resp.);

@@ -19,18 +19,18 @@ function spread(list, count) {  // at most `count` of them, evenly, with both en
 }
 
 let shows_all_samples = false;
-const kMostSamples = several ? 5 : 8;  // of a run, until a button asks for the rest
+const kMaxSamples = several ? 5 : 8;  // of a run, until a button asks for the rest
 
 function samples() {
   const groups = sample_groups(), most = Math.max(0, ...groups.flatMap((group) => [...group.runs.values()].map((rows) => rows.length)));
   const list = el("div");
   const draw = () => list.replaceChildren(...groups.map(sample));
-  const button = most <= kMostSamples ? null : el("button", { onclick: () => {
+  const button = most <= kMaxSamples ? null : el("button", { onclick: () => {
     shows_all_samples = !shows_all_samples;
     button.textContent = label();
     draw();
   } });
-  const label = () => shows_all_samples ? `Show ${kMostSamples} of them` : `Show all ${most} validations`;
+  const label = () => shows_all_samples ? `Show ${kMaxSamples} of them` : `Show all ${most} validations`;
   if (button) button.textContent = label();
   draw();
   return groups.length ? [button, list] : [];
@@ -52,7 +52,7 @@ function sample(group) {
   return el("div", { class: "sample" }, el("dl", {},
     el("dt", {}, group.set ? `source, ${group.set}` : "source"), el("dd", { class: "given source" }, group.source),
     el("dt", {}, "reference"), el("dd", { class: "given" }, group.reference),
-    [...group.runs].flatMap(([i, rows]) => [el("div", { class: "gap" }), ...(shows_all_samples ? rows : spread(rows, kMostSamples)).flatMap(([step, hypothesis]) => [
+    [...group.runs].flatMap(([i, rows]) => [el("div", { class: "gap" }), ...(shows_all_samples ? rows : spread(rows, kMaxSamples)).flatMap(([step, hypothesis]) => [
       el("dt", {}, several ? swatch(i) : null, `step ${step.toLocaleString("en")}`),
       el("dd", {}, hypothesis ? marked(hypothesis, group.reference) : "(empty)")])])));
 }

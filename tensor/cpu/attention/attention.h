@@ -1,4 +1,4 @@
-// tensor/cpu/attention/attention.h: shared by forward and backward attention: rows, query tiles, scores, and
+// tensor/cpu/attention/attention.h: helpers that forward and backward attention share: rows, query tiles, scores, and
 // the loop over groups of heads.
 #pragma once
 
@@ -26,7 +26,7 @@ inline Rows rows_of(const ops::SequenceRanges& ranges, int64_t sentence) {
   return {ranges.begin.ptr<int32_t>()[sentence], ranges.end.ptr<int32_t>()[sentence]};
 }
 
-// Upper bound of a sentence's rows; it depends on shapes, not on the sentences of the batch.
+// Returns an upper bound of a sentence's rows. It depends on shapes, not on the sentences of the batch.
 inline int64_t longest(const ops::SequenceRanges& ranges, const Tensor& t) {
   return ranges.longest > 0 ? std::min(ranges.longest, t.rows()) : t.rows();
 }
@@ -41,7 +41,7 @@ void zero_columns(const Tensor& t, Rows rows, int64_t begin, int64_t end) {
   for (int64_t r = rows.begin; r < rows.end; ++r) std::fill(at<T>(t, r, begin), at<T>(t, r, end), T{});
 }
 
-// The number of keys that query `q` of a sentence sees.
+// Returns the number of keys that query `q` of a sentence sees.
 inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
 }
@@ -49,14 +49,14 @@ inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
 // A tile of queries: one head of one sentence, with all their scores in memory.
 struct QueryTile {
   int64_t head;
-  Rows q, k;             // of the sentence
+  Rows q, k;             // rows of the sentence
   int64_t begin, count;  // its queries in the tile
   bool causal;
 
   int64_t row(int64_t i) const { return q.begin + begin + i; }
   Rows rows() const { return {row(0), row(count)}; }
-  int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // for query i
-  int64_t keys() const { return visible(count - 1); }                                      // for any query
+  int64_t visible(int64_t i) const { return visible_keys(causal, begin + i, k.count()); }  // keys visible to query i
+  int64_t keys() const { return visible(count - 1); }                                      // keys visible to any query
 };
 
 // Query heads that share a head of k and v.
@@ -71,21 +71,20 @@ void for_each_tile(HeadGroup heads, Rows q, Rows k, bool causal, const F& f) {
       f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
-// A tile's scores or their gradients: rows `ld` apart; columns from `keys` to `padded` are set to 0.
+// A tile's scores or their gradients, with rows `ld` apart. Columns from `keys` to `padded` are set to 0.
 struct Scores {
   float* data;
   int64_t ld, rows, keys, padded;
 };
 
-// scores.cpp: softmax between the two matmuls. `factors` is space for dropout factors, as large as the
-// scores. softmax turns scores into probabilities times dropout factors and saves the log-sum-exp.
+// Runs between the two matmuls (scores.cpp). Turns scores into probabilities times dropout factors, and saves the
+// log-sum-exp. `factors` is space for dropout factors, as large as the scores.
 void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors);
 // Turns scores and dY V^T into P M and dS.
 void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
                      const Scores& d_scores, float* factors);
 
-// Zeroes rows of `t` [R, W] that belong to no sentence, and the same columns of `per_row` [N, R] unless
-// empty.
+// Zeroes rows of `t` [R, W] that do not belong to a sentence, and the same columns of `per_row` [N, R] unless empty.
 void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row);
 
 // Calls f(group of heads, queries, keys, scratch memory) for each group of each sentence, on all threads.

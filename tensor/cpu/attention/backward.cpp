@@ -50,7 +50,7 @@ void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Ro
     // A causal sentence's first tile sees only the first keys; later tiles and other heads accumulate.
     const bool add = tile.begin > 0 || tile.head > heads.first;
     if (!add) d_k.zero_from(keys), d_v.zero_from(keys);
-    // Pack all operands before the first matmul: loading a tile that was just stored would stall.
+    // Pack all operands before the first matmul, because loading a tile that was just stored would stall.
     const auto p_transposed = Products::left_transposed(p, s.p_transposed);
     const auto d_s_transposed = Products::left_transposed(d_s, s.d_s_transposed);
     const auto d_s_rows = Products::left(d_s, s.d_s);

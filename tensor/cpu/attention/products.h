@@ -1,8 +1,8 @@
 // tensor/cpu/attention/products.h: the matmuls of attention, as two policies: f32 vectors for any storage,
 // and AMX tiles for bf16. Forward and backward are written once over them.
 //
-// A matmul is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place. Tiles multiply bf16 operands
-// and sum in f32, so scores are rounded to bf16 when they become an operand, like the tensors themselves.
+// A matmul is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place. Tiles multiply bf16 operands and sum in
+// f32. So scores are rounded to bf16 when they become an operand, like the tensors themselves.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace weft::cpu {
 
-// One head's columns of some rows of a tensor.
+// One head's columns in some rows of a tensor.
 template <typename T>
 struct Block {
   T* data;
@@ -67,7 +67,7 @@ struct VectorProducts {
 
 #if defined(__AVX512BW__)
 
-// Requires a TileConfig.
+// REQUIRES: a TileConfig.
 struct TileProducts {
   using Storage = BFloat16;
   using Factor = BFloat16;
@@ -97,7 +97,7 @@ struct TileProducts {
     round_rows(s.data, s.ld, s.rows, s.padded, space, s.ld);
     return {space, s.ld};
   }
-  // Rows of kQueryTile. An odd number of queries is padded with a row of 0.
+  // Takes rows of kQueryTile. An odd number of queries is padded with a row of 0.
   static Left left_transposed(Scores s, BFloat16* space) {
     static_assert(kQueryTile == kTileHalves);
     BFloat16* a = space;
@@ -120,7 +120,7 @@ struct TileProducts {
 
 #else
 
-using TileProducts = VectorProducts<BFloat16>;  // Runtime::tiles_for is false
+using TileProducts = VectorProducts<BFloat16>;  // never used, because Runtime::tiles_for is false
 
 #endif
 
@@ -157,7 +157,7 @@ class Space {
   size_t used_ = 0;
 };
 
-// Where matmuls write a block in f32: the tensor itself, or `space`, which finish() rounds into the tensor.
+// Matmuls write a block in f32 here: into the tensor itself, or into `space`, which finish() rounds into the tensor.
 template <typename Products>
 class Result {
  public:

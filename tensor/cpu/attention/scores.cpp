@@ -38,7 +38,7 @@ float sum_of_lanes(Vec v) {
 }
 Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
-// Scaled scores; minus infinity past `visible`.
+// Returns scaled scores, and minus infinity past `visible`.
 Vec masked_scores(const float* scores, int64_t visible, float scale) {
   const Vec nothing = Vec{} - std::numeric_limits<float>::infinity();
   return kLaneNumbers < static_cast<int32_t>(visible) ? scale * load(scores) : nothing;

@@ -1,21 +1,20 @@
 // tensor/cpu/gemm/amx.h: the tile registers of processors with AMX: availability, shape and instructions.
 //
-// There are eight registers of 16 rows of 64 bytes. A tile multiplication adds to 16 x 16 floats the product
-// of `a`, 16 rows of 32 consecutive bf16, and `b`, whose row j holds the 16 pairs of rows 2j and 2j + 1:
-// b[2j][0], b[2j + 1][0], b[2j][1], ... It rounds to nearest and treats subnormals as 0. Inline assembly
-// instead of intrinsics: kernels need not be compiled for AMX, and stores before a load are in memory when
-// the load runs.
+// There are eight registers of 16 rows of 64 bytes. A tile multiplication adds to 16 x 16 floats the product of `a`, 16
+// rows of 32 consecutive bf16, and `b`, whose row j holds the 16 pairs of rows 2j and 2j + 1: b[2j][0], b[2j + 1][0],
+// b[2j][1], ... It rounds to nearest and treats subnormals as 0. We use inline assembly instead of intrinsics, so that
+// kernels need not be compiled for AMX, and stores before a load are in memory when the load runs.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::cpu {
 
-// Whether the processor has bf16 tiles and the system lets this process use them; determined once.
+// True if the processor has bf16 tiles and the system lets this process use them. It is determined once.
 bool has_amx();
 
-// Configures this thread's tiles with their full shape during its lifetime, then releases them, so that
-// thread switches stay cheap. `wanted` requires has_amx().
+// Configures this thread's tiles with their full shape during its lifetime, then releases them, so that thread switches
+// stay cheap. REQUIRES: has_amx() if `wanted`.
 class TileConfig {
  public:
   explicit TileConfig(bool wanted = true);
@@ -30,14 +29,14 @@ class TileConfig {
 #if defined(__x86_64__)
 
 inline constexpr int64_t kTileRows = 16, kTileBytes = 64;
-inline constexpr int64_t kTileFloats = kTileBytes / 4, kTileHalves = kTileBytes / 2;  // in a row
+inline constexpr int64_t kTileFloats = kTileBytes / 4, kTileHalves = kTileBytes / 2;  // per row
 
-// Rows are `stride` bytes apart.
+// Loads rows that are `stride` bytes apart.
 template <int kTile>
 inline void tile_load(const void* from, int64_t stride) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0" ::"i"(kTile), "r"(from), "r"(stride) : "memory");
 }
-// The same, bypassing the first cache: for data that is read once and should not evict other data.
+// Loads the same, bypassing the first cache, for data that is read once and should not evict other data.
 template <int kTile>
 inline void tile_load_stream(const void* from, int64_t stride) {
   asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0" ::"i"(kTile), "r"(from), "r"(stride) : "memory");
@@ -50,7 +49,7 @@ template <int kTile>
 inline void tile_zero() {
   asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
 }
-// sum += a b
+// Computes sum += a b.
 template <int kSum, int kA, int kB>
 inline void tile_multiply_add() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));

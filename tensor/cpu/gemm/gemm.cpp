@@ -24,7 +24,7 @@ struct Key {
   int64_t m, n, k, a_stride, b_stride, c_stride;
   bool trans_a, trans_b, bias, accumulate;
   DType ab, c;
-  int threads;  // a primitive must run on the number of threads it was made for
+  int threads;  // a primitive must run on the number of threads for which it was created
   auto operator<=>(const Key&) const = default;
 };
 
@@ -95,7 +95,7 @@ Key key_of(const ops::Gemm& a) {
 }  // namespace
 
 struct GemmPlans::Plans {
-  // Calls use(plan) with the number of threads it was made for.
+  // Calls use(plan) with the number of threads for which it was created.
   template <typename Use>
   auto with_plan(const Key& key, Use&& use) {
     const UseThreads use_threads(key.threads);
@@ -139,11 +139,11 @@ void GemmPlans::run(const ops::Gemm& a, void* scratch) {
 
 namespace {
 
-bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include those of lower ones
+bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include the bits of lower ones
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
-bool has_avx512() {  // and oneDNN may use it
+bool has_avx512() {  // true if oneDNN may also use it
   static const bool has_it = holds_all(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core);
   return has_it;
 }
@@ -161,7 +161,7 @@ void multiply(Runtime& run, const ops::Gemm& a) {
   run.gemm->run(a, run.data(Runtime::kProduct));
 }
 
-// The operand for oneDNN: itself, or space for an f32 copy.
+// Returns the operand for oneDNN: itself, or space for an f32 copy.
 Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
   if (!is_multiplied_as_f32(t.dtype)) return t;
   run.reserve(use, static_cast<size_t>(t.numel()) * sizeof(float));
@@ -177,11 +177,11 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   return product;
 }
 
-// op(a) op(b) + bias + c, for any storage.
+// Computes op(a) op(b) + bias + c, for any storage.
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (uses_packed_weight(a)) return multiply_by_weight(a);
   Runtime& run = runtime(ctx);
-  // However small the GEMM: a row must have the same bits for any number of rows.
+  // Applies to small GEMMs as well, because the bits of a row must not depend on the number of rows.
   if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
     return gemm_tiles(a, run.data(Runtime::kProduct));
@@ -197,7 +197,7 @@ void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
 
-// The GEMM's destination: epilogue.saved if that holds the activation's inputs, else c.
+// Returns the GEMM's destination: epilogue.saved if that holds the activation's inputs, else c.
 ops::Gemm before_epilogue(const ops::Gemm& a) {
   const ops::Epilogue& e = a.epilogue;
   ops::Gemm product = a;
@@ -234,7 +234,7 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) ops::column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// relu's gradient needs only its output.
+// The gradient of relu needs only its output.
 int64_t saved_numel(Activation activation, DType, int64_t rows, int64_t cols) {
   return activation == Activation::relu ? 0 : rows * cols;
 }

@@ -10,7 +10,7 @@ namespace weft::cpu {
 
 struct Runtime;
 
-// Smaller GEMMs, in multiply-adds, run on the calling thread: waking the others would take longer.
+// Smaller GEMMs, in multiply-adds, run on the calling thread, because waking the others would take longer.
 inline constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
 
 class UseThreads {  // sets the threads of the calling thread's parallel regions and of oneDNN during its lifetime
@@ -24,11 +24,11 @@ class UseThreads {  // sets the threads of the calling thread's parallel regions
   const int kept_;
 };
 
-class GemmPlans {  // used by one thread at a time
+class GemmPlans {  // one thread at a time may use it
  public:
   GemmPlans();
   ~GemmPlans();
-  // For f32 or bf16 operands; `scratch` has scratch_bytes(a).
+  // REQUIRES: operands are f32 or bf16, and `scratch` is scratch_bytes(a) long.
   void run(const ops::Gemm& a, void* scratch);
   size_t scratch_bytes(const ops::Gemm& a);
 
@@ -37,15 +37,15 @@ class GemmPlans {  // used by one thread at a time
   std::unique_ptr<Plans> plans_;
 };
 
-bool uses_gemm_blocks();  // whether f32 GEMMs run in blocks: where oneDNN may not use AVX-512
+bool uses_gemm_blocks();  // true if f32 GEMMs run in blocks, which is where oneDNN may not use AVX-512
 
 class GemmBlocks {  // one per Context: f32 GEMMs in which a row's bits depend neither on other rows nor on the threads
  public:
   void reserve(Runtime& run, const ops::Gemm& a);
-  void run(Runtime& run, const ops::Gemm& a);  // after reserve
+  void run(Runtime& run, const ops::Gemm& a);  // call reserve first
 
  private:
-  std::vector<std::unique_ptr<GemmPlans>> plans_;  // one per thread
+  std::vector<std::unique_ptr<GemmPlans>> plans_;  // one plan set per thread
   size_t bytes_ = 0;                               // scratch memory per thread
 };
 

@@ -1,8 +1,8 @@
 // tensor/cpu/gemm/gemm_blocks.cpp: a GEMM as blocks of rows, each on one thread.
 //
-// oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use other code for 1, 2 or 3 remaining
-// rows, for a single row and for larger matrices. Since threads get any number of rows, a row's bits would
-// depend on its neighbours. With whole groups of six, up to kMostRows, every row is computed the same way.
+// oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use other code for 1, 2 or 3 remaining rows, for
+// a single row and for larger matrices. Because threads get any number of rows, a row's bits would depend on its
+// neighbors. With full groups of six, up to kMaxRows, every row is computed the same way.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr int64_t kStep = 6, kMostRows = 72;  // oneDNN splits more rows, not always into whole sixes
+constexpr int64_t kStep = 6, kMaxRows = 72;  // oneDNN splits more rows, not always into full sixes
 
 ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   ops::Gemm part = a;
@@ -25,7 +25,7 @@ ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   return part;
 }
 
-// The same GEMM with kStep rows, in `memory`.
+// Returns the same GEMM with kStep rows, in `memory`.
 ops::Gemm padded(const ops::Gemm& a, void* memory) {
   ops::Gemm part = a;
   part.c = Tensor(memory, {kStep, a.c.cols()});
@@ -34,7 +34,7 @@ ops::Gemm padded(const ops::Gemm& a, void* memory) {
   return part;
 }
 
-void copy(const Tensor& from, const Tensor& to) {  // into the first rows and columns
+void copy(const Tensor& from, const Tensor& to) {  // copies into the first rows and columns
   for (int64_t r = 0; r < from.rows(); ++r) {
     std::memcpy(to.ptr<float>() + r * to.row_stride, from.ptr<float>() + r * from.row_stride,
                 static_cast<size_t>(from.cols()) * sizeof(float));
@@ -42,10 +42,10 @@ void copy(const Tensor& from, const Tensor& to) {  // into the first rows and co
 }
 
 struct Blocks {
-  int64_t whole, rows, remaining;  // rows in whole sixes; rows of a block; fewer than six
+  int64_t whole, rows, remaining;  // rows in full sixes; rows per block; fewer than six
   explicit Blocks(int64_t m) : whole(m / kStep * kStep), remaining(m - whole) {
     const int64_t share = (whole / kStep + num_threads() - 1) / num_threads() * kStep;
-    rows = std::clamp(share, kStep, kMostRows);
+    rows = std::clamp(share, kStep, kMaxRows);
   }
   int64_t count() const { return (whole + rows - 1) / rows; }
   int64_t rows_of(int64_t block) const { return std::min(rows, whole - block * rows); }

@@ -1,5 +1,5 @@
-// tensor/cpu/gemm/gemm_output.h: writes a finished block of c: adds bias and the old values, and rounds if c
-// is bf16. It writes in steps, between the multiplications of the next block.
+// tensor/cpu/gemm/gemm_output.h: writes a finished block of c. It adds bias and the old values, and rounds if c is
+// bf16. It writes in steps, between the multiplications of the next block.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class BlockOutput {
   BlockOutput(const BlockOutput&) = delete;
   BlockOutput& operator=(const BlockOutput&) = delete;
 
-  void begin(const float* sums, int64_t row, int64_t col) {  // of c
+  void begin(const float* sums, int64_t row, int64_t col) {  // starts the block of c at (row, col)
     sums_ = sums, row_ = row, col_ = col, done_ = 0;
     rows_ = std::min(kPanel, a_.c.rows() - row), cols_ = std::min(kPanel, a_.c.cols() - col);
   }
@@ -34,7 +34,7 @@ class BlockOutput {
   }
   void finish() { write(kPanel); }
 
-  // Prefetches what accumulation will read of rows [begin, end) of the block at (row, col).
+  // Prefetches what accumulation will read in rows [begin, end) of the block at (row, col).
   void fetch(int64_t row, int64_t col, int64_t begin, int64_t end) const {
     if (!a_.accumulate) return;
     const int64_t size = static_cast<int64_t>(size_of(a_.c.dtype));

@@ -10,14 +10,14 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kPanel = kTileHalves;  // rows or columns of a panel, and depths of a block
+inline constexpr int64_t kPanel = kTileHalves;  // rows or columns per panel, and depths per block
 inline constexpr int64_t kPanelBlock = kPanel * kPanel;
 
 constexpr int64_t round_up_to_panel(int64_t n) { return round_up_to_halves(n); }
 
 // The functions below pack one block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
 
-// Row `row` of a block, 0 beyond it; `from` is read only inside the block.
+// Returns row `row` of a block, or 0 beyond it; `from` is read only inside the block.
 inline HalfRow block_row(const BFloat16* from, int64_t stride, int64_t row, int64_t rows, int64_t cols) {
   return row < rows ? load_halves(from + row * stride, cols) : HalfRow{};
 }
@@ -27,7 +27,7 @@ inline void pack_rows(const BFloat16* from, int64_t stride, int64_t rows, int64_
   for (int64_t i = 0; i < kPanel; ++i) store_halves(block_row(from, stride, i, rows, cols), to + i * kTileHalves);
 }
 
-// Packs a right operand that is stored transposed: its columns are rows here.
+// Packs a right operand that is stored transposed, so that its columns are rows here.
 inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
   for (int64_t first = 0; first < kPanel; first += kTileRows, to += kTileSize) {
     Vec block[kTileRows];
@@ -37,10 +37,10 @@ inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int
   }
 }
 
-// Operands whose rows run along the depth: packs `rows` of them, at most 32, for all panels; a panel's block
-// is `panel_stride` after that of the panel before. Memory is read sequentially along the rows.
+// These pack operands whose rows run along the depth: `rows` of them, at most 32, for all panels. A panel's block is
+// `panel_stride` after the previous panel's block. Memory is read sequentially along the rows.
 
-// Packs a right operand: two depths side by side.
+// Packs a right operand, with two depths next to each other.
 inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
                            int64_t panel_stride) {
   for (int64_t i = 0; i < kPanel; i += 2, to += kTileHalves) {

@@ -1,10 +1,9 @@
 // tensor/cpu/gemm/gemm_tiles.cpp: packs the operands into panels, then computes 32 x 32 blocks of c, each
 // with four tiles.
 //
-// For 32 depths, a block loads two tiles of each operand for four multiplications of 16 cycles each. They
-// hide the loads if the right operand's panel stays in the first cache: 512 depths of it are 32 KiB, and the
-// left operand is streamed past that cache. A finished block is rounded and written while the next one is
-// multiplied.
+// For 32 depths, a block loads two tiles of each operand for four multiplications of 16 cycles each. They hide the
+// loads if the right operand's panel stays in the first cache. Its 512 depths are 32 KiB, and the left operand is
+// streamed past that cache. A finished block is rounded and written while the next one is multiplied.
 #include "tensor/cpu/gemm/gemm_tiles.h"
 
 #if defined(__AVX512BW__)
@@ -25,10 +24,10 @@ constexpr int64_t kDepthBlock = 512;                // depths of a panel that st
 constexpr int64_t kDepthGroup = 4 * kDepthBlock;    // depths summed before moving to the next columns
 constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left operand that stay in the second cache
 
-struct Layout {            // of a GEMM and its scratch memory
-  int64_t m, n, k, depth;  // depth: k in whole blocks
+struct Layout {            // layout of a GEMM and its scratch memory
+  int64_t m, n, k, depth;  // depth: k rounded up to full blocks
   int64_t row_block, row_blocks, col_groups, panels_per_group;
-  bool packs_left;  // else its tiles are loaded from the matrix, except for the last rows
+  bool packs_left;  // otherwise its tiles are loaded from the matrix, except for the last rows
   size_t right_bytes, thread_bytes, left_bytes, bytes;  // right panels; per thread: left panels, then sums
 };
 
@@ -56,8 +55,8 @@ Layout layout_of(const ops::Gemm& a) {
 
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
-// Packs the whole right operand with the threads of a parallel region; ends with a barrier. Rows along the
-// depth are read in order.
+// Packs all of the right operand with the threads of a parallel region, and ends with a barrier. Rows along the depth
+// are read in order.
 void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   const auto* b = matrix.ptr<BFloat16>();
   const int64_t k = transposed ? matrix.cols() : matrix.rows(), n = transposed ? matrix.rows() : matrix.cols();
@@ -138,7 +137,7 @@ struct Task {  // rows and panels of c
   int64_t first_row, last_row, first_panel, last_panel;
 };
 
-// The task's rows if l.packs_left, else its last rows if they do not fill a panel.
+// Packs the task's rows if l.packs_left; otherwise its last rows if they do not fill a panel.
 void pack_left(const ops::Gemm& a, const Layout& l, const Task& t, BFloat16* packed) {
   if (l.packs_left)
     pack_left(a, l, t.first_row, t.last_row, packed);
@@ -235,7 +234,7 @@ void gemm_tiles(const ops::Gemm& a, void* scratch) {
 
 }  // namespace weft::cpu
 
-#else  // other processors have no tiles
+#else  // other processors lack tiles
 
 #include <cassert>
 

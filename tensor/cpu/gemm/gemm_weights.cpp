@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kPanelVecs = 3, kPanelCols = kPanelVecs * kLanes;
 constexpr int64_t kRowsAtOnce = kBlockRows;  // 24 or 12 sums, three vectors of the panel, and one factor at a time
-constexpr int64_t kRowsOfTask = 64;          // while a panel is in a near cache
+constexpr int64_t kRowsOfTask = 64;          // rows processed while a panel is in a near cache
 
 #if defined(__AVX512BW__)
 bool multiplies_halves() {
@@ -31,10 +31,10 @@ bool multiplies_halves() { return false; }
 
 int64_t panels(int64_t n) { return (n + kPanelCols - 1) / kPanelCols; }
 
-// Columns of a panel in memory: whole vectors.
+// Returns the columns of a panel in memory: full vectors.
 int64_t width_of(int64_t panel, int64_t n) { return round_up_to_lanes(std::min(kPanelCols, n - panel * kPanelCols)); }
 
-// Column `col` of a panel is row `col` of W. A depth's columns are next to each other; of bf16, pairs of two depths.
+// Column `col` of a panel is row `col` of W. A depth's columns are adjacent; in bf16 they are pairs of two depths.
 template <typename T>
 void pack_panel(const Tensor& w, int64_t panel, T* to) {
   constexpr int64_t kTogether = std::is_same_v<T, BFloat16> ? 2 : 1;
@@ -54,7 +54,7 @@ void pack(const Tensor& w, T* to) {
   for (int64_t panel = 0; panel < count; ++panel) pack_panel(w, panel, to + panel * kPanelCols * w.cols());
 }
 
-// sums[kRows][kVecs] = a [kRows, k] times a panel.
+// Computes sums[kRows][kVecs] = a [kRows, k] times a panel.
 template <int kRows, int kVecs>
 inline void multiply_panel(int64_t k, const float* a, int64_t stride, const float* panel, float* sums) {
   small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, {sums, kVecs * kLanes}, kLanes);
@@ -107,7 +107,7 @@ template <typename C>
 struct BlockOfC {
   C* data;
   int64_t stride, rows, cols;
-  const float* bias;  // of its columns; nullptr: none
+  const float* bias;  // bias of its columns, or nullptr
 };
 
 template <typename C>

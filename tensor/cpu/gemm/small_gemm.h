@@ -1,5 +1,4 @@
-// tensor/cpu/gemm/small_gemm.h: matmuls of matrices that fit the nearest caches, without set-up cost; for
-// attention.
+// tensor/cpu/gemm/small_gemm.h: matmuls for attention, of matrices that fit the nearest caches, without set-up cost.
 //
 // Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be
 // copied.
@@ -15,7 +14,7 @@
 
 namespace weft::cpu {
 
-// The widest vectors, and as many rows of two vectors as leave registers for the operands.
+// Uses the widest vectors, and as many rows of two vectors as leave registers for the operands.
 #if defined(__AVX512F__)
 inline constexpr int64_t kLanes = 16, kBlockRows = 8;
 #elif defined(__AVX__)
@@ -31,7 +30,7 @@ typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))))
 
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// The first `count` lanes; a whole vector, the usual case, is one instruction.
+// Loads the first `count` lanes. A whole vector, the usual case, is one instruction.
 inline Vec load(const float* from, int64_t count = kLanes) {
   if (count == kLanes) return *reinterpret_cast<const UnalignedVec*>(from);
   Vec v = {};
@@ -59,24 +58,24 @@ inline void store(const Vec& v, float* to, int64_t count = kLanes) {
 }
 
 template <bool kTransposed>
-struct SmallA {  // [m, k], or [k, m] in memory; separate types, as loops are faster when compiled for each
+struct SmallA {  // [m, k], or [k, m] in memory; separate types, because loops are faster when compiled for each
   const float* data;
   int64_t ld;
   const float& operator()(int64_t i, int64_t j) const { return kTransposed ? data[j * ld + i] : data[i * ld + j]; }
 };
 
-struct SmallB {  // rows readable up to a multiple of kLanes columns
+struct SmallB {  // rows are readable up to a multiple of kLanes columns
   const float* data;
   int64_t ld;
 };
 
-struct SmallC {  // where a product goes; `accumulate`: it is added
+struct SmallC {  // destination of a product; if `accumulate`, the product is added
   float* data;
   int64_t ld;
   bool accumulate = false;
 };
 
-// One block of kRows rows and kVecs vectors of c, the last vector `tail` columns wide in c.
+// Computes one block of kRows rows and kVecs vectors of c. The last vector is `tail` columns wide in c.
 template <int kRows, int kVecs, bool kTransposed>
 inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c, int64_t tail) {
   Vec sums[kRows][kVecs] = {};
@@ -120,7 +119,7 @@ inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, Smal
   }
 }
 
-// c[m, n] = a[m, k] b[k, n], or +=.
+// Computes c[m, n] = a[m, k] b[k, n], or +=.
 template <bool kTransposed>
 inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
@@ -139,7 +138,7 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, S
   }
 }
 
-// in[rows, cols] itself if it is f32 and its columns fill vectors, else a copy in `space` [rows, cols rounded
+// Returns in[rows, cols] itself if it is f32 and its columns fill vectors, else a copy in `space` [rows, cols rounded
 // up], padded with 0.
 template <typename T>
 inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
@@ -176,7 +175,7 @@ inline void transpose_block(Vec* rows) {
   if constexpr (kDistance > 1) transpose_block<kDistance / 2>(rows);
 }
 
-// out[cols, ld] = the transpose of in[rows, cols]; columns up to ld are 0.
+// Sets out[cols, ld] to the transpose of in[rows, cols]; columns up to ld are 0.
 template <typename T>
 void pack_transposed(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
   for (int64_t r = 0; r < rows; r += kLanes) {

@@ -1,8 +1,8 @@
-// tensor/cpu/gemm/tile_product.h: matmuls of small bf16 matrices on AMX tiles: packing, multiplying,
-// rounding; for attention.
+// tensor/cpu/gemm/tile_product.h: matmuls for attention, of small bf16 matrices on AMX tiles: packing, multiplying,
+// rounding.
 //
-// Operands are padded with 0 to whole tiles, so no remainders are left. `a` is stored by rows. `b` is stored
-// in tiles of 32 rows x 16 columns, the tiles of one column consecutive.
+// Operands are padded with 0 to full tiles, so no remainders are left. `a` is stored by rows. `b` is stored in tiles of
+// 32 rows x 16 columns, the tiles of one column consecutive.
 #pragma once
 
 #include "tensor/cpu/gemm/tiles.h"
@@ -11,7 +11,7 @@
 
 namespace weft::cpu {
 
-// a = in[rows, cols].
+// Packs a = in[rows, cols].
 inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* a) {
   const int64_t ld = round_up_to_halves(cols);
   for (int64_t r = 0; r < round_up_to_tile(rows); ++r)
@@ -19,8 +19,7 @@ inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t col
       store_halves(r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{}, a + r * ld + c);
 }
 
-// Packs a pair of b's rows, of which `kRows` exist; tiles of neighbouring columns are `column` elements
-// apart.
+// Packs a pair of b's rows, of which `kRows` exist. Tiles of neighboring columns are `column` elements apart.
 template <int kRows>
 inline void pack_b_pair(const BFloat16* in, int64_t in_row, int64_t cols, BFloat16* to, int64_t column) {
   for (int64_t c = 0; c < cols; c += kTileHalves, to += 2 * column) {
@@ -31,7 +30,7 @@ inline void pack_b_pair(const BFloat16* in, int64_t in_row, int64_t cols, BFloat
   }
 }
 
-// b = in[rows, cols].
+// Packs b = in[rows, cols].
 inline void pack_b(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* b) {
   const int64_t padded = round_up_to_halves(rows), column = padded * kTileFloats;
   int64_t r = 0;
@@ -40,7 +39,7 @@ inline void pack_b(const BFloat16* in, int64_t in_row, int64_t rows, int64_t col
   for (; r < padded; r += 2) pack_b_pair<0>(nullptr, 0, cols, b + r * kTileFloats, column);
 }
 
-// b = the transpose of in[rows, cols].
+// Packs b = the transpose of in[rows, cols].
 inline void pack_b_transposed(const BFloat16* in, int64_t in_row, int64_t rows, int64_t cols, BFloat16* b) {
   for (int64_t r = 0; r < rows; r += kTileRows)
     for (int64_t c = 0; c < cols; c += kTileHalves, b += kTileSize) {
@@ -57,7 +56,7 @@ struct TileA {
 };
 struct TileB {
   const BFloat16* data;
-  int64_t rows;  // of all of b: the distance between columns of tiles
+  int64_t rows;  // rows in all of b: the distance between columns of tiles
 };
 
 // Computes kRows x kCols tiles of c.
@@ -97,7 +96,7 @@ inline void tile_product_block(int64_t k, TileA a, TileB b, SmallC c) {
   if constexpr (kTwoRows && kTwoCols) tile_store<3>(last, c_bytes);
 }
 
-// c[m, n] = a[m, k] b[k, n], or +=; m and n rounded up to 16, k to 32. Requires a TileConfig.
+// Computes c[m, n] = a[m, k] b[k, n], or +=, with m and n rounded up to 16, k to 32. REQUIRES: a TileConfig.
 inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kTileFloats)
     for (int64_t row = 0; row < m; row += 2 * kTileRows) {
@@ -112,7 +111,7 @@ inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, Smal
     }
 }
 
-// out[rows, cols] = in.
+// Rounds `in` into out[rows, cols].
 inline void round_rows(const float* in, int64_t ld, int64_t rows, int64_t cols, BFloat16* out, int64_t out_row) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < cols; c += kTileHalves) {

@@ -24,7 +24,7 @@ constexpr int64_t round_up_to_halves(int64_t n) { return (n + kTileHalves - 1) /
 
 inline __mmask32 first_lanes(int64_t count) { return count >= kTileHalves ? ~0u : (1u << count) - 1; }
 
-// The first `count` lanes; the others are 0.
+// Loads the first `count` lanes; the others are 0.
 inline HalfRow load_halves(const BFloat16* from, int64_t count = kTileHalves) {
   return reinterpret_cast<HalfRow>(_mm512_maskz_loadu_epi16(first_lanes(count), from));
 }
@@ -32,15 +32,15 @@ inline void store_halves(HalfRow row, BFloat16* to, int64_t count = kTileHalves)
   _mm512_mask_storeu_epi16(to, first_lanes(count), reinterpret_cast<__m512i>(row));
 }
 
-// Rounds to nearest, ties to even; subnormals become 0. Every processor with tiles has this instruction,
-// whatever the kernels are compiled for.
+// Rounds to nearest, ties to even; subnormals become 0. Every processor with tiles has this instruction, whatever the
+// kernels are compiled for.
 inline HalfRow round_to_halves(Vec low, Vec high) {
   HalfRow rounded;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded) : "v"(low), "v"(high));
   return rounded;
 }
 
-// a[0], b[0], a[1], b[1], ... of the lower or upper halves of two rows.
+// Returns a[0], b[0], a[1], b[1], ... from the lower or upper halves of two rows.
 template <bool kUpper, size_t... kLane>
 inline HalfRow interleave(HalfRow a, HalfRow b, std::index_sequence<kLane...>) {
   return __builtin_shuffle(a, b, HalfRow{(kLane / 2 + kLane % 2 * kTileHalves + kUpper * kTileHalves / 2)...});

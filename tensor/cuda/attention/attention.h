@@ -6,6 +6,6 @@
 namespace weft::cuda::attention {
 
 inline constexpr int kMaxHead = 128;   // columns
-void require_head_size(int64_t size);  // throws an Error above kMaxHead
+void require_head_size(int64_t size);  // throws above kMaxHead
 
 }  // namespace weft::cuda::attention

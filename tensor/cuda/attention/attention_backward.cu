@@ -6,7 +6,7 @@
 //
 // A block takes pieces of the work (tensor/op/attention_pieces.h) for one head of keys. Each warp owns a tile of 16
 // queries, for which it computes P M, dS and dQ, and then a tile of 16 keys, for which it sums dK and dV over what all
-// warps computed. A row's sums and their order depend on its sentence alone: tiles are counted from its first row.
+// warps computed. A row's sums and their order depend only on its sentence: tiles are counted from its first row.
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/cuda/exponential.cuh"
@@ -26,26 +26,26 @@ struct Backward {
   const float* lse;  // [N, Rq]
   int64_t lse_stride;
   int num_queries, num_keys;
-  int group;  // query heads per head of k and v
+  int group;  // query heads that share a head of k and v
   bool causal;
   float scale;
   Dropout dropout;
 };
 
-// Rows of one sentence, from a multiple of kTileRows on. Without rows it belongs to no sentence.
+// Rows of one sentence, from a multiple of kTileRows on. A tile without rows does not belong to a sentence.
 struct Tile {
   int sentence = -1, position = 0, row = 0, count = 0;
-  __device__ uint32_t rows() const { return (1u << count) - 1u; }  // bits
+  __device__ uint32_t rows() const { return (1u << count) - 1u; }  // one bit per row
 };
 
-// Whether queries see keys, at least some of them. Positions are multiples of kTileRows on both sides.
+// True if queries see at least some of the keys. Positions are multiples of kTileRows on both sides.
 __device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) {
   return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
 }
 
-constexpr unsigned kMostPieces = 4096;  // that begin at once; a grid has at most 65535 blocks in y
+constexpr unsigned kMaxPieces = 4096;  // blocks that start at once; a grid has at most 65,535 blocks in y
 
-// f32 has room for half of a piece.
+// In f32 there is room for half of a piece.
 template <typename T>
 inline constexpr int kTiles = ops::AttentionPieces::kTiles / (sizeof(T) / 2);
 
@@ -54,31 +54,31 @@ struct alignas(16) BackwardTiles {
   static constexpr int kRows = kTiles<T> * kTileRows;
   T q[kRows * kStride<T, kHead>], d_y[kRows * kStride<T, kHead>];
   T k[kRows * kStride<T, kHead>], v[kRows * kStride<T, kHead>];
-  T p[kRows * kStride<T, kRows>], d_s[kRows * kStride<T, kRows>];  // P M and dS, a row for each query
+  T p[kRows * kStride<T, kRows>], d_s[kRows * kStride<T, kRows>];  // P M and dS, one row per query
   float delta[kRows];
   Tile queries[kTiles<T>], keys[kTiles<T>];
 };
 
-// What a block computes at once: gradients of queries, of keys, or both if it has room for all rows of its sentences
-// and a single query head reads the keys. (Sums over several heads would take registers that leave room for fewer
+// What a block computes at once: gradients of queries, of keys, or of both if it has room for all rows of its sentences
+// and a single query head reads the keys. (Sums over several heads would need registers that leave room for fewer
 // blocks.)
 struct Part {
-  int4 sentences;  // -1: none
+  int4 sentences;  // -1: no sentence
   int first;       // row of each sentence from which the part owns rows
   bool d_queries, d_keys;
-  bool fits;  // the other side's rows fit, too
+  bool fits;  // whether the other side's rows also fit
 };
 
 __device__ inline int sentence_of(const int4& piece, int i) {
   return i == 0 ? piece.x : i == 1 ? piece.y : i == 2 ? piece.z : piece.w;
 }
 
-// The parts of a piece. With room for fewer rows, each sentence is a piece of its own.
+// The parts of a piece. With room for fewer rows, each sentence is its own piece.
 template <int kRows>
 struct Parts {
   static constexpr int kTimes = ops::AttentionPieces::kRows / kRows;
   int4 piece;
-  bool shared;  // by sentences that fit into a piece
+  bool shared;  // whether sentences share a piece
   int group;
 
   __device__ int count() const {
@@ -92,17 +92,17 @@ struct Parts {
   }
 };
 
-// Tile `tile` of the sentences' tiles, which begin at their row `first`. All loads begin at once.
+// Returns tile `tile` of the sentences' tiles, which start at their row `first`. All loads start at once.
 __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences, int first, int tile) {
-  constexpr int kMost = ops::AttentionPieces::kTiles;
-  int begin[kMost], end[kMost];
-  for (int i = 0; i < kMost; ++i) {
+  constexpr int kMax = ops::AttentionPieces::kTiles;
+  int begin[kMax], end[kMax];
+  for (int i = 0; i < kMax; ++i) {
     const int sentence = sentence_of(sentences, i);
     begin[i] = sentence < 0 ? 0 : rows.begin[sentence] + first;
     end[i] = sentence < 0 ? 0 : rows.end[sentence];
   }
   Tile found;
-  for (int i = 0; i < kMost; ++i) {
+  for (int i = 0; i < kMax; ++i) {
     const int row = begin[i] + tile * kTileRows;
     if (tile >= 0 && row < end[i])
       found = {sentence_of(sentences, i), first + tile * kTileRows, row, smaller(kTileRows, end[i] - row)};
@@ -111,9 +111,9 @@ __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences
   return found;
 }
 
-// The rows of a part's other side that it holds at once, for each query head of the group.
+// The rows of a part's other side that it holds at once, per query head of the group.
 struct Steps {
-  int begin = 0, count = 1;  // the first row, and the number of steps for a head
+  int begin = 0, count = 1;  // the first row, and the number of steps per head
   template <typename T>
   __device__ Steps(const Backward<T>& a, const Part& part, int rows) {
     if (part.fits) return;
@@ -127,7 +127,7 @@ struct Steps {
   }
 };
 
-// Y of the warp's queries: loads begin, but nothing waits for them yet.
+// Y of the warp's queries. Loads start, but nothing waits for them yet.
 template <typename T, int kHead>
 struct RowsOfY {
   Packet<T> packets[kTileRows / LanePackets<T, kHead>::kRowsAtOnce];
@@ -137,7 +137,7 @@ struct RowsOfY {
     for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce)
       load_packet(y, tile.row + lane.row + r, lane.col, lane.row + r < tile.count, packets[r / lane.kRowsAtOnce].v);
   }
-  // delta of each row, from dY in shared memory.
+  // Computes delta of each row, from dY in shared memory.
   __device__ void multiply(const T* d_y, float* delta) const {
     const LanePackets<T, kHead> lane;
     for (int r = 0; r < kTileRows; r += lane.kRowsAtOnce) {
@@ -151,7 +151,7 @@ struct RowsOfY {
   }
 };
 
-// lse of the lane's two rows of queries.
+// The lse of the lane's two rows of queries.
 struct RowLse {
   float v[2];
   template <typename T>
@@ -169,7 +169,7 @@ struct Queries {  // a warp's tile of queries of one head
 
 struct RowConstants {
   RowLse lse;
-  float delta[2];  // of the lane's two rows
+  float delta[2];  // for the lane's two rows
   float scale;
 };
 
@@ -201,7 +201,7 @@ __device__ inline void score_gradients(const Tile& queries, const Tile& keys, bo
   }
 }
 
-// P M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
+// Computes P M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
 template <typename T, int kHead>
 __device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Queries& queries,
                                              BackwardTiles<T, kHead>& tiles, bool d_queries, Accumulators<kHead>& d_q) {
@@ -228,7 +228,7 @@ __device__ inline void differentiate_queries(const Backward<T>& a, const Dropout
   }
 }
 
-// The terms of dK and dV for the warp's keys and all queries of the step.
+// Computes the terms of dK and dV for the warp's keys and all queries of the step.
 template <typename T, int kHead>
 __device__ inline void differentiate_keys(const Tile& keys, bool causal, const BackwardTiles<T, kHead>& tiles,
                                           Accumulators<kHead>& d_k, Accumulators<kHead>& d_v) {
@@ -243,7 +243,7 @@ __device__ inline void differentiate_keys(const Tile& keys, bool causal, const B
   }
 }
 
-// The tiles of a step: the part's own rows, and on the other side those from `other` on.
+// Finds the tiles of a step: the part's own rows and, on the other side, those from `other` on.
 template <typename T, int kHead>
 __device__ inline void find_tiles(const Backward<T>& a, const Part& part, int other, BackwardTiles<T, kHead>& tiles) {
   const int i = static_cast<int>(threadIdx.x);
@@ -261,8 +261,8 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
   const int own = warp * kTileRows * kStride<T, kHead>;
   const Steps steps(a, part, kRows);
   Tile keys;
-  Accumulators<kHead> d_first, d_v;  // d_first: dQ, which is stored before dK begins, or dK
-  // One loop over heads and steps: with two, ptxas uses so many registers that fewer blocks fit on an SM.
+  Accumulators<kHead> d_first, d_v;  // d_first: dQ, which is stored before dK starts, or dK
+  // One loop covers heads and steps: with two, ptxas uses so many registers that fewer blocks fit on an SM.
   int head = kv_head * a.group;
   for (int n = 0, step = 0; n < a.group * steps.count; ++n, ++step) {
     if (step == steps.count) step = 0, ++head;
@@ -295,7 +295,7 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
   store_rows(d_v, keys.rows(), tiles.v + own, a.d_v.at(kv_head), keys.row);
 }
 
-// Rows of no sentence, a thread each.
+// Clears rows without a sentence, one per thread.
 template <typename T>
 __device__ inline void clear_unused_rows(const Head<T>& head, const int32_t* sentence_of_row, int num_rows) {
   const int threads = static_cast<int>(gridDim.y * blockDim.x);
@@ -357,11 +357,11 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
                                  .dropout = a.dropout};
     for_head_size(a.q.cols() / a.heads, [&](auto head) {
       using Tiles = BackwardTiles<T, decltype(head)::value>;
-      // The host that records a graph knows nothing of later blocks' pieces: as many thread blocks as text usually has
-      // pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which takes longest, begin
-      // first.
+      // The host that records a graph does not know the pieces of later blocks. So there are as many thread blocks as
+      // text usually has pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which takes
+      // longest, start first.
       const dim3 grid(static_cast<unsigned>(kv_heads),
-                      std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMostPieces));
+                      std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMaxPieces));
       launch(ctx, "attention_backward", attention_backward_kernel<T, decltype(head)::value>, grid,
              dim3(kTiles<T> * kWarp), sizeof(Tiles), parameters);
     });

@@ -9,10 +9,10 @@
 
 namespace weft::cuda::attention {
 
-// Bit i: element first + i is kept, for kCount elements.
+// Returns a mask for kCount elements: bit i is set if element first + i is kept.
 template <int kCount>
 __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t first) {
-  constexpr int kGroups = kCount / DropoutMask::kGroup + 1;  // they touch at most so many
+  constexpr int kGroups = kCount / DropoutMask::kGroup + 1;  // max number of groups that they touch
   const uint32_t threshold = dropout.threshold();
   uint32_t kept = 0;
   for (int group = 0; group < kGroups; ++group) {
@@ -34,10 +34,10 @@ struct Kept {
   __device__ bool operator()(int group, int i) const { return bits >> (4 * group + i) & 1u; }
 };
 
-// For a tile of kTileRows queries by kKeys keys; `query` is the mask row of its first query.
+// The tile has kTileRows queries by kKeys keys; `query` is the mask row of its first query.
 template <int kKeys>
 __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
-  static_assert(kTileRows == 16, "two lanes a query");
+  static_assert(kTileRows == 16, "two lanes per query");
   constexpr int kHalf = kKeys / 2;
   const int lane = lane_id();
   const uint32_t mine = kept_elements<kHalf>(dropout, dropout.index(query + lane / 2, key + lane % 2 * kHalf));

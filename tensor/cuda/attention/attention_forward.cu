@@ -16,11 +16,11 @@ template <typename T>
 struct Forward {
   Head<const T> q, k, v;
   Head<T> y;
-  float* lse;  // nullptr: not saved
+  float* lse;  // nullptr if it is not saved
   int64_t lse_stride;
   SentenceRows q_rows, k_rows;
   int num_sentences, num_queries, tile_rows;
-  int group;  // query heads per head of k and v
+  int group;  // query heads that share a head of k and v
   bool causal;
   float scale;
   Dropout dropout;
@@ -31,7 +31,7 @@ struct alignas(16) ForwardTiles {
   T q[kTileRows * kStride<T, kHead>], k[kChunk * kStride<T, kHead>], v[kChunk * kStride<T, kHead>];
 };
 
-// The softmax of a lane's two rows over the keys seen so far; sums cover the lane's own columns.
+// The softmax of a lane's two rows over the keys seen so far. Sums cover the lane's own columns.
 struct OnlineSoftmax {
   float max[2] = {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
   float sum[2] = {0, 0};
@@ -95,14 +95,14 @@ __device__ inline void normalize(const Forward<T>& a, const Visit& visit, int fi
   }
 }
 
-// The tile's queries of one sentence, over all keys that they see.
+// Processes the tile's queries of one sentence, over all keys that they see.
 template <typename T, int kHead>
 __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, const Visit& visit, int first,
                               ForwardTiles<T, kHead>& tiles) {
   const int head = static_cast<int>(blockIdx.y), k_head = head / a.group;
   const int q_begin = a.q_rows.begin[visit.sentence], k_begin = a.k_rows.begin[visit.sentence];
   const int num_keys = a.k_rows.end[visit.sentence] - k_begin;
-  const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // by at least one row
+  const int seen = a.causal ? smaller(visit.end - q_begin, num_keys) : num_keys;  // keys that at least one row sees
   OnlineSoftmax softmax;
   Accumulators<kHead> y;
   for (int key = 0; key < seen; key += kChunk) {
@@ -110,7 +110,7 @@ __device__ inline void attend(const Forward<T>& a, const DropoutMask& dropout, c
     __syncwarp();
     load_rows<kChunk, kHead>(a.k.at(k_head), k_begin + key, count, tiles.k);
     load_rows<kChunk, kHead>(a.v.at(k_head), k_begin + key, count, tiles.v);
-    await_copies<1>();  // of the keys
+    await_copies<1>();  // waits for the keys
     __syncwarp();
     Accumulators<kChunk> p;
     Products<T>::template by_rows<kHead>(tiles.q, tiles.k, p);
@@ -164,7 +164,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
                                 .k_rows = SentenceRows(a.k_rows),
                                 .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
                                 .num_queries = static_cast<int>(a.q.rows()),
-                                // In decoding each query is its own sentence: none waits for another.
+                                // In decoding each query is its own sentence, so that none waits for another.
                                 .tile_rows = a.q_rows.longest == 1 ? 1 : kTileRows,
                                 .group = static_cast<int>(group),
                                 .causal = a.causal,

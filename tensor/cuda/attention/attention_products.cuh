@@ -2,8 +2,8 @@
 // tensor cores, f32 with fused multiply-adds. Both leave results on the lanes in the layout of mma.cuh, so the softmax
 // between the matmuls is written once.
 //
-// Terms are summed in the same order wherever a row is in a tile. Padding rows and columns are 0 and change
-// no sum.
+// Terms are summed in the same order wherever a row is in a tile. Padding rows and columns are 0, so sums do not
+// change.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace weft::cuda::attention {
 
-inline constexpr int kTileRows = 16;  // rows that a warp owns
+inline constexpr int kTileRows = 16;  // rows owned by a warp
 inline constexpr int kChunk = 32;     // rows of the other side that it holds at once
 
-// Stride between rows of a tile in shared memory: 16 bytes of padding put the same 16 bytes of 8 rows into
+// The stride between rows of a tile in shared memory. 16 bytes of padding put the same 16 bytes of 8 rows into
 // different banks.
 template <typename T, int kHead>
 inline constexpr int kStride = kHead + Packet<T>::kSize;
 
-// By value: std::min takes references, which device code cannot bind to constants.
+// Takes values, because std::min takes references, which device code cannot bind to constants.
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-// A lane's elements of [kTileRows, kColumns] f32: v[group][i] is row row_of(i), column column_of(group, i).
+// A lane's elements of [kTileRows, kColumns] in f32: v[group][i] is row row_of(i), column column_of(group, i).
 template <int kColumns>
 struct Accumulators {
   float v[kColumns / 8][4] = {};
@@ -35,7 +35,7 @@ struct Accumulators {
 __device__ inline int row_of(int i) { return lane_id() / 4 + 8 * (i / 2); }
 __device__ inline int column_of(int group, int i) { return 8 * group + 2 * (lane_id() % 4) + i % 2; }
 
-// Two neighbouring elements; `to` is aligned for both.
+// Stores two neighboring elements; `to` is aligned for both.
 template <typename T>
 __device__ inline void store_pair(T* to, float first, float second) {
   *reinterpret_cast<uint32_t*>(to) = rounded_pair<T>(first, second);
@@ -45,7 +45,7 @@ __device__ inline void store_pair<float>(float* to, float first, float second) {
   *reinterpret_cast<float2*>(to) = make_float2(first, second);
 }
 
-// The rows whose bits are set to shared memory, with `stride` elements from row to row.
+// Stores the rows whose bits are set to shared memory, with `stride` elements from row to row.
 template <int kColumns, typename T>
 __device__ inline void store_tile(const Accumulators<kColumns>& c, uint32_t rows, T* to, int stride) {
   for (int i = 0; i < 4; i += 2) {
@@ -57,7 +57,7 @@ __device__ inline void store_tile(const Accumulators<kColumns>& c, uint32_t rows
 
 template <typename T>
 struct Products {
-  // c += a b^T, for tiles a [kTileRows, kHead] and b [kColumns, kHead].
+  // Computes c += a b^T, for tiles a [kTileRows, kHead] and b [kColumns, kHead].
   template <int kHead, int kColumns>
   __device__ static void by_rows(const T* a, const T* b, Accumulators<kColumns>& c) {
     constexpr int kNext = kStride<T, kHead>;
@@ -74,7 +74,7 @@ struct Products {
     }
   }
 
-  // c += p b, for p rounded to T and a tile b [kRows, kHead].
+  // Computes c += p b, for p rounded to T and a tile b [kRows, kHead].
   template <int kHead, int kRows>
   __device__ static void by_columns(const Accumulators<kRows>& p, const T* b, Accumulators<kHead>& c) {
     constexpr int kNext = kStride<T, kHead>;
@@ -92,7 +92,7 @@ struct Products {
     }
   }
 
-  // c += a^T b, for tiles a [16, kTileRows], with `stride` elements from row to row, and b [16, kHead].
+  // Computes c += a^T b, for tiles a [16, kTileRows], with `stride` elements from row to row, and b [16, kHead].
   template <int kHead>
   __device__ static void by_transposed(const T* a, int stride, const T* b, Accumulators<kHead>& c) {
     const int lane = lane_id();
@@ -126,7 +126,7 @@ struct Products<float> {
 
   template <int kHead, int kRows>
   __device__ static void by_columns(const Accumulators<kRows>& p, const float* b, Accumulators<kHead>& c) {
-    const int quad = lane_id() / 4 * 4;  // these four lanes hold two whole rows of p
+    const int quad = lane_id() / 4 * 4;  // these four lanes hold two complete rows of p
     const float* const b_row = b + column_of(0, 0);
     for (int source = 0; source < 4; ++source) {
       for (int group = 0; group < kRows / 8; ++group) {

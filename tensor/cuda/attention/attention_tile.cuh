@@ -1,9 +1,9 @@
 // tensor/cuda/attention/attention_tile.cuh: a warp's tile of attention: consecutive rows of one head, their
 // sentences, and copies of rows between global and shared memory.
 //
-// A warp owns its output: up to kTileRows rows of queries or of keys. It visits their sentences in order, and
-// reads each sentence's rows of the other side in chunks counted from the sentence's first row. So a row's
-// sums and their order do not depend on the place or the neighbours of its sentence.
+// A warp owns its output: up to kTileRows rows of queries or of keys. It visits their sentences in order, and reads
+// each sentence's rows of the other side in chunks counted from the sentence's first row. So a row's sums and their
+// order do not depend on the place or the neighbors of its sentence.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Head {
   T* data;
   int64_t stride;
   int size;   // K
-  bool wide;  // every row of every head begins and ends at a multiple of 16 bytes
+  bool wide;  // every row of every head starts and ends at a multiple of 16 bytes
 
   __device__ Head at(int head) const { return {data + static_cast<int64_t>(head) * size, stride, size, wide}; }
 };
@@ -39,7 +39,7 @@ Head<T> first_head(const Tensor& t, int64_t heads) {
 }
 
 struct SentenceRows {
-  const int32_t *begin, *end, *of_row;  // of_row: ?
+  const int32_t *begin, *end, *of_row;  // of_row may be null
   explicit SentenceRows(const ops::SequenceRanges& s)
       : begin(s.begin.ptr<int32_t>()), end(s.end.ptr<int32_t>()), of_row(vector_of<int32_t>(s.of_row)) {}
 };
@@ -50,7 +50,7 @@ struct Visit {
   __device__ uint32_t rows(int first) const { return ((1u << (end - begin)) - 1u) << (begin - first); }  // bits
 };
 
-// Finds the sentences with rows in [first, last), for a whole warp. They share no row.
+// Finds the sentences with rows in [first, last), for a whole warp. They do not share rows.
 class SentencesOfTile {
  public:
   __device__ SentencesOfTile(const SentenceRows& rows, int num_sentences, int first, int last)
@@ -61,15 +61,15 @@ class SentencesOfTile {
     found_ = __ballot_sync(0xFFFFFFFFu, begin_ >= 0);
   }
 
-  // The next one, by number or, with of_row, by row; false after the last one.
+  // Finds the next one, by number or, with of_row, by row. Returns false after the last one.
   __device__ bool next(Visit& visit) {
-    if (rows_.of_row != nullptr) {  // found_: rows of sentences that are not visited yet, begin_: the lane's row's one
+    if (rows_.of_row != nullptr) {  // found_: rows of sentences not visited yet; begin_: start for the lane's row
       if (found_ == 0) return false;
       const int row = __ffs(static_cast<int>(found_)) - 1, sentence = __shfl_sync(0xFFFFFFFFu, begin_, row);
       const uint32_t own = __ballot_sync(0xFFFFFFFFu, begin_ == sentence);
       visit = {sentence, first_ + row, first_ + row + __popc(own)};
       found_ &= ~own;
-    } else {  // found_: those of the 32 sentences up to next_ that have rows here; [begin_, end_): the lane's one's
+    } else {  // found_: sentences with rows here, among the 32 up to next_; [begin_, end_): rows of the lane's sentence
       while (found_ == 0) {
         if (next_ >= num_sentences_ || left_ == 0) return false;
         const int mine = next_ + lane_id();
@@ -87,7 +87,7 @@ class SentencesOfTile {
     return true;
   }
 
-  __device__ uint32_t unused_rows() const { return left_; }  // after the last one: a bit for each row of no sentence
+  __device__ uint32_t unused_rows() const { return left_; }  // after the last one: one bit per row without a sentence
 
  private:
   const SentenceRows rows_;
@@ -96,8 +96,7 @@ class SentencesOfTile {
   int begin_ = 0, end_ = 0, next_ = 0;
 };
 
-// Copies a packet of a row to `to`, which is aligned for it; 0 beyond the row's end, or all 0 unless
-// `exists`.
+// Copies a packet of a row to `to`, which is aligned for it. Writes 0 beyond the row's end, or only 0 unless `exists`.
 template <typename T>
 __device__ inline void load_packet(const Head<const T>& head, int64_t row, int col, bool exists, T* to) {
   const T* const from = head.data + row * head.stride + col;
@@ -109,23 +108,23 @@ __device__ inline void load_packet(const Head<const T>& head, int64_t row, int c
   }
 }
 
-// A lane's packets of a tile [*, kHead]: a column, and every kRowsAtOnce-th row.
+// A lane's packets of a tile [*, kHead]: one column, and every kRowsAtOnce-th row.
 template <typename T, int kHead>
 struct LanePackets {
-  static constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets of a row
+  static constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets per row
   static_assert(kWarp % kPackets == 0 && kTileRows % kRowsAtOnce == 0);
   int row = lane_id() / kPackets, col = lane_id() % kPackets * Packet<T>::kSize;
 };
 
-// Begins to load `count` rows of a head into a tile [kRows, kHead], as a group of copies; the rest of the tile is 0.
-// Eight copies a lane begin at once: the loop is unrolled, and its only branch is outside.
+// Starts to load `count` rows of a head into a tile [kRows, kHead], as a group of copies; the rest of the tile is 0.
+// Eight copies per lane start at once, because the loop is unrolled, and its only branch is outside.
 template <int kRows, int kHead, typename T>
 __device__ inline void load_rows(const Head<const T>& head, int row, int count, T* tile) {
   const LanePackets<T, kHead> lane;
   T* const to = tile + lane.row * kStride<T, kHead> + lane.col;
   if (head.wide) {
     const T* const from = head.data + lane.col;
-    const int stride = static_cast<int>(head.stride);  // one instruction an address: few registers
+    const int stride = static_cast<int>(head.stride);  // one instruction per address, for few registers
     const int rows = lane.col < head.size ? count : 0;
 #pragma unroll 8
     for (int r = 0; r < kRows; r += lane.kRowsAtOnce)
@@ -141,7 +140,7 @@ __device__ inline void load_rows(const Head<const T>& head, int row, int count, 
 // Stores the rows of `c` whose bits are set to rows of a head from `row` on, through the same rows of `tile`.
 template <int kHead, typename T>
 __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T* tile, const Head<T>& head, int row) {
-  await_copies<0>();  // to `tile`
+  await_copies<0>();  // waits for the copies to `tile`
   __syncwarp();
   store_tile(c, rows, tile, kStride<T, kHead>);
   __syncwarp();
@@ -167,31 +166,30 @@ __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T
   }
 }
 
-// The sum over the four lanes that hold the same rows.
+// Returns the sum over the four lanes that hold the same rows.
 __device__ inline float quad_sum(float x) {
   x += __shfl_xor_sync(0xFFFFFFFFu, x, 1);
   return x + __shfl_xor_sync(0xFFFFFFFFu, x, 2);
 }
 
-// Threads of a block, whose warps have their own `Tiles` in shared memory: as many as every GPU has memory
-// for.
+// Threads per block. Its warps have their own `Tiles` in shared memory, as many as every GPU has memory for.
 template <typename Tiles>
 inline constexpr int kThreads = std::clamp<int>(96 * 1024 / static_cast<int>(sizeof(Tiles)), 1, 4) * kWarp;
 template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
-// Blocks per multiprocessor that the register count must allow: in half precision as many as the shared memory of an
-// sm_90 allows, at most kMost. Left alone, the compiler would keep the addresses of all copies of a chunk; for f32 it
-// would rather spill registers than have fewer blocks.
-template <typename T, size_t kSharedBytes, int kMost>
-inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMost);
+// Blocks per multiprocessor that the register count must allow. In half precision it is as many as the shared memory of
+// an sm_90 allows, at most kMax. Otherwise the compiler would keep the addresses of all copies of a chunk; for f32 it
+// would spill registers instead of running fewer blocks.
+template <typename T, size_t kSharedBytes, int kMax>
+inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMax);
 
 template <typename Tiles>
 __device__ inline Tiles& tiles_of_warp() {
   return shared_memory<Tiles>()[threadIdx.x / kWarp];
 }
 
-// The first row of the calling warp's tile, with `tile_rows` rows per tile.
+// Returns the first row of the calling warp's tile, with `tile_rows` rows per tile.
 template <typename Tiles>
 __device__ inline int first_row(int tile_rows) {
   return (static_cast<int>(blockIdx.x) * kWarps<Tiles> + static_cast<int>(threadIdx.x) / kWarp) * tile_rows;

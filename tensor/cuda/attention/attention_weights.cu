@@ -1,6 +1,5 @@
-// tensor/cuda/attention/attention_weights.cu: attention probabilities from queries, keys and the saved
-// log-sum-exp. A warp is a query, a lane every 32nd of its keys. Inspection is rare and needs no tensor
-// cores.
+// tensor/cuda/attention/attention_weights.cu: attention probabilities from queries, keys and the saved log-sum-exp. A
+// warp processes one query, and a lane every 32nd of its keys. Inspection is rare and needs no tensor cores.
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/elementary.h"
 

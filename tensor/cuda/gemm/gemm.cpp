@@ -15,9 +15,9 @@ namespace {
 
 using Kind = ops::Epilogue::Kind;
 
-uint32_t alignment_of(const void* address) {  // in bytes; above 256 cuBLASLt makes no difference
-  constexpr uintptr_t kMost = 256;
-  const auto bits = reinterpret_cast<uintptr_t>(address) | kMost;
+uint32_t alignment_of(const void* address) {  // in bytes, at most 256: above, cuBLASLt makes no difference
+  constexpr uintptr_t kMax = 256;
+  const auto bits = reinterpret_cast<uintptr_t>(address) | kMax;
   return static_cast<uint32_t>(bits & (~bits + 1));
 }
 
@@ -45,11 +45,11 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .saved_alignment = alignment_of(operands.saved)};
 }
 
-// cuBLASLt wants a bias in c's storage: rounded, for bf16 and f16, like the weights.
+// True if the bias is also in c's storage, rounded like the weights for bf16 and f16, as cuBLASLt needs it.
 bool has_rounded_bias(const ops::Gemm& a) {
-  constexpr uint32_t kLeastAlignment = 16;  // of its vectors
+  constexpr uint32_t kMinAlignment = 16;  // bytes, of its vectors
   return !a.rounded_bias.empty() && a.rounded_bias.dtype == a.c.dtype &&
-         alignment_of(a.rounded_bias.data) >= kLeastAlignment;
+         alignment_of(a.rounded_bias.data) >= kMinAlignment;
 }
 bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32 && !has_rounded_bias(a); }
 
@@ -59,15 +59,15 @@ void reserve(Runtime& run, const ops::Gemm& a) {
   if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
 }
 
-// The bias, or its gradient, for cuBLASLt, which overwrites a gradient: it is accumulated afterwards.
+// Returns the bias, or its gradient, for cuBLASLt. It overwrites a gradient, which is accumulated afterwards.
 Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
   if (a.d_bias.empty() && !rounds_bias(a)) return has_rounded_bias(a) ? a.rounded_bias : t;
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
-// cuBLASLt's GELU uses tanh, with the hardware's approximation: within half a unit in the last place of f16,
-// not accurate enough for f32.
+// cuBLASLt's GELU uses tanh, with the hardware's approximation. It is within half a unit in the last place of f16,
+// which is not accurate enough for f32.
 bool has_epilogue(const ops::Gemm& a) {
   if (a.epilogue.kind == Kind::none || a.epilogue.activation == Activation::relu) return true;
   return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
@@ -75,7 +75,7 @@ bool has_epilogue(const ops::Gemm& a) {
 
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key);
 
-// One call of cuBLASLt, if it supports everything that `a` requests and separate passes are not chosen.
+// Makes one call of cuBLASLt, if it supports everything that `a` requests and separate passes are not chosen.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
@@ -94,7 +94,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   return true;
 }
 
-// What gelu and gelu_tanh save: their inputs; c holds them if nothing is saved.
+// Returns what gelu and gelu_tanh save, their inputs; c holds them if nothing is saved.
 Tensor inputs_of(const ops::Gemm& a) {
   const Tensor& saved = a.epilogue.saved;
   if (a.epilogue.activation == Activation::relu || saved.empty()) return a.c;
@@ -123,8 +123,8 @@ void multiply_in_parts(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// Takes the fastest of cuBLASLt's proposals and, where there is an epilogue, of separate passes after the fastest
-// product without it. Leaves any values in the operands that `a` writes.
+// Takes the fastest of cuBLASLt's proposals and, if there is an epilogue, of separate passes after the fastest product
+// without it. Leaves arbitrary values in the operands that `a` writes.
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
   Runtime& run = runtime(ctx);
   GemmChoice best;
@@ -134,7 +134,7 @@ void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
     const float took = time_on_gpu(run, work);
     if (took < least) least = took, best = choice;
   };
-  for (size_t i = 0; i < kMostProposals; ++i) consider({.proposal = i}, [&] { return multiply_at_once(ctx, a); });
+  for (size_t i = 0; i < kMaxProposals; ++i) consider({.proposal = i}, [&] { return multiply_at_once(ctx, a); });
   if (a.epilogue.kind != Kind::none || !a.d_bias.empty()) {
     consider({.separate = true}, [&] {
       multiply_in_parts(ctx, a);
@@ -176,7 +176,7 @@ std::string Runtime::tune(const std::string& known, const std::function<void()>&
     work();
     gemm->set_tuning(false);
   } catch (...) {
-    gemm.reset();  // with what it was trying
+    gemm.reset();  // drops what it was trying
     throw;
   }
   return gemm->choices().text();

@@ -1,10 +1,10 @@
 // tensor/cuda/gemm/gemm.h: GEMMs with cuBLASLt; each kind is planned once and cached.
 //
-// A plan's algorithm is the first that cuBLASLt's heuristic proposes, with cuBLASLt's epilogue where it has one.
-// That depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the same bits.
-// Tuning (Context::Runtime::tune) times all proposals, and our own passes against the epilogue: choices that differ
-// from one time to another, so a run keeps them (gemm_choices.h). Either way sums have one fixed order, and f32 is
-// multiplied as f32, not as TF32.
+// A plan's algorithm is the first that cuBLASLt's heuristic proposes, with cuBLASLt's epilogue where it has one. That
+// depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the same bits. Tuning
+// (Context::Runtime::tune) times all proposals, and our own passes against the epilogue. Its choices differ from one
+// time to another, so a run keeps them (gemm_choices.h). Either way sums have one fixed order, and f32 is multiplied as
+// f32, not as TF32.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@
 
 namespace weft::cuda {
 
-class GemmPlans {  // of one GPU; used by one thread at a time
+class GemmPlans {  // per GPU; one thread at a time may use it
  public:
   explicit GemmPlans(const GemmChoices& choices);
   ~GemmPlans();
   GemmPlans(const GemmPlans&) = delete;
   GemmPlans& operator=(const GemmPlans&) = delete;
 
-  // cuBLASLt's plan for all of `key` in one call, made on first use; nullptr if there is none or separate passes
-  // are chosen.
+  // Returns cuBLASLt's plan for all of `key` in one call, made on first use, or nullptr if there is none or separate
+  // passes are chosen.
   GemmPlan* find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue);
   cublasLtHandle_t library() const { return library_; }
 
@@ -36,7 +36,7 @@ class GemmPlans {  // of one GPU; used by one thread at a time
   cublasLtHandle_t library_ = nullptr;
   GemmChoices choices_;
   bool tuning_ = false;
-  std::map<GemmKey, std::unique_ptr<GemmPlan>> plans_;  // nullptr: separate passes are chosen
+  std::map<GemmKey, std::unique_ptr<GemmPlan>> plans_;  // nullptr if separate passes are chosen
 };
 
 }  // namespace weft::cuda

@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-// The format includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
+// The line includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
 std::string first_line() { return fmt::format("1, {}, cuBLASLt {}", properties().name, cublasLtGetVersion()); }
 
 std::string name_of(const GemmKey& k) {
@@ -34,7 +34,7 @@ GemmChoices::GemmChoices(const std::string& text) {
     const size_t end = line.find('\t');
     const std::string choice = end == std::string::npos ? "" : line.substr(end + 1);
     const bool separate = choice.ends_with("\tseparate");
-    if (choice.size() < 2 || choice[0] < '0' || choice[0] >= '0' + kMostProposals ||
+    if (choice.size() < 2 || choice[0] < '0' || choice[0] >= '0' + kMaxProposals ||
         choice.substr(1) != (separate ? "\tseparate" : "\tfused"))
       fail_as_damaged(line);
     by_gemm_[line.substr(0, end)] = {.proposal = static_cast<size_t>(choice[0] - '0'), .separate = separate};

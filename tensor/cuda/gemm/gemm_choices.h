@@ -1,7 +1,7 @@
-// tensor/cuda/gemm/gemm_choices.h: how to compute each GEMM, timed once and kept as text: train.tune_gemm.
+// tensor/cuda/gemm/gemm_choices.h: how to compute each GEMM, timed once and kept as text (train.tune_gemm).
 //
 // The text's first line names the format, the GPU's model and the version of cuBLASLt, because a proposal's number
-// means nothing elsewhere. Each further line is a GEMM, a tab, the number of the proposal, a tab, and `fused` or
+// means nothing elsewhere. Each further line contains a GEMM, a tab, the number of the proposal, a tab, and `fused` or
 // `separate`.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace weft::cuda {
 
 struct GemmChoice {
   size_t proposal = 0;    // the index of an algorithm among those that cuBLASLt proposes
-  bool separate = false;  // passes of our own follow the product, in place of cuBLASLt's epilogue
+  bool separate = false;  // our own passes follow the product, instead of cuBLASLt's epilogue
 };
 
 class GemmChoices {
  public:
-  // None if the text is empty or its first line is another; throws an Error of kind io if it is damaged.
+  // Makes no choices if the text is empty or its first line differs. Throws an io Error if it is damaged.
   explicit GemmChoices(const std::string& text);
   std::string text() const;
 

@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_fallback.cu: any GEMM, in tiles of 16 x 16 results, for those without a cuBLASLt
-// algorithm. One thread sums each result in the order of the inner dimension, in f32.
+// tensor/cuda/gemm/gemm_fallback.cu: any GEMM without a cuBLASLt algorithm, in tiles of 16 x 16 results. One thread
+// sums each result in the order of the inner dimension, in f32.
 #include "tensor/cuda/launch.cuh"
 #include "tensor/half.h"
 
@@ -11,7 +11,7 @@ constexpr int kTile = 16;
 template <typename T>
 struct Operand {  // element (i, j) of op(matrix)
   const T* data;
-  int64_t rows, cols, row_step, col_step;  // of op(matrix)
+  int64_t rows, cols, row_step, col_step;  // rows and columns of op(matrix)
   __device__ float at(int64_t i, int64_t j) const {
     return i < rows && j < cols ? to_float(data[i * row_step + j * col_step]) : 0.0f;
   }

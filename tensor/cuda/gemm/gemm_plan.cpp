@@ -42,7 +42,7 @@ cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
   const bool relu = key.activation == Activation::relu;
   if (key.epilogue == Kind::activate) return kActivations[relu][key.saves][key.bias];
   if (key.epilogue == Kind::differentiate) return relu ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU;
-  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // of our a
+  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // the gradient sums our a
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
@@ -112,11 +112,11 @@ void GemmPlan::point_to(const GemmOperands& operands) {
 }
 
 void GemmPlan::take(const GemmQueue& queue, const GemmKey& key, size_t proposal) {
-  std::array<cublasLtMatmulHeuristicResult_t, kMostProposals> proposals{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMaxProposals> proposals{};
   cublasLtMatmulPreferenceOpaque_t preference = preference_for(key);
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_,
-                                                               &preference, kMostProposals, proposals.data(), &found);
+                                                               &preference, kMaxProposals, proposals.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, may_refuse_)) return;
   check(status, description(key).c_str());
   if (proposal >= static_cast<size_t>(found)) return;

@@ -7,7 +7,7 @@
 namespace weft::cuda {
 namespace {
 
-class Stopwatch {  // times the work of a stream
+class Stopwatch {  // times the work on a stream
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
     for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
@@ -18,7 +18,7 @@ class Stopwatch {  // times the work of a stream
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
   void start() { check(cudaEventRecord(events_[0], stream_), "cudaEventRecord"); }
-  float milliseconds() {  // since start; waits
+  float milliseconds() {  // since start; waits for the device
     float elapsed = 0;
     check(cudaEventRecord(events_[1], stream_), "cudaEventRecord");
     check(cudaEventSynchronize(events_[1]), "cudaEventSynchronize");
@@ -36,7 +36,7 @@ class Stopwatch {  // times the work of a stream
 // While the GPU works on the first replay, the host enqueues the timed ones.
 float time_on_gpu(Runtime& run, const std::function<bool()>& work) {
   constexpr int kRuns = 5, kReplays = 3;
-  if (!work()) return std::numeric_limits<float>::infinity();  // untimed: loads the kernels
+  if (!work()) return std::numeric_limits<float>::infinity();  // not timed: it loads the kernels
   const auto recording = run.record([&] {
     for (int i = 0; i < kRuns; ++i) work();
   });

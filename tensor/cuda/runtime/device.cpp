@@ -60,7 +60,7 @@ std::string cublaslt_version(size_t number) {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
-std::string uuid_text(const cudaUUID_t& uuid) {  // as nvidia-smi writes it
+std::string uuid_text(const cudaUUID_t& uuid) {  // in nvidia-smi's format
   std::string text = "GPU";
   for (int i = 0; i < 16; ++i) {
     const bool begins_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
@@ -95,10 +95,10 @@ void use_device(int index) {
 
 void require_supported_device() {
   require_supported(device_in_use());
-  (void)current_device();  // for messages
+  (void)current_device();  // remembers the name for messages
 }
 
-// After a persistent error CUDA may not answer; then the last known answer is used.
+// After a persistent error CUDA may not respond; then the last known answer is used.
 std::string current_device() {
   thread_local std::string known = "no device";
   int index = 0;

@@ -10,7 +10,7 @@ void* allocate(size_t bytes) {
   const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) fail_without_memory(bytes);
   check(status, "cudaMalloc");
-  // our streams do not wait for the default stream, so this waits
+  // Our streams do not wait for the default stream, so this call waits.
   const cudaError_t filled = cudaMemset(data, 0, bytes);
   const cudaError_t done = filled == cudaSuccess ? cudaStreamSynchronize(nullptr) : filled;
   if (done != cudaSuccess) release(data);
@@ -18,9 +18,8 @@ void* allocate(size_t bytes) {
   return data;
 }
 
-// cudaFree waits for the device. While an error unwinds, the device may be in a collective whose peers never
-// come, and the communicator that aborts it is destroyed after its tensors. The memory is then left to the
-// end of the process.
+// cudaFree waits for the device. While an error unwinds, the device may be in a collective whose peers never arrive,
+// and the communicator that aborts it is destroyed after its tensors. The memory is then left until the process ends.
 void release(void* data) noexcept {
   if (data != nullptr && std::uncaught_exceptions() == 0) (void)cudaFree(data);
 }

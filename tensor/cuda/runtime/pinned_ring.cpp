@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kAlignment = 256;  // of each chunk: copies are fastest from whole lines
+constexpr size_t kAlignment = 256;  // bytes, per chunk: copies are fastest from full lines
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void PinnedRing::upload(const void* host, void* device, size_t bytes, cudaStream
   }
 }
 
-// The device may write a half at any time: its earlier reads come first in stream order. The host copies one
+// The device may write a half at any time, because its earlier reads come first in stream order. The host copies one
 // chunk out while the next one arrives.
 void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStream_t stream) {
   if (data_ == nullptr) allocate();

@@ -1,8 +1,8 @@
 // tensor/cuda/runtime/pinned_ring.h: pinned memory for copies between pageable host memory and the device, so
 // that the host may reuse its memory at once.
 //
-// Two halves: while the host fills or empties one, the device reads or writes the other. An upload waits only
-// for a half that is still being read, a download for all earlier work of the stream.
+// It has two halves: while the host fills or empties one, the device reads or writes the other. An upload waits only
+// for a half that is still being read, and a download for all earlier work of the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ class PinnedRing {  // allocates on first use
   ~PinnedRing();
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
-  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // always on the same stream
+  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // REQUIRES: always the same stream
   void download(const void* device, void* host, size_t bytes, cudaStream_t stream);
 
  private:
@@ -29,7 +29,7 @@ class PinnedRing {  // allocates on first use
 
   char* data_ = nullptr;
   size_t half_ = 0, used_ = 0;         // the half being filled, and its used bytes
-  std::array<cudaEvent_t, 2> done_{};  // of a half: the device has read or written it
+  std::array<cudaEvent_t, 2> done_{};  // per half: the device has read or written it
 };
 
 }  // namespace weft::cuda

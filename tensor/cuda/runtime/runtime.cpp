@@ -13,7 +13,7 @@ namespace {
 
 thread_local const char* last_kernel = nullptr;
 
-// CUDA error codes of this range come from running kernels; any later call may report them.
+// CUDA error codes in this range come from running kernels; any later call may report them.
 bool is_of_a_running_kernel(cudaError_t status) {
   return status >= cudaErrorIllegalAddress && status < cudaErrorNotSupported && status != cudaErrorLaunchOutOfResources;
 }
@@ -64,7 +64,7 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   allocated_ = bytes_;
 }
 
-// A dry run does not touch a GPU: memory can be planned on a machine without one.
+// A dry run does not touch a GPU, so memory can be planned on a machine without one.
 Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
   if (dry_run) return;
   require_supported_device();

@@ -1,5 +1,5 @@
-// tensor/cuda/runtime/runtime.h: the CUDA backend's state of a Context: its stream, cuBLASLt and its plans,
-// scratch memory, pinned memory for copies. It has no kernels: any compiler can read it.
+// tensor/cuda/runtime/runtime.h: the CUDA backend's state of a Context: its stream, cuBLASLt and its plans, scratch
+// memory, pinned memory for copies. It contains no kernels, so any compiler can read it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,15 +17,15 @@ namespace weft::cuda {
 
 class GemmPlans;  // gemm.h
 
-// Throws an Error if a call of CUDA's runtime failed; `what` is the call or the kernel. Errors of earlier
-// kernels surface here, too, and the message says so.
+// Throws an Error if a call of CUDA's runtime failed; `what` is the call or the kernel. Errors of earlier kernels also
+// surface here, and the message says so.
 void check(cudaError_t status, const char* what);
 [[noreturn]] void fail_without_memory(size_t bytes);
 [[noreturn]] void fail_without_memory(const std::string& what);  // for libraries, whose memory is not in the plan
 void note_launch(const char* kernel);  // the thread's last launch, named by errors that surface later
 
-// Device memory of one use, as large as its largest call needs and kept between calls. A dry run only records
-// the size.
+// Device memory for one use, as large as its largest call needs and kept between calls. A dry run only records the
+// size.
 class Scratch {
  public:
   Scratch() = default;
@@ -64,11 +64,11 @@ struct Runtime final : Context::Runtime {
   }
 
   cudaStream_t stream_ = nullptr;
-  std::unique_ptr<GemmPlans> gemm;  // made by the first GEMM
+  std::unique_ptr<GemmPlans> gemm;  // created by the first GEMM
 
  private:
   bool dry_run_;
-  int num_graphs_ = 0;  // recorded and alive: they hold addresses of scratch memory
+  int num_graphs_ = 0;  // recorded graphs that exist: they contain addresses of scratch memory
   std::array<Scratch, kNumUses> scratch_;
   PinnedRing ring_;
 };
@@ -77,30 +77,30 @@ inline Runtime& runtime(Context& ctx) { return static_cast<Runtime&>(ctx.runtime
 
 std::unique_ptr<Context::Runtime> make_runtime(bool dry_run);
 
-// tensor/cuda/runtime/memory.cpp: on the current device.
+// These use the current device (tensor/cuda/runtime/memory.cpp).
 void* allocate(size_t bytes);
 void release(void* data) noexcept;
 size_t footprint(size_t bytes);
 
-// tensor/cuda/runtime/device.cpp
+// These are defined in tensor/cuda/runtime/device.cpp.
 int num_devices();
 void use_device(int index);
 DeviceProperties properties();
-[[noreturn]] void fail_without_device(cudaError_t status);  // names the reason
+[[noreturn]] void fail_without_device(cudaError_t status);  // the message names the reason
 std::string current_device();                               // "device 0, NVIDIA H200", for messages
-void require_supported_device();                            // throws an Error if kernels do not run on it
+void require_supported_device();                            // throws if kernels do not run on it
 
-// What each .cu and .cpp of this folder defines, and the dry run of each op, which reserves scratch memory.
-// Most have none.
+// The .cu and .cpp files of this folder define these, and the dry run of each op, which reserves scratch memory. Most
+// ops have none.
 #define WEFT_DECLARE_CUDA_OP(function, Arguments, ...) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
 
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// For GEMMs without a cuBLASLt algorithm: gemm_fallback.cu, then gemm_bits.cu.
+// These compute GEMMs without a cuBLASLt algorithm (gemm_fallback.cu, gemm_bits.cu).
 void gemm_fallback(Context& ctx, const ops::Gemm& a);
-void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; bits: where c is positive
+void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; `bits` records where c is positive
 void keep_by_bits(Context& ctx, const Tensor& c, const Tensor& bits);    // sets the other elements of c to 0
 
 template <typename Arguments>

@@ -32,7 +32,7 @@ TEST(Turns, DifferFromTheSharesByLessThanOneAtAnyTime) {
     std::vector<int64_t> had(weights.size());
     for (int64_t k = 1; k <= 5000; ++k) {
       const size_t part = turns.next();
-      turns.give(part);
+      turns.take(part);
       ++had[part];
       for (size_t i = 0; i < weights.size(); ++i) {
         const double share = static_cast<double>(k * weights[i]) / total;
@@ -51,7 +51,7 @@ TEST(Turns, OfAllPhasesHaveTheSharesTogether) {
   for (int64_t k = 1; k <= 300; ++k) {
     for (Turns& turns : phases) {
       const size_t part = turns.next();
-      turns.give(part);
+      turns.take(part);
       ++had[part];
     }
     for (size_t i = 0; i < 3; ++i)  // 64 streams that begin alike would differ by up to 48 of them
@@ -62,12 +62,12 @@ TEST(Turns, OfAllPhasesHaveTheSharesTogether) {
 
 TEST(Turns, MakeUpForATurnGivenToAnother) {
   Turns turns({3, 1});
-  EXPECT_TRUE(turns.may(1));
-  turns.give(1);
-  EXPECT_FALSE(turns.may(1));
+  EXPECT_TRUE(turns.may_take(1));
+  turns.take(1);
+  EXPECT_FALSE(turns.may_take(1));
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(turns.next(), 0u);
-    turns.give(0);
+    turns.take(0);
   }
   EXPECT_EQ(turns.credits(), (std::vector<int64_t>{0, 0}));
 }
@@ -78,7 +78,7 @@ TEST(Turns, GoOnFromTheirCredits) {
     Turns restored({7, 11, 13});
     ASSERT_TRUE(restored.restore(turns.credits()));
     ASSERT_EQ(restored.next(), turns.next());
-    turns.give(turns.next());
+    turns.take(turns.next());
   }
 }
 

@@ -115,7 +115,7 @@ TEST_F(PackerDocumentsTest, NeedATokenizerWithTheSeparator) {
   write({"ka"}, {"ka"});
   PackOptions o = documents(50);
   o.tokenizer = small_tokenizer();
-  expect_refused(o, ErrorKind::usage, {"--documents: '<sep>' is no tag of the tokenizer", "--reserve-tags"});
+  expect_refused(o, ErrorKind::usage, {"--documents: '<sep>' is not a tag of the tokenizer", "--reserve-tags"});
 }
 
 TEST_F(PackerDocumentsTest, HaveNoVariants) {

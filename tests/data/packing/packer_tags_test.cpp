@@ -119,17 +119,17 @@ TEST_F(PackerTagsTest, AreThoseOfAllVariantsAndKeepTheirPairsApart) {
 TEST_F(PackerTagsTest, ThatAreNotReservedAreRefusedBeforeAnythingIsTrained) {
   PackOptions o = training();
   o.text.tag = "<2it>";
-  expect_refused(o, ErrorKind::usage, {"--tag: '<2it>' is no tag", "<2de>, <2fr>", "--reserve-tags"});
+  expect_refused(o, ErrorKind::usage, {"--tag: '<2it>' is not a tag", "<2de>, <2fr>", "--reserve-tags"});
   o = with_columns({"<2de>\tkalo\tren", "<2it>\tkalo\tren"}, "tag,source,target");
-  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 2: '<2it>' is no tag", "<2de>, <2fr>"});
+  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 2: '<2it>' is not a tag", "<2de>, <2fr>"});
   o.tokenizer = small_tokenizer();
-  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 1: '<2de>' is no tag", "has none"});
+  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 1: '<2de>' is not a tag", "has none"});
 }
 
 TEST_F(PackerTagsTest, AreNotGivenTwice) {
   PackOptions o = with_columns({"<2de>\tkalo\tren"}, "tag,source,target");
   o.text.tag = "<2fr>";
-  expect_refused(o, ErrorKind::usage, {"--tag", "--columns names a column of the same"});
+  expect_refused(o, ErrorKind::usage, {"--tag", "--columns already names such a column"});
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides, and --separate-vocabularies"});
   o = options();
   o.source_tokenizer = o.tokenizer;
-  expect_refused(o, ErrorKind::usage, {"--source-tokenizer and --target-tokenizer are given together"});
+  expect_refused(o, ErrorKind::usage, {"give --source-tokenizer and --target-tokenizer together"});
   o.target_tokenizer = o.tokenizer;
   expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides: for separate"});
   o = options();
@@ -175,7 +175,7 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   o.text = {};
   expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});
   o.text.source = folder_ / "source.txt";
-  expect_refused(o, ErrorKind::usage, {"--source and --target are given together"});
+  expect_refused(o, ErrorKind::usage, {"give --source and --target together"});
   o = options();
   o.filter.max_length = 0;
   expect_refused(o, ErrorKind::usage, {"--max-length 0"});

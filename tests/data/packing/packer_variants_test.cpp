@@ -247,7 +247,7 @@ TEST_F(PackerVariantsTest, OfAnAppendAreMadeAsInTheCorpus) {
   EXPECT_EQ(after.num_pairs, kPairs + 100);
   EXPECT_EQ(variant_of("packed", kVariants - 1).size(), static_cast<size_t>(kPairs + 100));
   o.variants = kAll;
-  expect_refused(o, ErrorKind::usage, {"--append makes variants as the corpus has them"});
+  expect_refused(o, ErrorKind::usage, {"--append makes the variants that the corpus has"});
 }
 
 TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
@@ -257,16 +257,17 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.count = -1}, "--variants -1: give 1 to 1000, or 0 for none");
   refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: give 1 to 1000");
   refused({.count = 2}, "--variants 2: all would be the same; give --bpe-dropout");
-  refused({.bpe_dropout = 0.1}, "how many with --variants");
-  refused({.concatenate = 0.1}, "how many with --variants");
-  refused({.insert = "emoji=0.1"}, "how many with --variants");
+  refused({.bpe_dropout = 0.1}, "give their number with --variants");
+  refused({.concatenate = 0.1}, "give their number with --variants");
+  refused({.insert = "emoji=0.1"}, "give their number with --variants");
   refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is no mark");
   refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: give a probability from 0 to below 1");
   refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: give a probability");
   refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: give more than 0");
   refused({.count = 2, .concatenate = 2}, "--concatenate 2: give a probability");
-  refused({.count = 2, .noise = "loud=1"}, "--noise loud=1: 'loud' is no noise");
-  refused({.count = 2, .noise = "upper=1", .noise_target = "typos"}, "--noise-target typos: 'typos' is no letter case");
+  refused({.count = 2, .noise = "loud=1"}, "--noise loud=1: 'loud' is not a noise");
+  refused({.count = 2, .noise = "upper=1", .noise_target = "typos"},
+          "--noise-target typos: 'typos' is not a letter case");
   refused({.count = 2, .subword_sides = SubwordSides::source, .noise = "upper=1"},
           "--subword-sides needs --bpe-dropout or --unigram-alpha");
   refused({.count = 2, .unigram_alpha = 0.1}, "is a BPE model; give --bpe-dropout instead");

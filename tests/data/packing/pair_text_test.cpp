@@ -53,9 +53,9 @@ TEST_F(PairTextTest, RefusesColumnsThatMakeNoPair) {
     expect_error([&] { PairText text(tsv("a\tb\n", columns)); }, ErrorKind::usage, parts);
   };
   refused("source", {"--columns source: 'target' is missing"});
-  refused("source,target,source", {"'source' is there twice"});
-  refused("source;target", {"'source;target' is no column"});
-  refused("", {"'' is no column"});
+  refused("source,target,source", {"'source' is given twice"});
+  refused("source;target", {"'source;target' is not a column"});
+  refused("", {"'' is not a column"});
 }
 
 TEST_F(PairTextTest, ReadsNumbersFromColumnsAndFiles) {
@@ -86,7 +86,7 @@ TEST_F(PairTextTest, NamesALineWithoutANumber) {
 TEST_F(PairTextTest, RefusesNumbersFromTwoPlacesAndFilesOfAnotherLength) {
   PairFiles files = tsv("a\tb\t1\n", "source,target,score");
   files.scores = file("s", "1\n");
-  expect_error([&] { columns_of(files); }, ErrorKind::usage, {"--scores: --columns names a column of the same"});
+  expect_error([&] { columns_of(files); }, ErrorKind::usage, {"--scores: --columns already names such a column"});
   files.columns = "source,target";
   files.scores = file("s", "1\n2\n");
   expect_error([&] { pairs_of(files); }, ErrorKind::data, {"pairs.tsv has 1 lines and", "has 2"});

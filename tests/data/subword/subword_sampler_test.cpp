@@ -126,7 +126,7 @@ TEST_P(SubwordSampling, HasSentencePiecesDistribution) {
 TEST(PieceTable, RefusesWhatHasOneSegmentation) {
   const TemporaryFolder folder;
   const std::string file = testing::train_sentencepiece(folder, {{"model_type", "word"}, {"vocab_size", "20"}});
-  expect_error([&] { SubwordSampler sampler(file); }, ErrorKind::data, {"one segmentation of a sentence"});
+  expect_error([&] { SubwordSampler sampler(file); }, ErrorKind::data, {"one segmentation per sentence"});
 }
 
 TEST(PieceTable, RefusesDamagedModels) {

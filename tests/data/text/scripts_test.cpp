@@ -38,7 +38,7 @@ TEST(ScriptSet, CountsScriptsWithoutANameHereAsOthers) {
 TEST(ScriptSet, RefusesUnknownNamesWithThoseThatAreKnown) {
   for (const char* names : {"latin", "", "Latin+", "Latin, Greek", "Klingon"})
     expect_error([&] { ScriptSet(names, "--source-script"); }, ErrorKind::usage,
-                 {"--source-script", "is no script", "Latin", "Yi"});
+                 {"--source-script", "is not a known script", "Latin", "Yi"});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace weft::emulation {
 namespace {
 
-constexpr uint64_t kMostRows = INT32_MAX;
+constexpr uint64_t kMaxRows = INT32_MAX;
 
 // "Table of supported data types": f32 sums of f32, or of 16-bit values into these or f32.
 bool is_supported(const cublasLtMatmulDescOpaque_t& operation, cudaDataType_t a, cudaDataType_t b, cudaDataType_t c,
@@ -65,8 +65,8 @@ struct Layouts {
 };
 
 bool is_right_layout(const cublasLtMatrixLayoutOpaque_t* layout) {
-  return is_sealed(layout) && layout->rows > 0 && layout->cols > 0 && layout->rows <= kMostRows &&
-         layout->cols <= kMostRows && layout->ld >= static_cast<int64_t>(layout->rows);
+  return is_sealed(layout) && layout->rows > 0 && layout->cols > 0 && layout->rows <= kMaxRows &&
+         layout->cols <= kMaxRows && layout->ld >= static_cast<int64_t>(layout->rows);
 }
 
 bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }

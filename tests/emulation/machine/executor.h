@@ -85,7 +85,7 @@ class Executor {
   SharedMemory shared_{};
   BlockTraffic traffic_;
   std::vector<Thread> threads_;
-  std::array<Warp, kMostThreads / kWarpSize> warps_;
+  std::array<Warp, kMaxThreads / kWarpSize> warps_;
   int num_warps_ = 0, warp_ = 0;  // warp_: the running one
   bool is_patient_ = false;       // the running warp continues until it must wait, and so gets far ahead of the others
   uint32_t ready_warps_ = 0;

@@ -23,9 +23,9 @@ std::string text_of(const dim3& d) {
 void require_limits(const cudaLaunchConfig_t& config, const void* kernel) {
   const dim3 &grid = config.gridDim, &block = config.blockDim;
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > kMostThreads || block.z > kMostBlockZ)
+  if (threads == 0 || threads > kMaxThreads || block.z > kMaxBlockZ)
     fail(cudaErrorInvalidConfiguration, "a block of " + text_of(block) + " threads");
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > kMostGridX || grid.y > kMostGridYZ || grid.z > kMostGridYZ)
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > kMaxGridX || grid.y > kMaxGridYZ || grid.z > kMaxGridYZ)
     fail(cudaErrorInvalidConfiguration, "a grid of " + text_of(grid) + " blocks");
   const auto found = allowed_shared_bytes().find(kernel);
   const size_t allowed = found == allowed_shared_bytes().end() ? kSharedBytes : found->second;
@@ -81,9 +81,9 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   return call([&] {
     const auto lock = machine().lock();
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) fail(cudaErrorInvalidValue, "an unknown attribute");
-    if (value < 0 || value > kMostSharedBytes)
+    if (value < 0 || value > kMaxSharedBytes)
       fail(cudaErrorInvalidValue, std::to_string(value) + " bytes of dynamic shared memory, the device has " +
-                                      std::to_string(kMostSharedBytes));
+                                      std::to_string(kMaxSharedBytes));
     allowed_shared_bytes()[kernel] = static_cast<size_t>(value);
   });
 }

@@ -4,10 +4,10 @@
 
 namespace weft::emulation {
 
-inline constexpr int kMostThreads = 1024;            // of a block
-inline constexpr int kSharedBytes = 48 * 1024;       // dynamic shared memory of a block by default
-inline constexpr int kMostSharedBytes = 227 * 1024;  // after cudaFuncSetAttribute
-inline constexpr int kMostGridX = 0x7FFFFFFF, kMostGridYZ = 65535, kMostBlockZ = 64;
+inline constexpr int kMaxThreads = 1024;            // of a block
+inline constexpr int kSharedBytes = 48 * 1024;      // dynamic shared memory of a block by default
+inline constexpr int kMaxSharedBytes = 227 * 1024;  // after cudaFuncSetAttribute
+inline constexpr int kMaxGridX = 0x7FFFFFFF, kMaxGridYZ = 65535, kMaxBlockZ = 64;
 inline constexpr int kComputeMajor = 9, kComputeMinor = 0;
 inline constexpr int kMultiprocessors = 4;
 

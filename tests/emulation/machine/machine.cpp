@@ -14,7 +14,7 @@
 namespace weft::emulation {
 namespace {
 
-constexpr int kMostDevices = 16;
+constexpr int kMaxDevices = 16;
 constexpr std::chrono::microseconds kPoll{200};  // interval for polling heads that wait for other processes
 
 uint64_t from_environment(const char* name, uint64_t otherwise, uint64_t most) {
@@ -44,7 +44,7 @@ void read_fault(std::vector<std::unique_ptr<Device>>& devices) {
 }  // namespace
 
 Machine::Machine() {
-  const uint64_t count = from_environment("WEFT_EMULATION_DEVICES", 1, kMostDevices);
+  const uint64_t count = from_environment("WEFT_EMULATION_DEVICES", 1, kMaxDevices);
   const uint64_t bytes = from_environment("WEFT_EMULATION_MEMORY", uint64_t{8} << 30, uint64_t{64} << 30);
   random_ = Random(from_environment("WEFT_EMULATION_SEED", 1, UINT64_MAX));
   for (uint64_t i = 0; i < count; ++i) {

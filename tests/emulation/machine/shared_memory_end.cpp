@@ -8,7 +8,7 @@
 
 namespace weft::cuda {
 
-alignas(16) thread_local int4 dynamic_shared[emulation::kMostSharedBytes / sizeof(int4)];  // tensor/cuda/launch.cuh
+alignas(16) thread_local int4 dynamic_shared[emulation::kMaxSharedBytes / sizeof(int4)];  // tensor/cuda/launch.cuh
 
 }  // namespace weft::cuda
 

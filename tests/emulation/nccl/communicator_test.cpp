@@ -208,7 +208,7 @@ TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {
 TEST(NcclFailure, ARankThatEndsByAnErrorIsNoticedAtOnce) {
   const std::string text = failure(
       reduce_in_step_seven, [](Context&, Communicator&, Communicator&) { throw std::runtime_error("disk full"); });
-  EXPECT_EQ(text, kReport + "(rank 1 has left); NCCL_DEBUG=WARN says more");
+  EXPECT_EQ(text, kReport + "(rank 1 has left); NCCL_DEBUG=WARN shows more");
 }
 
 TEST(NcclFailure, AGatherOfPartsIsNamedWithTheBytesOfAllParts) {
@@ -231,7 +231,7 @@ TEST(NcclFailure, AnAsynchronousErrorIsThrownWhereTheHostWaits) {
   };
   const std::string text = failure(twice, twice);
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
-  EXPECT_EQ(text, kReport + "(the network failed, as the test wanted); NCCL_DEBUG=WARN says more");
+  EXPECT_EQ(text, kReport + "(the network failed, as the test wanted); NCCL_DEBUG=WARN shows more");
 }
 
 TEST(NcclFailure, DifferentCallsAreNamed) {

@@ -17,13 +17,13 @@ thread_local int device_in_use = 0;
 int attribute_of(cudaDeviceAttr attribute) {
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
-      return kMostThreads;
+      return kMaxThreads;
     case cudaDevAttrMaxSharedMemoryPerBlock:
       return kSharedBytes;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return kMostSharedBytes;
+      return kMaxSharedBytes;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return kMostSharedBytes + 1024;
+      return kMaxSharedBytes + 1024;
     case cudaDevAttrWarpSize:
       return kWarpSize;
     case cudaDevAttrMultiProcessorCount:
@@ -72,10 +72,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     std::snprintf(properties->uuid.bytes, sizeof properties->uuid.bytes, "emulated %d", device);
     properties->totalGlobalMem = bytes;
     properties->sharedMemPerBlock = kSharedBytes;
-    properties->sharedMemPerBlockOptin = kMostSharedBytes;
-    properties->sharedMemPerMultiprocessor = kMostSharedBytes + 1024;
+    properties->sharedMemPerBlockOptin = kMaxSharedBytes;
+    properties->sharedMemPerMultiprocessor = kMaxSharedBytes + 1024;
     properties->warpSize = kWarpSize;
-    properties->maxThreadsPerBlock = kMostThreads;
+    properties->maxThreadsPerBlock = kMaxThreads;
     properties->major = kComputeMajor;
     properties->minor = kComputeMinor;
     properties->multiProcessorCount = kMultiprocessors;

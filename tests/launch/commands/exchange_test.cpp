@@ -194,7 +194,7 @@ TEST_F(Import, RefusesOneTableForTwoTokenizers) {
                     "model.tying = all needs one vocabulary for both sides"));
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
                                                tokenizer_, "--output", imported_}),
-                    "--source-tokenizer and --target-tokenizer are given together"));
+                    "give --source-tokenizer and --target-tokenizer together"));
 }
 
 TEST_F(Import, LeavesWhatIsThereAlready) {

@@ -57,7 +57,7 @@ TEST(PlacementWarnings, NameUnequalThreads) {
 
 TEST(PlacementWarnings, NameHostsWithUnequalNumbersOfRanks) {
   EXPECT_EQ(only_warning({{.host = "a", .cores = {0}}, {.host = "a", .cores = {1}}, {.host = "b", .cores = {0}}}),
-            "b has 1 rank and a has 2: sums cross the network once for each rank, not once for each host");
+            "b has 1 rank and a has 2: sums cross the network once per rank, not once per host");
 }
 
 TEST(PlacementWarnings, AreGivenOnceForManyHosts) {

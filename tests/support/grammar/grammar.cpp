@@ -152,7 +152,7 @@ Corpus make_corpus(int64_t num_pairs, uint64_t seed) {
     if (!seen.insert(pair.en).second) continue;
     if (!speaker.combined())
       pairs.push_back(std::move(pair));
-    else if (corpus.combinations.size() < Corpus::kMostCombinations)
+    else if (corpus.combinations.size() < Corpus::kMaxCombinations)
       corpus.combinations.push_back(std::move(pair));
   }
   shuffle(pairs, seed);

@@ -15,7 +15,7 @@ namespace weft::testing::grammar {
 
 // Sources are unique. The word combinations of `combinations` occur in no other set, though the words do.
 struct Corpus {
-  static constexpr size_t kNumTest = 1000, kNumValid = 500, kMostCombinations = 500;
+  static constexpr size_t kNumTest = 1000, kNumValid = 500, kMaxCombinations = 500;
 
   std::vector<Text> train, valid, test, combinations;
 };

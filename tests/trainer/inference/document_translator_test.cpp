@@ -119,7 +119,7 @@ TEST_F(DocumentTranslatorTest, RefusesWhatTheModelOrItsTokenizerCannotDo) {
     RandomModel m(small_model_config(plain.size()), mesh);
     Translator translator(m.replica, plain, plain, decode());
     testing::expect_error([&] { DocumentTranslator(translator, 60); }, ErrorKind::usage,
-                          {"--documents: '<sep>' is no tag of the tokenizer"});
+                          {"--documents: '<sep>' is not a tag of the tokenizer"});
   });
 }
 

@@ -158,7 +158,7 @@ TEST_F(TranslatorTest, TagsAreTokensButNotText) {
   });
   testing::expect_error(
       [&] { encode_line({.text = "of", .tag = "<2fr>", .target_tag = "", .prefix = ""}, tagged, tagged); },
-      ErrorKind::usage, {"'<2fr>' is no tag", "<2de>, <web>"});
+      ErrorKind::usage, {"'<2fr>' is not a tag", "<2de>, <web>"});
 }
 
 TEST_F(TranslatorTest, RefusesAPrefixThatTheModelCannotWrite) {

@@ -196,11 +196,11 @@ class StagedRanks {
 };
 
 constexpr uint32_t kCases = 20;
-constexpr size_t kMostSteps = 80;  // of a run whose last stage has no end
+constexpr size_t kMaxSteps = 80;  // of a run whose last stage has no end
 
 std::vector<StagedStep> whole_run(StagedRanks& alone) {
   std::vector<StagedStep> steps;
-  while (!alone.is_over() && steps.size() < kMostSteps) steps.push_back(alone.step());
+  while (!alone.is_over() && steps.size() < kMaxSteps) steps.push_back(alone.step());
   return steps;
 }
 
