@@ -1,4 +1,4 @@
-// launch/options/options.cpp: Boost.Program_options splits the arguments; the fields parse the values.
+// launch/options/options.cpp: Boost.Program_options splits the arguments, and the fields parse the values.
 #include "launch/options/options.h"
 
 #include <fmt/format.h>
@@ -110,15 +110,16 @@ size_t Options::num_before_positional(const std::vector<std::string>& args) cons
 }
 
 void Options::take_positional(const std::string& text) {
-  if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them", text));
+  if (positional_ == nullptr) fail(ErrorKind::usage, fmt::format("'{}' is not an option; --help lists them all", text));
   positional_->push_back(text);
 }
 
 void Options::require(const std::string& key) const {
-  if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
+  const std::string usage = usage_.substr(0, usage_.find('\n'));
+  if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage));
   const auto [begin, end] = given_.equal_range(key);
   if (std::any_of(begin, end, [](const auto& option) { return option.second.empty(); }))
-    fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage_));
+    fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage));
 }
 
 std::string Options::help(HelpFormat format) const {

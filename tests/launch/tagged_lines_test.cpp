@@ -41,7 +41,7 @@ TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
   refused("source,target", "'target' is no column");
   refused("prefix,-", "'source' is missing");
   refused("source,source", "'source' is there twice");
-  refused("tag,source", "'tag' is given by an option for all lines, too");
+  refused("tag,source", "'tag' is also given by an option for all lines");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(RunOptions, ReadsStagesFromTheCommandLine) {
 }
 
 TEST(RunOptions, RefusesStrayWordsAndMissingFiles) {
-  EXPECT_EQ(argument_error({"model.width=3"}), "'model.width=3' is not an option; --help lists them");
+  EXPECT_EQ(argument_error({"model.width=3"}), "'model.width=3' is not an option; --help lists them all");
   EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}), "cannot read the configuration '/no/such.cfg'");
 }
 
