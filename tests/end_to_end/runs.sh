@@ -114,7 +114,7 @@ sharded_ranks() {
   expect 0 train 1 sharded "${few[@]}"
   check "one rank goes on from its checkpoint" losses_agree unsharded sharded 8
   expect 2 "$weft" score --quiet --source valid.en --target valid.de --checkpoint sharded --parallel.zero=1
-  check "weights of a model that only scores are never divided" has err 'parallel.zero has no effect'
+  check "weights of a model that only scores are never divided" has err 'parallel.zero applies only to training'
   expect 2 train 2 refused --parallel.zero=2
   check "other stages of ZeRO are refused" has err 'parallel.zero = 2'
 }
@@ -155,7 +155,7 @@ averaging() {
   expect 2 train 1 resumed --train.steps=20
   check "training does not resume from an average, and names the option that helps" has err "give --train.init=resumed"
   expect 2 "$weft" average unaveraged --last 4 --output refused
-  check "more checkpoints than there are is refused with their number" has err 'unaveraged has 3 checkpoints, --last asks for 4'
+  check "more checkpoints than there are is refused with their number" has err 'unaveraged has only 3 checkpoints, but --last asks for 4'
   expect 4 "$weft" average unaveraged averaged missing --output refused
   check "so is a checkpoint that is not there, and nothing is left" [ ! -e refused ]
 }

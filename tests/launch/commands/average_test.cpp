@@ -125,8 +125,8 @@ TEST_F(Average, OfTheLastCheckpoints) {
 TEST_F(Average, OfTheBestThatAreOnDisk) {
   average({run_, "--best", "2", "--output", output_});
   expect_mean_of({20, 40}, 40);
-  EXPECT_TRUE(
-      holds(refusal({run_, "--best", "5", "--force"}), "has 4 checkpoints that were validated, --best asks for 5"));
+  EXPECT_TRUE(holds(refusal({run_, "--best", "5", "--force"}),
+                    "has only 4 checkpoints with a validation, but --best asks for 5"));
 }
 
 TEST_F(Average, OfTheBestByTheRuleOfTheRun) {
@@ -164,15 +164,15 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   average({run_, "--last", "3", "--output", output_, "--force"});
   expect_mean_of({20, 30, 40}, 40);
   write_file_atomically(output_ + "/mine", "");
-  EXPECT_TRUE(holds(refusal({run_, "--last", "2", "--force"}), "holds more than an average"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "2", "--force"}), "contains more than an average"));
   EXPECT_TRUE(fs::exists(output_ + "/mine"));
   const Error error = error_of([&] { average({run_, "--last", "2", "--force", "--output", run_ + "/checkpoints"}); });
-  EXPECT_TRUE(holds(error.what(), "holds more than an average"));
+  EXPECT_TRUE(holds(error.what(), "contains more than an average"));
   EXPECT_TRUE(fs::exists(step(10)));
   const Error named = error_of([&] {
     average({run_, "--last", "2", "--output", run_ + "/checkpoints/step-00000099"});
   });
-  EXPECT_TRUE(holds(named.what(), "has the name of a run's checkpoint"));
+  EXPECT_TRUE(holds(named.what(), "is a name for a run's checkpoint"));
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
@@ -192,9 +192,9 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
   RunConfig wider = config(), more_heads = config();
   wider.model.feed_forward = 26, more_heads.model.heads = more_heads.model.kv_heads = 4;
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "wider", 50, wider)}),
-                    "of different models: model.feed_forward is 24 and 26"));
+                    "belong to different models: model.feed_forward is 24 and 26"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "heads", 50, more_heads)}),
-                    "of different models: model.heads is 2 and 4"));
+                    "belong to different models: model.heads is 2 and 4"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "words", 50, config(), false, "another")}),
                     "of different models: tokenizer.model is another one"));
   EXPECT_TRUE(holds(refusal({step(10), step(10)}), "is given twice"));
@@ -202,13 +202,13 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
 }
 
 TEST_F(Average, RefusesWhatIsMissingOrDamaged) {
-  EXPECT_TRUE(holds(refusal({run_, "--last", "5"}), "has 4 checkpoints, --last asks for 5"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "5"}), "has only 4 checkpoints, but --last asks for 5"));
   const TemporaryFolder empty;
   EXPECT_EQ(message_of(ErrorKind::checkpoint,
                        [&] {
                          run_average({.args = {empty.path(), "--last", "1", "--output", output_}});
                        }),
-            empty.path() + " holds no checkpoint: give the folder of a run");
+            empty.path() + " contains no checkpoint: give the folder of a run");
   EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs a number of checkpoints, at least 1"));
   EXPECT_TRUE(holds(refusal({step(10)}), "an average needs two or more checkpoints"));
   EXPECT_TRUE(holds(refusal({step(10), folder_ / "nothing"}), "there is no such folder"));

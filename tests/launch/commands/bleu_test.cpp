@@ -61,7 +61,7 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
   const std::string reference = file("ref", "a\nb\nc\n"), hypothesis = file("hyp", "a\nb");
   EXPECT_EQ(message({"--reference", reference, hypothesis}),
-            hypothesis + " has 2 lines, " + reference + " has 3: each needs one line for the same sentence");
+            hypothesis + " has 2 lines and " + reference + " has 3: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
@@ -161,7 +161,8 @@ TEST_F(BleuCommand, EqualSystemsAreNeverSignificantlyDifferent) {
 TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
   const std::string path = file("ref", "a\n"), other = file("other", "a\n");
   EXPECT_NE(message({"--reference", path, path, "--paired-bs"}).find("compares systems"), std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"}).find("--paired-bs and --paired-ar: give one"),
+  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"})
+                .find("--paired-bs and --paired-ar: give one"),
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave out --confidence"),
             std::string::npos);
@@ -175,7 +176,7 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
 TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
   const std::string reference = file("ref", "a\nb\n"), good = file("good", "a\nb\n"), bad = file("bad", "a\n");
   EXPECT_EQ(message({"--reference", reference, good, bad}),
-            bad + " has 1 lines, " + reference + " has 2: each needs one line for the same sentence");
+            bad + " has 1 lines and " + reference + " has 2: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
