@@ -170,7 +170,7 @@ too_long() {
   check "also in JSON" has out '"sources_cut": 1'
   expect 3 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de
   check "score refuses long sentences before it prints anything" [ "$(wc -c <out) $(wc -l <err)" = "0 1" ]
-  check "it names file and line" grep -q '^weft: with-long\.en, line 41: a sentence of' err
+  check "it names file and line" grep -q '^weft: with-long\.en, line 41: the sentence has' err
 }
 
 no_text() {  # every command that reads text refuses a NUL byte in the same way
