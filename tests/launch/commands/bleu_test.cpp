@@ -145,8 +145,8 @@ TEST_F(BleuCommand, ThePairedTestIsATableWithTheBaselineNamed) {
                       "same              10.0  0.0100\n"
                       "poor             100.0  0.0100  *\n"
                       "\n"
-                      "p: how likely chance alone makes a larger difference from base, the baseline; * below 0.05\n"
-                      "(paired approximate randomisation, 99 trials, seed 12345)\n");
+                      "p: probability of a larger difference from base, the baseline, by chance; *: p < 0.05\n"
+                      "(paired approximate randomization, 99 trials, seed 12345)\n");
 }
 
 TEST_F(BleuCommand, EqualSystemsAreNeverSignificantlyDifferent) {

@@ -33,7 +33,7 @@ TEST(Supervisor, SaysThatAProgramFailedWithoutAWord) {
     EXPECT_EQ(supervisor.run_other(shell(script)), supervisor.run_training(shell(script), nobody));
     return ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_NE(said("exit 132").find("weft launch: /bin/sh ended with status 132 and said nothing"), std::string::npos);
+  EXPECT_NE(said("exit 132").find("weft launch: /bin/sh ended with status 132 without any output"), std::string::npos);
   EXPECT_EQ(said("echo why >&2; exit 132"), "why\nwhy\n");
   EXPECT_EQ(said("exit 0"), "");
 }
