@@ -41,7 +41,7 @@ class Average : public ::testing::Test {
     return c;
   }
 
-  // With an average, which is the weights of seed step + 1, if `has_average`.
+  // Saves a checkpoint and, if `has_average`, an average, whose weights are drawn with the seed step + 1.
   static std::string save(const std::string& run, int64_t step, const RunConfig& config, bool has_average = false,
                           const std::string& tokenizer = "a tokenizer", const std::string& metric = "bleu") {
     ParamStore params(0, 1), average(0, 1);

@@ -59,7 +59,7 @@ TEST(Supervisor, TellsWhichProgramsSucceedInTime) {
             (std::vector<bool>{true, false, false}));
 }
 
-// In processes of their own: a thread of another test could take the signal.
+// Runs in separate processes, because a thread of another test could receive the signal.
 class SupervisorSignals : public ::testing::Test {
  protected:
   SupervisorSignals() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
