@@ -19,8 +19,7 @@ int number_in(const char* variable) {  // 0 if it is not set
 
 constexpr int kKeepUsers = 0;
 
-// Open MPI searches for its plugins where it was installed. If its lib/ and share/ have been moved, as in the
-// archive, OPAL_PREFIX must name the new location.
+// Open MPI searches for its plugins where it was installed, unless OPAL_PREFIX names a new location, as in the archive.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};
@@ -55,8 +54,8 @@ void require_all_ranks(const LaunchedAs& launched, int size) {
 
 void prepare_mpi_environment() {
   find_moved_open_mpi();
-  // If the launcher uses another protocol, Open MPI would start a daemon for each process, and fail as root
-  // or without ssh. Isolated, it starts as one rank, and require_all_ranks() reports the cause.
+  // If the launcher uses another protocol, Open MPI would start a daemon per process, and fail as root or without ssh.
+  // An isolated process starts as one rank, and require_all_ranks() reports the cause.
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid processes to read each other's memory, and Open MPI would warn about this for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);

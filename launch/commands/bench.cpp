@@ -77,12 +77,11 @@ void check(const BenchOptions& o) {
 std::string machine_text(const BenchReport& report) {
   Machine machine = measured_machine(report);
   const RunConfig& c = report.config;
-  return fmt::format("# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} layers, {} rows, {}\n{}{}",
-                     report.ranks, report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s",
-                     c.model.width, c.model.encoder_layers, c.model.decoder_layers, c.batch.rows,
-                     print_value(c.train.precision),
-                     report.load.too_busy() ? "# The machine was too busy for reliable numbers.\n" : "",
-                     fields_to_cfg(fields_of(machine)));
+  return fmt::format(
+      "# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} layers, {} rows, {}\n{}{}", report.ranks,
+      report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s", c.model.width,
+      c.model.encoder_layers, c.model.decoder_layers, c.batch.rows, print_value(c.train.precision),
+      report.load.too_busy() ? "# Unreliable: the machine was too busy.\n" : "", fields_to_cfg(fields_of(machine)));
 }
 
 }  // namespace

@@ -51,8 +51,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
   options.add("documents", r.documents,
-              "translate consecutive lines together, up to this many source tokens; 0 = line by line; see "
-              "docs/documents.md");
+              "translate consecutive lines together, up to this many source tokens; 0 = line by line");
   add_decode_options(options, r.decode);
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
@@ -79,7 +78,6 @@ std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
 
 std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
 
-// Refuses a translation that would replace a source or reference.
 void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::string>& names) {
   if (r.output.empty()) return;
   for (const std::string& name : names) {

@@ -101,7 +101,6 @@ Thing thing_at(const std::string& path) {
   return fs::is_directory(path) ? thing_of_folder(fs::path(path).lexically_normal()) : thing_of_file(path);
 }
 
-// Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
   std::vector<std::string> all{"pairs", "vocabulary"};
   all.insert(all.end(), std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns));

@@ -42,7 +42,6 @@ void print_line(size_t depth, std::string_view name, const std::string& shape, c
              shard.empty() ? 0 : 24, with_commas(count));
 }
 
-// Prints an additional column for a rank's slices if the model is split.
 void print_tree(const ParamStore& params) {
   const bool is_split = params.tp_size() > 1;
   const auto shard = [&](const std::string& text) { return is_split ? text : ""; };
@@ -138,7 +137,6 @@ void print_memory(const RunConfig& config, Device device) {
   fmt::print("  together {}\n", format_bytes(plan.tensors()));
 }
 
-// Reads the configuration from a .cfg file, or from a checkpoint's or run's folder.
 RunConfig config_at(const std::string& path) {
   if (!std::filesystem::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
   RunConfig config;
@@ -160,7 +158,6 @@ void inspect_model(const std::string& path, const ModelView& view) {
   config.parallel.tp = view.tp;
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
   require_even_rows(config);
-  // Plan the memory of a rank that trains on this machine.
   const auto alone = make_single_communicator();
   const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;
   config.train.precision =

@@ -78,7 +78,6 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
   }
 }
 
-// Draws loss and BLEU, or the chosen curves.
 std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view) {
   std::vector<ChartSeries> series;
   const auto add = [&](const std::string& key, const std::string& label) {

@@ -72,8 +72,7 @@ Start plan_start(const LaunchOptions& o) {
   return start;
 }
 
-// Returns a function that is true once ranks handle signals: by then they have written the configuration into the run's
-// folder, and replaced the file of an earlier start.
+// Returns a function that is true once ranks handle signals, because by then they have replaced the configuration.
 std::function<bool()> configuration_is_new(const std::string& run_folder) {
   const auto written = [file = run_folder + "/config.cfg"] {
     std::error_code none;
@@ -218,8 +217,7 @@ int run_launch(const CommandContext& context) {
   bool only_plan = false;
   read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without messages of mpirun
   if (o.restarts > 0 && config.train.fresh)
-    fail(ErrorKind::usage,
-         "train.fresh = true would restart from scratch after each failure: leave it or --restarts out");
+    fail(ErrorKind::usage, "train.fresh = true would start over after each failure: leave it or --restarts out");
   return TrainingLaunch(start, std::move(config), o.restarts).run();
 }
 

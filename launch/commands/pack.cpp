@@ -105,7 +105,6 @@ void add_run_options(Options& options, PackRequest& request) {
   options.add("quiet", request.quiet, "print no progress and no summary");
 }
 
-// Refuses options that contradict each other.
 void check(const Options& options, const PackRequest& request) {
   const PackOptions& p = request.pack;
   options.require("output");

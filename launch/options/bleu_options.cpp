@@ -67,7 +67,6 @@ std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
   return metrics.empty() ? std::vector<std::string>{"bleu", "chrf"} : metrics;
 }
 
-// Refuses options that have no effect.
 void check_used(const Options& options, const BleuRequest& r) {
   const auto needs = [&](const char* option, bool is_used, const char* what) {
     if (options.given(option) && !is_used) fail(ErrorKind::usage, fmt::format("--{} needs {}", option, what));
@@ -113,7 +112,7 @@ void check_systems(const BleuRequest& r) {
 bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   Options options(
       "bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS ...] [options]\n\n"
-      "Scores one or more translations of a text. Scores equal those of sacreBLEU.\n\n"
+      "Scores one or more translations of a text by the rules of sacreBLEU.\n\n"
       "  weft bleu --reference test.de --paired-bs baseline.txt new.txt");
   describe(options, r);
   if (!options.parse(args)) return false;

@@ -19,8 +19,7 @@ bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
                      [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
 }
 
-// Boost does not support flags with an optional value (`--json`, `--json false`) and empty values
-// (`--data.valid=`).
+// Rewrites what Boost does not support: flags with an optional value (`--json false`), empty values (`--data.valid=`).
 std::vector<std::string> for_boost(const std::vector<std::string>& args, const std::vector<Field>& fields) {
   std::vector<std::string> out;
   for (size_t i = 0; i < args.size(); ++i) {

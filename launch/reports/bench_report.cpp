@@ -39,7 +39,6 @@ std::string peak_text(const BenchReport& r) {
   return s;
 }
 
-// Prints one row per layer with its three passes.
 std::string products_text(const BenchReport& r) {
   std::string s = fmt::format("\nmatrix products: best and median GFLOP/s, share of the peak\n  {:<11}{:<19}", "",
                               "rows x out x in");

@@ -38,8 +38,7 @@ std::string interval_text(const Interval& interval, int num_digits) {
   return fmt::format("{:.{}f} ± {:.{}f}", interval.mean, num_digits, interval.half_width, num_digits);
 }
 
-// Returns the metric's line with the complete signature, and the interval after the score:
-// "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...".
+// Inserts the complete signature and the interval into the metric's line: "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...".
 std::string single_line(const BleuReport& report, const MetricReport& m, int num_digits) {
   std::string line = m.metric.line(m.sums[0], num_digits);
   line.replace(line.find(m.metric.signature), m.metric.signature.size(), signature(report, m.metric));
@@ -59,7 +58,6 @@ using Row = std::vector<std::string>;
 
 size_t columns(const std::string& text) { return static_cast<size_t>(num_characters(text)); }
 
-// Aligns the first column to the left and the others to the right.
 std::string table(const std::vector<Row>& rows) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows)

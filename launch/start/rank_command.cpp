@@ -49,8 +49,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
-  if (error)
-    fail(ErrorKind::usage, fmt::format("the working folder cannot be used: {}: change to another", error.message()));
+  if (error) fail(ErrorKind::usage, fmt::format("the working folder: {}: change to another one", error.message()));
   return folder.string();
 }
 

@@ -19,16 +19,14 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Both functions run a program until it ends and its output is written. They return its status, or 128 + N if signal
-  // N ended it.
+  // Both functions return the program's status after its output is written, or 128 + N if signal N ended it.
   //
   // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends what
   // stop_relay.h decides. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only after
   // `can_save`, because it would end ranks that are starting. If the output loses its reader, it is discarded.
   int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save);
-  // Runs another command, which has nothing to save. Passes on signals unchanged, and SIGTERM if this process is
-  // killed. The program can read the terminal. If its output loses its reader, it ends with status 141; a full disk is
-  // an Error.
+  // Runs another command. Passes on signals unchanged, and SIGTERM if this process is killed. The program can read the
+  // terminal. If its output loses its reader, it ends with status 141. Error if a disk is full.
   int run_other(const std::vector<std::string>& command);
 
   // Runs programs in parallel, without input and output. Returns for each whether it returned 0 within the time, and
