@@ -2,7 +2,7 @@
 //
 // Dry runs of the real passes count tensors exactly; the loader's memory is estimated from the totals of the
 // corpus; the program itself is measured. With a GPU, tensors are in its memory and the rest is on the host;
-// on a CPU everything is resident memory of the process. docs/model.md explains each part.
+// on a CPU everything is resident memory of the process. docs/memory.md explains each part.
 #pragma once
 
 #include <cstddef>

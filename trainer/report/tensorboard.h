@@ -2,8 +2,8 @@
 //
 // The event file has nothing that the log does not have, so it is never resumed: each start writes a new one from the
 // log, from which the steps that will be repeated are already cut off, and then appends. Each file begins with a start
-// of a session at step 0: a TensorBoard that is open forgets what it read of the file before. docs/running.md lists the
-// tags. Format: TFRecord frames around Event messages (tensorflow/core/util/event.proto).
+// of a session at step 0: a TensorBoard that is open forgets what it read of the file before. docs/monitoring.md lists
+// the tags. Format: TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
